@@ -48,7 +48,7 @@ test('Petstore on Citus', async (t) => {
   const db = await openPostgres(url, patienceMs);
   t.after(() => db.close());
 
-  await t.test('what a start of Petstore made is spread, and is what it was', async (t) => {
+  await t.test('distributing the tables keeps their content, and a second run changes nothing', async (t) => {
     const before = await contentOf(db.read);
     cluster.distribute();
     assert.equal(await contentOf(db.read), before);
@@ -68,18 +68,18 @@ test('Petstore on Citus', async (t) => {
   const idOf = async (workspace: string) =>
     Number((await db.read`select id from workspaces where name = ${workspace}`)[0]?.[0]);
   for (let i = 0; i < 3; i++) await petstore.start();
-  // A start reads the version of the tables, which is on the coordinator alone.
+  // A start reads the version of the tables. Only the coordinator has that table.
   await run(url, `select create_reference_table('schema_version')`);
   const viaWorker = await petstore.start({ DATABASE_URL: cluster.workers[0].url });
 
-  /** Each workspace with the port of the worker that has it. */
+  /** Each workspace with the port of its worker. */
   const homes = await db.read`
     select w.name, n.nodeport from workspaces w, pg_dist_placement p join pg_dist_node n on n.groupid = p.groupid
     where p.shardid = get_shard_id_for_distribution_column('pets', w.id) order by w.id`;
   const thoseOn = ({ port }: PostgresCluster) =>
     homes.filter(([, home]) => home === port).map(([name]) => String(name));
 
-  await t.test('the workspaces lie on both workers', async (t) => {
+  await t.test('both workers have workspaces', async (t) => {
     const [first, second] = cluster.workers.map((worker) => thoseOn(worker).length);
     assert.ok(first && second && first + second === petstore.keys.size, `${first} and ${second}`);
     t.diagnostic(`${first} and ${second} workspaces`);
@@ -92,7 +92,7 @@ test('Petstore on Citus', async (t) => {
       const order = { body: { petId: 1 }, headers: { 'idempotency-key': `order-${n}` } };
       for (;;) {
         const answer = await petstore.call(i, 'POST', '/store/orders', order);
-        // On a busy machine the row that all want may not come free in time.
+        // On a busy machine the wait for the shared row may time out.
         if (answer.status !== 503) return answer;
         again++;
       }
@@ -116,7 +116,7 @@ test('Petstore on Citus', async (t) => {
     assert.equal((await petstore.call(0, 'GET', '/pets?limit=100')).body.length, 25);
   });
 
-  await t.test('a workspace that is reset while others write to it keeps its rules', async () => {
+  await t.test('a workspace keeps its invariants if it is reset while others write to it', async () => {
     let reset: Promise<void> | undefined;
     const answers = await petstore.load(upTo(300), (i, n) => {
       if (n === 100) reset = petstore.commandBeside('workspaces', 'reset', 'demo', '--yes');
@@ -132,7 +132,7 @@ test('Petstore on Citus', async (t) => {
     assert.equal(quantity + Number(row?.[0]), 40, 'what is gone from stock stands in orders');
   });
 
-  await t.test('each history has no gap, is in order, and leads to what the lists show', async (t) => {
+  await t.test('each history is complete and in order, and its events add up to the lists', async (t) => {
     const requests = fc.sample(request, { numRuns: 600, seed });
     const getIn = (workspace: string) => (path: string) =>
       petstore.call(Math.floor(Math.random() * 4), 'GET', path, { workspace });
@@ -162,14 +162,17 @@ test('Petstore on Citus', async (t) => {
     t.diagnostic(`${count} events in ${others.length} workspaces`);
   });
 
-  await t.test('ten histories of steps at random, as in `npm run proof -- history`', async () => {
-    const store = new Petstore(await openPostgres(url, patienceMs), '');
-    // The services would forget older events.
-    store.nowMs = Date.now();
-    await proveHistories(store, 10, seed).finally(() => store.close());
-  });
+  await t.test(
+    'ten random histories are complete and in order, as in `npm run proof -- history`',
+    async () => {
+      const store = new Petstore(await openPostgres(url, patienceMs), '');
+      // The services would forget older events.
+      store.nowMs = Date.now();
+      await proveHistories(store, 10, seed).finally(() => store.close());
+    },
+  );
 
-  await t.test('events that all instances write reach a webhook once each, in order', async (t) => {
+  await t.test('a webhook gets the events of all instances once each, in order', async (t) => {
     const receiver = await startReceiver(t);
     const body = { url: receiver.url, types: ['category.created'] };
     assert.equal((await petstore.call(0, 'POST', '/store/webhooks', { body })).status, 201);
@@ -197,7 +200,7 @@ test('Petstore on Citus', async (t) => {
   });
 
   await t.test(
-    'a rehearsal that one instance begins is performed by all, counted once, and over when it is ended',
+    'all instances perform a rehearsal that one instance started, count each use once, and stop when it ends',
     async () => {
       const key = petstore.addKey('ash', ['--plan', 'pro']);
       const body = { faults: [{ fault: 'internal-error', operation: 'getPet', times: 20 }] };
@@ -215,7 +218,7 @@ test('Petstore on Citus', async (t) => {
     },
   );
 
-  await t.test('a workspace is listed, and nothing of it is left once it is deleted', async () => {
+  await t.test('a workspace is listed, and its deletion removes all of its rows', async () => {
     const id = await idOf('elm');
     const listed: { name: string; pets: number }[] = JSON.parse(
       petstore.command('workspaces', 'list', '--json'),
@@ -233,7 +236,7 @@ test('Petstore on Citus', async (t) => {
   await petstore.stop(viaWorker);
 
   await t.test(
-    'while a worker is away its workspaces get 503, others go on, and no answered write is lost',
+    'while a worker is down, its workspaces get 503, others work, and no acknowledged write is lost',
     async () => {
       const [worker, other] = cluster.workers;
       const [at, elsewhere] = [worker, other].map((one) =>
@@ -246,7 +249,7 @@ test('Petstore on Citus', async (t) => {
       assert.deepEqual([(await place(at)).status, (await place(elsewhere)).status], [503, 201]);
       await worker.start();
       await until(async () => (await place(at)).status === 201);
-      // A process of the coordinator finds out that its connection to the worker is gone when it next uses it.
+      // A coordinator process notices its lost connection to the worker at its next use.
       await until(async () => {
         const answers = await petstore.load(upTo(96), (i) =>
           petstore.call(i, 'POST', '/store/orders', { workspace: at as string, body: {} }),
@@ -258,7 +261,7 @@ test('Petstore on Citus', async (t) => {
     },
   );
 
-  await t.test('for five seconds every write is answered 201', async (t) => {
+  await t.test('for five seconds every write gets 201', async (t) => {
     const written = [...petstore.keys.keys()];
     const endMs = performance.now() + loadMs;
     const answers = await petstore.load(
@@ -275,7 +278,7 @@ test('Petstore on Citus', async (t) => {
   });
 });
 
-/** Reads page after page until all is written and read, and holds each event against those before it. */
+/** Reads page after page until all is written and read, and checks each event against those before it. */
 async function follow(get: (path: string) => Promise<JsonAnswer>, seeded: Lists, isWritten: () => boolean) {
   const follower = new Follower();
   const events: Event[] = [];

@@ -1,4 +1,4 @@
-/** Loses the primary of PostgreSQL under load, by a switch and by a crash: `npm run proof -- failover`. `--quick` does the switch alone. */
+/** Loses the primary of PostgreSQL under load, by a switch and by a crash: `npm run proof -- failover`. `--quick` does only the switch. */
 import { test } from 'node:test';
 import { parseArgs } from 'node:util';
 import { failOver, type Way } from '../test/support/failover/rounds.ts';

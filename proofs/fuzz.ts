@@ -1,4 +1,4 @@
-/** Random requests made from the description: `npm run proof -- fuzz --requests N --seed S`. A failure prints its seed and curl lines. */
+/** Random requests generated from the description: `npm run proof -- fuzz --requests N --seed S`. A failure prints its seed and curl lines. */
 import { after, test } from 'node:test';
 import { parseArgs } from 'node:util';
 import { fuzzLab } from '../test/support/fuzz/lab.ts';

@@ -1,4 +1,4 @@
-/** Compares the history with what every GET answers, after each of many steps: `npm run proof -- history --histories N --seed S`. */
+/** Compares the history with every GET response, after each of many steps: `npm run proof -- history --histories N --seed S`. */
 import { test } from 'node:test';
 import { parseArgs } from 'node:util';
 import { proveHistories } from '../test/support/history-proof.ts';

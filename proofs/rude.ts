@@ -1,4 +1,4 @@
-/** Breaks connections off at every moment: `npm run proof -- rude --connections N --seed S`. */
+/** Aborts connections at every moment: `npm run proof -- rude --connections N --seed S`. */
 import { test } from 'node:test';
 import { parseArgs } from 'node:util';
 import { assertSurvivesBrokenConnections } from '../test/support/rude.ts';
@@ -10,6 +10,6 @@ const { values } = parseArgs({
   },
 });
 
-test(`${values.connections} connections that break off, from seed ${values.seed}`, async (t) => {
+test(`${values.connections} connections that clients abort, from seed ${values.seed}`, async (t) => {
   console.log(await assertSurvivesBrokenConnections(t, Number(values.connections), Number(values.seed)));
 });

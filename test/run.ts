@@ -1,5 +1,5 @@
 /**
- * Runs suites of tests: `npm test`, `npm test -- browser postgres`, `npm test -- clients orval`. What follows the suites goes to
+ * Runs suites of tests: `npm test`, `npm test -- browser postgres`, `npm test -- clients orval`. Arguments after the suites go to
  * their program. Without a suite it goes to the test runner: `npm test -- test/resources/pets.test.ts --test-name-pattern=sold`.
  */
 import { spawnSync } from 'node:child_process';
@@ -12,12 +12,12 @@ type PassedTest = { name: string; passed_on_attempt: number };
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** The folders that are tested once more on PostgreSQL: all that has SQL of its own. */
+/** The folders that are tested once more on PostgreSQL: all with their own SQL. */
 const withSql = [
   ...['db', 'events', 'history', 'keys', 'resources', 'webhooks', 'workspaces'],
   ...['lab/account', 'lab/recordings', 'lab/rehearsals'],
 ].map((folder) => `test/${folder}/*.test.ts`);
-/** Tests of these folders that concern the files of SQLite, connections, traces, or the form of answers. */
+/** Tests of these folders about the files of SQLite, connections, traces, or the form of responses. */
 const notOnPostgres = [
   ...['db/data-folder', 'db/disk', 'events/stream-ends', 'events/stream-readers', 'history/trace-context'],
   ...['lab/recordings/disconnects', 'lab/recordings/to-recorded', 'lab/rehearsals/description'],
@@ -29,16 +29,16 @@ const alsoOnPostgres = [
 ].map((file) => `test/${file}.test.ts`);
 
 const textOf = (file: string) => readFileSync(join(root, file), 'utf8');
-/** Whether a test opens the storage that a run names. */
+/** Whether a test opens the storage that a run chooses. */
 const opensStorage = (file: string) =>
   /support\/(crash\/rounds|lab-store|petstore|storage)\.ts/.test(textOf(file));
-/** The files that patterns name, without those of packages. */
+/** The files that match patterns, except those of packages. */
 const found = (patterns: string | string[], exclude: string[] = []) =>
   globSync(patterns, { cwd: root, exclude: ['**/node_modules/**', ...exclude] }).sort();
 const onPostgres = [...found(withSql, notOnPostgres).filter(opensStorage), ...alsoOnPostgres];
 
 const runFolder = join(tmpdir(), `petstore-tests-${process.pid}`);
-/** Where Node.js notes which tests passed, so that CI can repeat the others. */
+/** The file in which Node.js notes passed tests, so that CI can repeat the others. */
 const passedFile = join(runFolder, 'passed.json');
 
 /** Whether a file tests programs. Such a file keeps a process of its own: signals, limits and children belong to a process. */
@@ -54,7 +54,7 @@ before(() => promise);
 /** Modules that import the test files of a folder, by their paths. */
 const groups = new Map<string, string>();
 
-/** Lets the files of a folder share a process: most tests take less time than the code takes to load. */
+/** Lets the files of a folder share a process: most tests are faster than loading the code. */
 function byFolder(suite: string, files: readonly string[]): string[] {
   const [alone = [], shared = []] = [true, false].map((is) =>
     files.filter((file) => startsPrograms(file) === is),
@@ -76,7 +76,7 @@ const tests = (...files: string[]) => [
 const install = (folder: string) => ['npm', 'ci', '--ignore-scripts', '--prefix', folder];
 const node = (...words: string[]) => [process.execPath, ...words];
 
-/** What each suite runs, one command after the other. */
+/** The commands of each suite, one after the other. */
 const suites: Record<string, { about: string; commands: string[][] }> = {
   main: {
     about: 'all that needs Node.js alone, or small programs of Linux',

@@ -29,9 +29,9 @@ for (const [what, padding] of [
     const posts = await Promise.all(Array.from({ length: 64 }, () => open('POST')));
     const get = await open('GET');
     for (const socket of posts) socket.write(head + body.slice(0, -1));
-    // The service reads sockets in turn: once it has answered these, it has read the parts before them.
+    // The service reads sockets in turn. After these responses it has read the parts before them.
     for (let i = 0; i < 3; i++) await fetch(`${service.origin}/healthz`);
-    // All of the rest is there when it goes on.
+    // The whole rest is there when it continues.
     service.child.kill('SIGSTOP');
     for (const socket of posts) socket.write(']');
     get.write(`GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n`);

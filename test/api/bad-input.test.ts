@@ -69,7 +69,7 @@ const invalidPaths: Refusal[] = [
   ['QUERY', '/pets', {}, 405, 'method_not_allowed'],
   ['PROPFIND', '/pets', {}, 405, 'method_not_allowed'],
   ['TRACE', '/pets', {}, 405, 'method_not_allowed'],
-  // Encoded characters are those characters, except for a slash, which then separates nothing.
+  // Encoded characters mean the same characters, except a slash: that one separates no segments.
   ['DELETE', '/%70ets', {}, 405, 'method_not_allowed', /GET, HEAD, POST, OPTIONS/],
   ['PROPFIND', '/pets/%31', {}, 405, 'method_not_allowed', /PATCH/],
   ['GET', '/pets/1%2F2', {}, 400, 'invalid_request', /petId/],

@@ -9,14 +9,14 @@ import { until } from '../support/until.ts';
 
 const body = '{"name":"Dragons"}';
 
-/** A POST with a body that is announced and does not come. */
+/** A POST that announces a body and does not send it. */
 const announce = (path: string, fields: Record<string, string>) => {
   const all = { Host: 'x', 'Content-Type': 'application/json', 'Content-Length': body.length, ...fields };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
 };
 
-/** A connection, and all that came on it so far. */
+/** A connection, and everything received on it so far. */
 function open(store: Petstore, text: string) {
   const { port } = store.app.server.address() as { port: number };
   const socket = connect(port, '127.0.0.1').setEncoding('utf8');
@@ -58,7 +58,7 @@ test('a refusal based on the headers is sent without 100 Continue, and ends the 
   }
 });
 
-test('a client that sends its body all the same meets no reset, which might cost it the refusal', async (t) => {
+test('a client that sends the body anyway gets no reset, so it can read the refusal', async (t) => {
   const store = await startPetstore(t);
   await store.listen();
   for (const [path, fields] of [
@@ -80,7 +80,7 @@ test('a client that sends its body all the same meets no reset, which might cost
   }
 });
 
-test('a client that waits for 100 Continue is told to go on once, and its connection stays', async (t) => {
+test('a client that waits for 100 Continue gets it once, and its connection stays open', async (t) => {
   const store = await startPetstore(t);
   await store.listen();
   const head = announce('/v1/categories', { 'X-API-Key': store.key, Expect: '100-Continue' });
@@ -90,13 +90,13 @@ test('a client that waits for 100 Continue is told to go on once, and its connec
   assert.deepEqual(statuses(connection.text), [100]);
   connection.socket.write(body);
   await until(() => connection.text.endsWith('}\n'));
-  // One that does not wait gets the same.
+  // A client that does not wait gets the same.
   connection.socket.write(head + body);
   await until(() => connection.text.split('"Dragons"').length === 3);
   assert.deepEqual(statuses(connection.text), [100, 201, 100, 201]);
 });
 
-test('what follows a refused body is answered as if the body had been read', async (t) => {
+test('a request behind a refused body gets the same response as if the body had been read', async (t) => {
   const store = await startPetstore(t);
   await store.listen();
   const next = 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
@@ -131,7 +131,7 @@ for (const [what, fields, rest] of [
   });
 }
 
-test('Keep-Alive promises no longer than an idle connection lives', async (t) => {
+test('Keep-Alive promises no longer time than an idle connection stays open', async (t) => {
   const store = await startPetstore(t, { timeLimits: { idleMs: 1_000 } });
   await store.listen();
   const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`;

@@ -12,7 +12,7 @@ import { addCategories } from '../support/lab.ts';
 import { type CallOptions, type JsonAnswer, type Petstore, startPetstore } from '../support/petstore.ts';
 import { fill } from '../support/resources.ts';
 
-/** Codes of every operation that no single request brings about. Tests of their own do. */
+/** Codes that no single request can cause. Other tests cover them. */
 const ofAll: ErrorCode[] = [
   'key_banned',
   'request_timeout',
@@ -26,7 +26,7 @@ const missing = 4711;
 /** The `Accept` of all requests. */
 let accept = '*/*';
 
-/** The example request of an operation, with something else in it. */
+/** The example request of an operation, with some parts replaced. */
 async function send(
   store: Petstore,
   operation: Operation,
@@ -42,7 +42,7 @@ async function send(
   });
 }
 
-/** A key without room for a request to the lab, which counts for all its operations together. */
+/** A key whose lab quota is used up. The quota covers all lab operations together. */
 async function keyWithoutLab(store: Petstore): Promise<string> {
   const { key } = await store.addKey('enterprise');
   for (let i = 0; i < labQuota.perMinute; i++)
@@ -50,7 +50,7 @@ async function keyWithoutLab(store: Petstore): Promise<string> {
   return key;
 }
 
-/** Sends a new Idempotency-Key for a key that has no room for it. */
+/** Sends a new Idempotency-Key for a key that has used up its Idempotency-Keys. */
 async function withoutRoom(store: Petstore, operation: Operation): Promise<JsonAnswer> {
   const { start } = apis.find(({ operations }) => operations.includes(operation)) as (typeof apis)[number];
   await store.change(
@@ -65,7 +65,7 @@ async function withoutRoom(store: Petstore, operation: Operation): Promise<JsonA
   return answer;
 }
 
-/** What brings each code about. */
+/** How to cause each code. */
 const causes: Partial<Record<ErrorCode, (store: Petstore, operation: Operation) => Promise<JsonAnswer>>> = {
   invalid_json: (store, operation) => send(store, operation, { body: '{' }),
   invalid_request: (store, operation) => send(store, operation, { path: '?unknown=1' }),
@@ -86,7 +86,7 @@ const causes: Partial<Record<ErrorCode, (store: Petstore, operation: Operation) 
     if (operation.method === 'POST') return withoutRoom(store, operation);
     if (operation.id === 'deleteCategory') return send(store, operation, { params: 1 });
     if (operation.id === 'deletePet') return send(store, operation, { params: 3 });
-    // The units of an order cannot return to a stock that is full.
+    // The units of an order cannot return to a stock at its maximum.
     await store.call('PATCH', '/inventory/13', { body: { quantity: 2 ** 31 - 1 } });
     return send(store, operation, { params: 3, ...(operation.body && { body: { quantity: 1 } }) });
   },
@@ -124,7 +124,7 @@ function codesOf({ path, method }: Operation, document: typeof description): Err
   });
 }
 
-test('each error that the description lists for an operation can happen there', async (t) => {
+test('each operation can return each error that its description lists', async (t) => {
   const ending = await startPetstore(t, { enforceSunset: true });
   ending.nowMs = Date.parse('2031-01-01T00:00:00Z');
   causes.gone = (_, operation) => send(ending, operation);

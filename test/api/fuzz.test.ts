@@ -6,13 +6,13 @@ import { fuzzLab } from '../support/fuzz/lab.ts';
 import { fuzz, succeeded } from '../support/fuzz/run.ts';
 import { startPetstore } from '../support/petstore.ts';
 
-/** So many that each operation succeeds at least once, however rarely its request is right. */
+/** Enough that each operation succeeds at least once, even those whose random requests rarely do. */
 const requests = 70 * described.length;
 const labRequests = 800;
-/** The same each time. `npm run proof -- fuzz` takes others, and more requests. */
+/** The same each time. `npm run proof -- fuzz` uses other seeds, and more requests. */
 const seed = 20_261_121;
 
-test(`${requests} requests made from the description, half of them odd, are all answered as it and the contract say`, async (t) => {
+test(`the responses to ${requests} generated requests, half of them odd, match the description and the contract`, async (t) => {
   const store = await startPetstore(t, { seed: false });
   const report = await fuzz(store, requests, seed);
   assert.ok(report.requests >= requests);

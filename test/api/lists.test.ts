@@ -24,7 +24,7 @@ for (const [path, count] of [
   ['/store/orders', 8],
   ['/inventory', 20],
 ] as const) {
-  test(`${path} is walked page by page in the order of ids, each item once`, async (t) => {
+  test(`the pages of ${path} contain each item once, in the order of ids`, async (t) => {
     const store = await startPetstore(t);
     assert.deepEqual((await walk(store, path)).ids, upTo(count));
     const { ids, sizes } = await walk(store, `${path}?limit=3`);
@@ -34,7 +34,7 @@ for (const [path, count] of [
   });
 }
 
-test('a page has 20 items when no limit is given, and rows that come or go do not shift the next', async (t) => {
+test('a page has 20 items by default, and new or deleted rows do not shift the next page', async (t) => {
   const store = await startPetstore(t);
   await store.call('POST', '/pets', { body: { name: 'Zed', categoryId: 1 } });
   const first = await store.call('GET', '/pets');
@@ -48,7 +48,7 @@ test('a page has 20 items when no limit is given, and rows that come or go do no
   );
 });
 
-test('filters narrow a list and hold on the following pages', async (t) => {
+test('filters narrow a list, and apply to the following pages too', async (t) => {
   const store = await startPetstore(t);
   const all = (await store.call('GET', '/pets?limit=100')).body as {
     id: number;
@@ -75,7 +75,7 @@ test('filters narrow a list and hold on the following pages', async (t) => {
   for (const [path, ids] of cases) assert.deepEqual((await walk(store, path)).ids, ids, path);
 });
 
-test('a hundred ids can be asked for at once and come on one page', async (t) => {
+test('a request can ask for a hundred ids, and one page can return them', async (t) => {
   const store = await startPetstore(t);
   for (let i = 0; i < 5; i++) await store.call('POST', '/pets', { body: { name: 'Zed', categoryId: 1 } });
   const query = upTo(100)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startPetstore } from '../support/petstore.ts';
 
-test('OPTIONS is answered whatever body comes with it', async (t) => {
+test('OPTIONS succeeds with any body', async (t) => {
   const store = await startPetstore(t);
   for (const [body, type] of [
     ['{', 'nonsense'],
@@ -13,7 +13,7 @@ test('OPTIONS is answered whatever body comes with it', async (t) => {
   }
 });
 
-test('HEAD answers as GET does, without the body', async (t) => {
+test('HEAD returns what GET returns, without the body', async (t) => {
   const store = await startPetstore(t);
   for (const path of [
     '/pets',
@@ -32,14 +32,14 @@ test('HEAD answers as GET does, without the body', async (t) => {
   }
 });
 
-test('OPTIONS tells the methods of a path', async (t) => {
+test('OPTIONS lists the methods of a path', async (t) => {
   const store = await startPetstore(t);
   assert.equal((await store.call('OPTIONS', '/pets')).headers.allow, 'GET, HEAD, POST, OPTIONS');
   assert.equal((await store.call('OPTIONS', '/inventory/1')).headers.allow, 'GET, HEAD, PATCH, OPTIONS');
   assert.equal((await store.call('OPTIONS', '/petz')).status, 404);
 });
 
-test('a browser may ask from any origin without the key, and may read every header it needs', async (t) => {
+test('a browser can send requests from any origin without the key, and read every header it needs', async (t) => {
   const store = await startPetstore(t);
   const preflight = await store.call('OPTIONS', '/pets/1', {
     key: null,

@@ -6,7 +6,7 @@ import { withoutSecrets } from '../../src/foundation/redact.ts';
 import { startPetstore } from '../support/petstore.ts';
 import { recordedIn, startRecording } from '../support/recordings.ts';
 
-test('no key is written anywhere: not to the log, not to an error, not to the database', async (t) => {
+test('neither the log, nor an error, nor the database contains a key', async (t) => {
   const store = await startPetstore(t);
   const { key } = store;
   const asJson = { 'content-type': 'application/json' };
@@ -65,7 +65,7 @@ const escapeEach = (text: string) => text.replaceAll(/./g, escapeOf);
 
 const password = 'hunter2';
 const address = `https://me:${password}%40%2F@a.example/p`;
-/** As some encode it: slashes stay, or colons and at signs do. */
+/** Some encoders leave slashes, or colons and at signs, as they are. */
 const encoded = encodeURIComponent(address);
 const spellings = (key: string) => ({
   'a letter of a key': key.replace('p', escapeOf),
@@ -99,7 +99,7 @@ test('keys and passwords are removed from recordings, in every spelling of JSON 
   }
 });
 
-test('JSON that holds JSON is still JSON without the secrets in it', () => {
+test('removing secrets from nested JSON leaves valid JSON', () => {
   for (const [name, text] of Object.entries(spellings(`pet_${'a1'.repeat(18)}`))) {
     const line = JSON.stringify({ body: JSON.stringify({ text }), next: 'x' });
     const clean = withoutSecrets(line);
@@ -110,7 +110,7 @@ test('JSON that holds JSON is still JSON without the secrets in it', () => {
   }
 });
 
-test('an address without a password stays as it is', () => {
+test('an address without a password stays unchanged', () => {
   for (const text of [
     'https://a.example:8080/b?c=d@e',
     'x=https%3A%2F%2Fa.example%3A80%2Fb&mail=a%40b',
@@ -156,7 +156,7 @@ test('a caller cannot add a header to a response', async (t) => {
   assert.match(answer.headers['x-request-id'] as string, /^[0-9a-f-]{36}$/);
 });
 
-test('no regular expression takes long on text that was built against it', async (t) => {
+test('no regular expression is slow on text that was built to make it slow', async (t) => {
   const store = await startPetstore(t);
   const spaces = ' '.repeat(60_000);
   const startMs = performance.now();

@@ -28,7 +28,7 @@ import { until } from '../support/until.ts';
 
 const keyFile = (folder: string) => join(folder, 'demo.key');
 
-test('the demonstration starts on an empty folder and prints what can be pasted; a later start finds what was there', async (t) => {
+test('the demo starts on an empty folder and prints commands to paste; a later start finds the same data', async (t) => {
   const folder = join(await temporaryStorage(t), 'data');
   const first = await startService(t, folder);
   const key = readFileSync(keyFile(folder), 'utf8').trim();
@@ -37,7 +37,7 @@ test('the demonstration starts on an empty folder and prints what can be pasted;
   assert.match(first.output(), new RegExp(`API +${origin}/v1\n`));
   assert.ok(first.output().includes(`\n  ${origin}/reference#key=${key}\n`));
   assert.match(first.output(), /\n {2}Webhooks +may call this machine, /);
-  // Quoted, because zsh and fish take a bare question mark for a pattern.
+  // Quoted, because zsh and fish expand a bare question mark.
   const [, sent, url] = /curl -H "Authorization: Bearer (\S+)" "(\S+)"\n/.exec(first.output()) ?? [];
   assert.equal(sent, key);
   const answer = await fetch(url as string, { headers: { authorization: `Bearer ${sent}` } });
@@ -83,7 +83,7 @@ test('the demonstration starts on an empty folder and prints what can be pasted;
   assert.equal((await fetchChecked(third.origin, 'GET', '/pets/1', { key: replaced })).status, 200);
 });
 
-test('the start says that webhooks may call this machine where they may, and nowhere else', () => {
+test('the welcome says that webhooks may call this machine only where they may', () => {
   for (const [env, isTold] of [
     [{}, true],
     [{ HOST: '0.0.0.0' }, false],
@@ -92,7 +92,7 @@ test('the start says that webhooks may call this machine where they may, and now
     assert.equal(welcomeText(readConfig(env), 'pet_x').includes('Webhooks '), isTold, JSON.stringify(env));
 });
 
-test('without the demonstration nothing is seeded, no key is made, and only JSON is printed', async (t) => {
+test('without the demo the service seeds nothing, creates no key, and prints only JSON', async (t) => {
   const folder = await temporaryStorage(t);
   const env = { PETSTORE_DATA_DIR: folder };
   const service = await startService(t, folder, { PETSTORE_DEMO: 'off' });
@@ -148,7 +148,7 @@ for (const [whom, signal, script, isTold] of [
   });
 }
 
-test('a reader that has seen enough ends a command quietly', () => {
+test('a command ends without an error when its reader closes the pipe', () => {
   const bin = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
   const { stdout, stderr } = spawnSync('sh', ['-c', `"${process.execPath}" "${bin}" openapi | head -n 1`], {
     encoding: 'utf8',
@@ -173,7 +173,7 @@ test('a running server accepts a new key, and refuses a revoked one', async (t) 
   assert.ok(!JSON.stringify(shown).includes(created.key));
 });
 
-test('keys are created, listed, shown and re-planned', async (t) => {
+test('keys are created, listed, shown and moved to another plan', async (t) => {
   const env = { PETSTORE_DATA_DIR: await temporaryStorage(t) };
   await command(['workspaces', 'create', 'shop'], env);
   const create = (...args: string[]) => printed(['keys', 'create', '--workspace', 'shop', ...args], env);
@@ -261,7 +261,7 @@ test('a wrong call exits with 2 and says what is wrong', async (t) => {
   assert.equal(petstore(['fly'], env).status, 2, 'so does the process');
 });
 
-test('a group of commands without a command is a wrong call that lists them; with --help or help it tells its use', async () => {
+test('a command group without a command exits with 2 and lists its commands; --help or help shows its usage', async () => {
   const groupsOf = (command: Command, path: string[] = []): { path: string[]; names: string[] }[] =>
     command.commands.length === 0
       ? []
@@ -294,7 +294,7 @@ test('a group of commands without a command is a wrong call that lists them; wit
   }
 });
 
-test('Ctrl-C ends seed after the pets that it is adding, says how many stay, and ends the loop of a shell', async (t) => {
+test('Ctrl-C stops seed after the current batch, reports how many pets stay, and ends a shell loop', async (t) => {
   const env = { PETSTORE_DATA_DIR: await temporaryStorage(t) };
   await command(['workspaces', 'create', 'shop'], env);
   const held = async () => (await printed(['workspaces', 'list'], env))[0].pets as number;
@@ -307,7 +307,7 @@ test('Ctrl-C ends seed after the pets that it is adding, says how many stay, and
   const ended = once(child, 'close');
   child.kill('SIGINT');
   child.kill('SIGINT');
-  // A shell gives this the status 130, and ends a loop around it.
+  // A shell turns this into status 130, and ends a loop around it.
   assert.deepEqual(await ended, [null, 'SIGINT']);
   const [, added] =
     /^petstore: Stopped by SIGINT\. Added (\d+) of 100000000 pets to shop\. They stay there\.\n$/.exec(
@@ -316,7 +316,7 @@ test('Ctrl-C ends seed after the pets that it is adding, says how many stay, and
   assert.equal(Number(added), await held(), output);
 });
 
-test('a command that reads opens a storage to which another process writes all the time', {
+test('a command that only reads opens a database that another process keeps locked for writing', {
   skip: aboutSqlite,
 }, async (t) => {
   const folder = await temporaryStorage(t);
@@ -328,7 +328,7 @@ test('a command that reads opens a storage to which another process writes all t
   assert.equal((await printed(['workspaces', 'list'], env))[0].name, 'shop');
 });
 
-test('migrate makes the tables, leaves those alone that are up to date, and refuses newer ones', {
+test('migrate creates the tables, does not change current tables, and refuses newer ones', {
   skip: aboutSqlite,
 }, async (t) => {
   const folder = await temporaryStorage(t);
@@ -367,7 +367,7 @@ test('a command that fails exits with 1 after one line', async (t) => {
   }
 });
 
-test('every command tells its use with --help', async () => {
+test('every command shows its usage with --help', async () => {
   const all = [
     [],
     ['serve'],
@@ -413,7 +413,7 @@ test('no command prints control characters, whatever the database contains', asy
   }
 });
 
-test('what a terminal might obey is not printed where it was typed, either', async (t) => {
+test('errors show control characters of arguments and variables as escapes', async (t) => {
   const odd = 'ev\u001b]0;pwn\u0007\n\u009b31m';
   const shown = 'ev\\u001b]0;pwn\\u0007\\u000a\\u009b31m';
   const env = { PETSTORE_DATA_DIR: await temporaryStorage(t), [`PETSTORE_${odd}`]: 'x' };

@@ -10,7 +10,7 @@ import { bin } from '../support/service.ts';
 
 const bashCompletion = '/usr/share/bash-completion/bash_completion';
 
-/** What each shell runs to complete words; it prints the proposals, one a line. */
+/** The command with which each shell completes words. It prints the proposals, one a line. */
 const shells = {
   bash: (words: string[]) => {
     const list = words.map((word) => `'${word}'`).join(' ');
@@ -21,7 +21,7 @@ const shells = {
       ...['__petstore_complete', `printf '%s\\n' "$` + '{COMPREPLY[@]}"'],
     ].join('\n');
   },
-  // Outside its line editor zsh has no `compadd` and `_describe`: it prints what they would be given.
+  // Outside its line editor zsh has no `compadd` and `_describe`. These replacements print their arguments.
   zsh: (words: string[]) =>
     [
       ...['compdef() { :; }', 'source <(petstore completion zsh)'],

@@ -7,10 +7,10 @@ import { temporaryStorage } from '../support/storage.ts';
 import { type AtTerminal, atTerminal, needsTerminal } from '../support/terminal.ts';
 import { until } from '../support/until.ts';
 
-/** As shells tell that SIGINT ended a command. */
+/** How shells report that SIGINT ended a command. */
 const interrupted = 128 + 2;
 
-/** What is done to a workspace of its own, what is typed, and what it holds afterwards: pets and keys. */
+/** The command for a workspace, the typed answer, the question, and the pets and keys afterwards. */
 const cases: [act: string, typed: string, question: RegExp, after: [number, number] | undefined][] = [
   [
     'delete',
@@ -23,67 +23,59 @@ const cases: [act: string, typed: string, question: RegExp, after: [number, numb
   ['reset', '\u0004', /Replace.*\[y\/N\] \r\npetstore: Nothing/, [21, 1]],
 ];
 
-test(
-  'what a workspace holds is only given up by who agrees to that at the terminal',
-  needsTerminal,
-  async (t) => {
-    const env = { PETSTORE_DATA_DIR: await temporaryStorage(t) };
-    const names = cases.map((_, i) => `shop${i}`);
-    await commands(
-      names.flatMap((name) => [
-        ['workspaces', 'create', name, '--seed'],
-        ['seed', '--workspace', name, '--pets', '1'],
-        ['keys', 'create', '--plan', 'free', '--workspace', name],
-      ]),
-      env,
-    );
-    const held = async () => {
-      const all: { name: string; pets: number; keys: number }[] = await printed(['workspaces', 'list'], env);
-      const found = names.map((wanted) => all.find(({ name }) => name === wanted));
-      return found.map((one) => one && [one.pets, one.keys]);
-    };
-    const terminals = cases.map(([act], i) =>
-      atTerminal(t, ['workspaces', act, names[i] as string], { ...env, TERM: 'dumb' }),
-    );
-    await until(() => terminals.every(({ output }) => output().includes('[y/N]')));
-    assert.deepEqual(
-      await held(),
-      cases.map(() => [21, 1]),
-      'nothing happens before',
-    );
-    for (const [i, [, typed]] of cases.entries()) terminals[i]?.type(typed);
-    for (const [i, [, typed, question]] of cases.entries()) {
-      const terminal = terminals[i] as AtTerminal;
-      const agrees = typed.startsWith('y');
-      assert.equal(await terminal.ended, agrees ? 0 : 1);
-      assert.match(terminal.output(), question);
-      assert.equal(terminal.output().includes('petstore: Nothing was changed.'), !agrees);
-    }
-    assert.deepEqual(
-      await held(),
-      cases.map(([, , , after]) => after),
-    );
-  },
-);
+test('a workspace is reset or deleted only if the user agrees at the terminal', needsTerminal, async (t) => {
+  const env = { PETSTORE_DATA_DIR: await temporaryStorage(t) };
+  const names = cases.map((_, i) => `shop${i}`);
+  await commands(
+    names.flatMap((name) => [
+      ['workspaces', 'create', name, '--seed'],
+      ['seed', '--workspace', name, '--pets', '1'],
+      ['keys', 'create', '--plan', 'free', '--workspace', name],
+    ]),
+    env,
+  );
+  const held = async () => {
+    const all: { name: string; pets: number; keys: number }[] = await printed(['workspaces', 'list'], env);
+    const found = names.map((wanted) => all.find(({ name }) => name === wanted));
+    return found.map((one) => one && [one.pets, one.keys]);
+  };
+  const terminals = cases.map(([act], i) =>
+    atTerminal(t, ['workspaces', act, names[i] as string], { ...env, TERM: 'dumb' }),
+  );
+  await until(() => terminals.every(({ output }) => output().includes('[y/N]')));
+  assert.deepEqual(
+    await held(),
+    cases.map(() => [21, 1]),
+    'nothing happens before',
+  );
+  for (const [i, [, typed]] of cases.entries()) terminals[i]?.type(typed);
+  for (const [i, [, typed, question]] of cases.entries()) {
+    const terminal = terminals[i] as AtTerminal;
+    const agrees = typed.startsWith('y');
+    assert.equal(await terminal.ended, agrees ? 0 : 1);
+    assert.match(terminal.output(), question);
+    assert.equal(terminal.output().includes('petstore: Nothing was changed.'), !agrees);
+  }
+  assert.deepEqual(
+    await held(),
+    cases.map(([, , , after]) => after),
+  );
+});
+
+test('Ctrl+C at the question changes nothing, and ends a shell loop', needsTerminal, async (t) => {
+  const env = { PETSTORE_DATA_DIR: await temporaryStorage(t), TERM: 'dumb' };
+  await command(['workspaces', 'create', 'shop'], env);
+  const remove = `'${process.execPath}' '${bin}' workspaces delete shop`;
+  const terminal = atTerminal(t, ['--version'], env, `${remove}; echo goes on;`);
+  await until(() => terminal.output().includes('[y/N]'));
+  terminal.type('\u0003');
+  assert.equal(await terminal.ended, interrupted);
+  assert.match(terminal.output(), /Delete.*\[y\/N\] \r\n$/);
+  assert.equal((await printed(['workspaces', 'list'], env)).length, 1);
+});
 
 test(
-  'Ctrl+C at the question changes nothing, and ends the loop of a shell as well',
-  needsTerminal,
-  async (t) => {
-    const env = { PETSTORE_DATA_DIR: await temporaryStorage(t), TERM: 'dumb' };
-    await command(['workspaces', 'create', 'shop'], env);
-    const remove = `'${process.execPath}' '${bin}' workspaces delete shop`;
-    const terminal = atTerminal(t, ['--version'], env, `${remove}; echo goes on;`);
-    await until(() => terminal.output().includes('[y/N]'));
-    terminal.type('\u0003');
-    assert.equal(await terminal.ended, interrupted);
-    assert.match(terminal.output(), /Delete.*\[y\/N\] \r\n$/);
-    assert.equal((await printed(['workspaces', 'list'], env)).length, 1);
-  },
-);
-
-test(
-  'a workspace that goes while the question is open is missed, and a new one of its name is left alone',
+  'deletion and reset fail if the workspace was deleted during the question, and spare a new one of that name',
   needsTerminal,
   async (t) => {
     const env = { PETSTORE_DATA_DIR: await temporaryStorage(t), TERM: 'dumb' };
@@ -129,7 +121,7 @@ test(
 );
 
 test(
-  'who is at a terminal is asked where the question is seen, and refused where it is not',
+  'a command asks at a terminal that shows the question, and refuses if the question cannot be seen',
   needsTerminal,
   async (t) => {
     const folder = await temporaryStorage(t);
@@ -152,7 +144,7 @@ test(
   },
 );
 
-test('who wants to delete what is not there is not told to create it', async (t) => {
+test('deleting a workspace that does not exist gives no advice to create it', async (t) => {
   const env = { PETSTORE_DATA_DIR: await temporaryStorage(t) };
   const { stderr } = await command(['workspaces', 'delete', 'x'], env);
   assert.equal(stderr, 'petstore: There is no workspace x. "workspaces list" shows all workspaces.\n');

@@ -20,7 +20,7 @@ const noService = (folder: string) =>
 const addressFile = (folder: string) => join(folder, 'service.address');
 const portOf = (server: { address(): unknown }) => (server.address() as AddressInfo).port;
 
-/** A program that is not the service, on a port. It says that it is alive, and that it has proved it. */
+/** Another program on a port. It claims to be the service, and to have proved it. */
 async function stranger(t: TestContext, port = 0) {
   const seen: IncomingHttpHeaders[] = [];
   const server = createServer(({ headers }, response) => {
@@ -34,7 +34,7 @@ async function stranger(t: TestContext, port = 0) {
 
 const keysIn = (seen: IncomingHttpHeaders[]) => seen.flatMap(({ authorization }) => authorization ?? []);
 
-test('commands find the service of their data folder, on whatever port it listens; an address that is given goes first: --url, then PETSTORE_BASE_URL, then PORT', async (t) => {
+test('commands find the service of their data folder on any port; --url, PETSTORE_BASE_URL and PORT take precedence in this order', async (t) => {
   const folder = await temporaryStorage(t);
   const env = { PETSTORE_DATA_DIR: folder };
   const service = await startService(t, folder);
@@ -65,7 +65,7 @@ test('commands find the service of their data folder, on whatever port it listen
   assert.deepEqual([status, stdout, stderr], [1, '', noService(folder)]);
 });
 
-test('by PORT a command asks the address on which the service listens, and not localhost, which may lead elsewhere', async () => {
+test('with PORT a command calls the address on which the service listens, not localhost, which may be another', async () => {
   // Port 1 has no service.
   for (const [HOST, host] of [
     ['', '127.0.0.1'],
@@ -94,7 +94,7 @@ test('an address file of another user, or behind a link, is ignored', {
   assert.equal((await command(['lab', 'account'], env)).stderr, noService(folder));
 });
 
-test('a service that listens everywhere is found on loopback; of several instances the last one is, until it stops', (t) => {
+test('a service on all addresses is found on loopback; of several instances the last is found, until it stops', (t) => {
   const folder = temporaryFolder(t);
   const [first, last] = [new Announcement(folder), new Announcement(folder)];
   const foundAt = () => readServiceAddress(folder)?.url;
@@ -114,7 +114,7 @@ test('a service that listens everywhere is found on loopback; of several instanc
   assert.equal(foundAt(), undefined);
 });
 
-test('a program that accepts the connection and says nothing is reported as silent', async (t) => {
+test('a server that accepts the connection and does not respond is reported as silent', async (t) => {
   const folder = temporaryFolder(t);
   const silent = createTcpServer().listen(0, '127.0.0.1');
   t.after(() => silent.close());
@@ -124,7 +124,7 @@ test('a program that accepts the connection and says nothing is reported as sile
   await assert.rejects(findService(folder, 100), { message: `The service at ${url} does not respond.` });
 });
 
-test('after kill -9 no key goes to another program on the same port, and a listener finds the service on its new port', async (t) => {
+test('after kill -9 no key goes to another program on the same port; commands find the restarted service on its new port', async (t) => {
   const folder = await temporaryStorage(t);
   const env = { PETSTORE_DATA_DIR: folder };
   const service = await startService(t, folder);

@@ -12,7 +12,7 @@ import { bin, command, environment, petstore } from '../support/service.ts';
 import { atTerminal, needsTerminal } from '../support/terminal.ts';
 import { until } from '../support/until.ts';
 
-/** A program that adds a pet, and with `tries` does so again when the connection breaks. */
+/** A program that adds a pet. With `tries` it sends the POST again when the connection breaks. */
 const program = (tries: number) => [
   process.execPath,
   '-e',
@@ -22,10 +22,10 @@ const program = (tries: number) => [
    add(${tries}).then(({ status }) => console.log('status', status));`,
 ];
 
-/** The same, without an address. */
+/** A program that does not use the address of the service. */
 const blind = [process.execPath, '-e', 'console.log("nothing to do")'];
 
-test('a program that sends a POST twice is told so in all forms, with exit status 1', (t) => {
+test('a program that sends a POST twice fails in every report format, with exit status 1', (t) => {
   const folder = temporaryFolder(t);
   const [junit, html] = [join(folder, 'card.xml'), join(folder, 'card.html')];
   writeFileSync(junit, 'an old card');
@@ -62,7 +62,7 @@ test('a program that sends a POST twice is told so in all forms, with exit statu
   );
 });
 
-test('what to type next is told as this was called', async () => {
+test('the next command is printed in the form in which the user called this one', async () => {
   for (const [env, called] of [
     [{}, 'petstore lab'],
     [{ npm_command: 'exec', npm_lifecycle_event: 'npx' }, 'npx --no-install petstore lab'],
@@ -76,11 +76,11 @@ test('what to type next is told as this was called', async () => {
   }
 });
 
-test('what a program prints is shown where that is asked for, and the exit status tells the verdict', () => {
+test('--verbose shows the output of the program, and the exit status matches the verdict', () => {
   const retried = petstore(['grade', '--fault', 'reset', '--verbose', '--', ...program(1)]);
   assert.match(retried.stderr, /^without faults: status 201$/m);
   assert.match(retried.stderr, /^reset, first use: status 201$/m);
-  // It worked this time, but nothing told the service that it was the same POST.
+  // It worked this time, but the service could not know that it was the same POST.
   assert.deepEqual([retried.status, /^✓ {2}reset, first use +survived$/m.test(retried.stdout)], [1, true]);
   assert.match(retried.stdout, /^✗ {2}idempotency\.no-blind-post-retry: /m);
   const unreached = petstore(['grade', '--fault', 'sunset', '--', ...program(0)]);
@@ -93,7 +93,7 @@ test('what a program prints is shown where that is asked for, and the exit statu
   assert.match(idle.stdout, /^Output {2}nothing to do$/m);
 });
 
-test('what a program writes, and the card in a file, get the modes that the user lets them have', (t) => {
+test('files of the program and the card file follow the umask of the user', (t) => {
   const [junit, made] = [join(temporaryFolder(t), 'card.xml'), join(temporaryFolder(t), 'coverage')];
   const program = ['sh', '-c', `umask > ${made}; curl -s $PETSTORE_BASE_URL/pets`];
   const by = ['sh', '-c', 'umask 027; exec "$@"', 'sh'];
@@ -105,7 +105,7 @@ test('what a program writes, and the card in a file, get the modes that the user
   );
 });
 
-test('of a program that takes what there is only one of, one run is under way at once if that is asked for', (t) => {
+test('with --at-once 1, runs do not overlap', (t) => {
   const lock = join(temporaryFolder(t), 'lock');
   const curl = 'curl -sf -H "Authorization: Bearer $PETSTORE_API_KEY" $PETSTORE_BASE_URL/pets';
   const program = ['sh', '-c', `mkdir ${lock} && ${curl} && sleep 0.2 && rmdir ${lock}`];
@@ -120,7 +120,7 @@ test('of a program that takes what there is only one of, one run is under way at
   for (const { again } of runs) assert.match(again as string, / --at-once 1 -- sh /);
 });
 
-test('a run is repeated exactly, at another address, with other levels, and compared with an earlier card', (t) => {
+test('a run can be repeated exactly, at another address, with other levels, and compared with an earlier card', (t) => {
   const folder = temporaryFolder(t);
   const [levels, card] = [join(folder, 'levels'), join(folder, 'card.json')];
   writeFileSync(levels, 'reset=required\nidempotency.no-blind-post-retry=off\n');
@@ -146,7 +146,7 @@ test('a run is repeated exactly, at another address, with other levels, and comp
   );
 });
 
-test('a file that cannot be written in the end loses nothing else', (t) => {
+test('an output file that cannot be written does not affect the other output', (t) => {
   const [out, junit] = [join(temporaryFolder(t), 'out'), join(temporaryFolder(t), 'card.xml')];
   mkdirSync(out);
   const removes = [
@@ -161,25 +161,29 @@ test('a file that cannot be written in the end loses nothing else', (t) => {
   assert.match(readFileSync(junit, 'utf8'), /<testsuite /);
 });
 
-test('at a terminal progress is a line that is gone in the end', needsTerminal, async (t) => {
-  const args = [
-    'grade',
-    '--fault',
-    'new-fields',
-    '--',
-    '/usr/bin/env',
-    'sh',
-    '-c',
-    'curl -s $PETSTORE_BASE_URL/pets',
-  ];
-  const { output, ended } = atTerminal(t, args, { PETSTORE_DATA_DIR: temporaryFolder(t) }, 'stty cols 80;');
-  await ended;
-  const states = output().split('\r\u001b[2K');
-  assert.match(states[1] as string, / without faults …$/);
-  assert.match(states.at(-1) as string, /^\S*Report card of /);
-});
+test(
+  'at a terminal, a progress line is shown during the run and erased at the end',
+  needsTerminal,
+  async (t) => {
+    const args = [
+      'grade',
+      '--fault',
+      'new-fields',
+      '--',
+      '/usr/bin/env',
+      'sh',
+      '-c',
+      'curl -s $PETSTORE_BASE_URL/pets',
+    ];
+    const { output, ended } = atTerminal(t, args, { PETSTORE_DATA_DIR: temporaryFolder(t) }, 'stty cols 80;');
+    await ended;
+    const states = output().split('\r\u001b[2K');
+    assert.match(states[1] as string, / without faults …$/);
+    assert.match(states.at(-1) as string, /^\S*Report card of /);
+  },
+);
 
-/** Starts a command, whose signals are ours. */
+/** Starts a command to which the test can send signals. */
 function start(t: TestContext, args: string[], env = {}) {
   const child = spawn(process.execPath, [bin, ...args], { env: environment(env) });
   t.after(() => child.kill('SIGKILL'));
@@ -188,7 +192,7 @@ function start(t: TestContext, args: string[], env = {}) {
   return { child, ended: once(child, 'close'), stderr: () => stderr };
 }
 
-test('a signal to end ends the program, too', async (t) => {
+test('a signal to grade also ends the program', async (t) => {
   const ready = "console.log('pid', process.pid); setTimeout(() => {}, 60_000);";
   const stays = `for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => console.log(signal)); ${ready}`;
   for (const program of [ready, stays]) {
@@ -196,7 +200,7 @@ test('a signal to end ends the program, too', async (t) => {
     const { child, ended, stderr } = start(t, args);
     await until(() => /pid \d+\n/.test(stderr()));
     child.kill('SIGINT');
-    // As soon as this it may be the same.
+    // This soon it may count as the same signal.
     child.kill('SIGINT');
     if (program === stays) await until(() => stderr().includes('SIGTERM'));
     assert.deepEqual(await ended, [130, null], stderr());
@@ -204,7 +208,7 @@ test('a signal to end ends the program, too', async (t) => {
   }
 });
 
-test('a signal to end is heard while a service is silent, and one that says too much is given up', async (t) => {
+test('a signal ends grade while the service is silent, and an endless response is an error', async (t) => {
   let isAsked = false;
   const server = createServer((request, response) => {
     isAsked = true;
@@ -231,7 +235,7 @@ test('a signal to end is heard while a service is silent, and one that says too 
   assert.match(endless.stderr(), /longer than \d+ bytes/);
 });
 
-test('a second signal ends a command at once that waits for its storage', async (t) => {
+test('a second signal ends a command at once while it waits for its storage', async (t) => {
   const service = createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1');
   const database = createTcpServer().listen(0, '127.0.0.1');
   const connected = once(database, 'connection');

@@ -6,7 +6,7 @@ import { faultNames } from '../../src/lab/faults/list.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { commands } from '../support/service.ts';
 
-test('grade tells its use and its faults without running anything, and what is wrong with a call', async (t) => {
+test('grade shows its usage and its faults without a run, and says what is wrong with a call', async (t) => {
   const folder = temporaryFolder(t);
   const levels = join(folder, 'levels');
   const bad = join(folder, 'bad');

@@ -10,14 +10,14 @@ import { bin, command, commands, environment, petstore, startService } from '../
 import { temporaryStorage } from '../support/storage.ts';
 import { until } from '../support/until.ts';
 
-/** A service, and the settings by which commands find it. */
+/** A service, and the settings for commands to find it. */
 async function startBeside(t: TestContext, env: Record<string, string> = {}) {
   const folder = await temporaryStorage(t);
   const service = await startService(t, folder, env);
   return { service, env: { PETSTORE_DATA_DIR: folder, PETSTORE_BASE_URL: `${service.origin}/v1` } };
 }
 
-/** A client in JavaScript: what it does, given `pets`, which asks for pets and returns the answer. */
+/** A client in JavaScript. Its code can use `pets`, which requests pets and returns the response. */
 const client = (body: string) => [
   process.execPath,
   '-e',
@@ -33,7 +33,7 @@ const careful = client(
    process.exitCode = 7;`,
 );
 
-test('all faults are listed without a service: as a table, and as JSON with all that is known of them', async () => {
+test('all faults are listed without a service: as a table, and as JSON with all details', async () => {
   const [table, json] = await commands([
     ['lab', 'faults'],
     ['lab', 'faults', '--json'],
@@ -50,7 +50,7 @@ test('all faults are listed without a service: as a table, and as JSON with all 
   assert.ok(lines.every((line) => line.length <= 100));
 });
 
-test('a fault is described by its name, and a similar name leads to it', async () => {
+test('a fault is described by its name, and a similar name gets a suggestion', async () => {
   const [one, json, near, odd] = await commands([
     ['lab', 'faults', 'lost-answer'],
     ['lab', 'faults', 'lost-answer', '--json'],
@@ -70,11 +70,11 @@ test('a fault is described by its name, and a similar name leads to it', async (
   assert.match(near?.stderr as string, /no fault rate-limit; did you mean rate-limited\?/);
 });
 
-test('the lab of a running service is used on the command line', async (t) => {
+test('commands use the lab of a running service', async (t) => {
   const { service, env } = await startBeside(t);
   const key = readFileSync(join(env.PETSTORE_DATA_DIR, 'demo.key'), 'utf8').trim();
 
-  await t.test('a command that fails says why', async () => {
+  await t.test('a failed command says why', async () => {
     const away = `http://127.0.0.1:${await freePort()}/v1`;
     const other = `pet_${'x'.repeat(36)}`;
     const failing: [string[], RegExp][] = [
@@ -90,7 +90,7 @@ test('the lab of a running service is used on the command line', async (t) => {
     await assertFails(failing, env);
   });
 
-  await t.test('a rehearsal is begun, shown and ended on the command line', async () => {
+  await t.test('a rehearsal is started, shown and ended on the command line', async () => {
     const fault = 'rate-limited:operation=listPets,times=2,retryAfterSeconds=7';
     const odd = 'retry-after-odd:operation=getPet,shape=ten-days';
     const begun = await command(['lab', 'rehearse', fault, odd, 'sunset', '--expires', '60', '--json'], env);
@@ -129,7 +129,7 @@ test('the lab of a running service is used on the command line', async (t) => {
     assert.equal((await get()).status, 200);
   });
 
-  await t.test('a client that does not wait is told so, with exit status 1, and as JUnit', async () => {
+  await t.test('a client that does not wait fails with exit status 1, also in the JUnit report', async () => {
     await command(['lab', 'rehearse', 'rate-limited'], env);
     const junit = join(env.PETSTORE_DATA_DIR, 'report.xml');
     const { status, stdout, stderr } = petstore(['lab', 'record', '--junit', junit, '--', ...careless], env);
@@ -147,7 +147,7 @@ test('the lab of a running service is used on the command line', async (t) => {
   });
 
   await t.test(
-    'a client that waits passes, and standard output is the report alone if it is asked for as data',
+    'a client that waits passes, and with --json or --markdown standard output is only the report',
     async () => {
       await command(['lab', 'rehearse', 'rate-limited'], env);
       const { status, stdout, stderr } = petstore(['lab', 'record', '--json', '--', ...careful], env);
@@ -167,7 +167,7 @@ test('the lab of a running service is used on the command line', async (t) => {
   );
 
   await t.test(
-    'a client that meets none of its faults has rehearsed nothing, whatever it passes',
+    'a client that meets none of its faults is incomplete, whatever checks it passes',
     async () => {
       await command(
         ['lab', 'rehearse', 'reset:operation=placeOrder', 'internal-error:operation=listPets'],
@@ -191,7 +191,7 @@ test('the lab of a running service is used on the command line', async (t) => {
     },
   );
 
-  await t.test('a recording that another one ended is reported as incomplete', async () => {
+  await t.test('a recording that somebody else ended is reported as incomplete', async () => {
     const replace = client(
       `await fetch('${service.origin}/lab/recordings', {
          method: 'POST', body: '{}', headers: { ...headers, 'content-type': 'application/json' } });`,
@@ -213,7 +213,7 @@ test('the lab of a running service is used on the command line', async (t) => {
     assert.match(removed?.stderr as string, /petstore: This key has no recording with this recordingId\./);
   });
 
-  await t.test('a signal to end is passed on to the client, and the card comes', async () => {
+  await t.test('a signal is forwarded to the client, and the card is still printed', async () => {
     for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const) {
       const waits = [process.execPath, '-e', 'console.log(process.pid); setTimeout(() => {}, 60_000);'];
       const child = spawn(process.execPath, [bin, 'lab', 'record', '--', ...waits], {
@@ -246,7 +246,7 @@ test('the lab of a running service is used on the command line', async (t) => {
     await until(() => /Ctrl-C ends it/.test(output.stderr));
     await fetch(`${service.origin}/v1/pets/1`, { headers: { authorization: `Bearer ${key}` } });
     const ended = once(child, 'close');
-    // A terminal tells the whole group, and an older Node.js passes it on once more.
+    // A terminal signals the whole group, and an older Node.js passes the signal on once more.
     child.kill('SIGINT');
     child.kill('SIGINT');
     assert.deepEqual(await ended, [3, null], output.stderr);
@@ -254,7 +254,7 @@ test('the lab of a running service is used on the command line', async (t) => {
     assert.match(output.stdout, /\nVerdict: incomplete\n/);
   });
 
-  await t.test('the account shows the state of the key', async () => {
+  await t.test('the account command shows the state of the key', async () => {
     const { stdout } = await command(['lab', 'account'], env);
     assert.match(stdout, /^plan +free$/m);
     assert.match(stdout, /^workspace +demo$/m);
@@ -263,7 +263,7 @@ test('the lab of a running service is used on the command line', async (t) => {
   });
 });
 
-test('a command says that a service has no lab', async (t) => {
+test('a command reports that a service has no lab', async (t) => {
   const { service, env } = await startBeside(t, { PETSTORE_LAB: 'off' });
   const message = new RegExp(`no lab at ${service.origin}/lab.* PETSTORE_LAB=on`);
   await assertFails(
@@ -275,7 +275,7 @@ test('a command says that a service has no lab', async (t) => {
   );
 });
 
-/** Commands of the lab end with 1 after one line. */
+/** Commands of the lab that exit with 1 after one line. */
 async function assertFails(failing: [string[], RegExp][], env: Record<string, string>): Promise<void> {
   const calls = failing.map(([args]) => ['lab', ...args]);
   for (const [i, { status, stderr, stdout }] of (await commands(calls, env)).entries()) {
@@ -286,7 +286,7 @@ async function assertFails(failing: [string[], RegExp][], env: Record<string, st
   }
 }
 
-test('a wrong call of a command of the lab exits with 2, and each tells its use', async () => {
+test('a wrong call of a lab command exits with 2, and each command shows its usage', async () => {
   const wrong = [
     [],
     ['reset:'],

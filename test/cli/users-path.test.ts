@@ -13,10 +13,10 @@ import { bin } from '../support/service.ts';
 const skip = process.platform === 'win32' ? 'it needs a shell' : whyNo('npm');
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const timeoutMs = 120_000;
-/** What npm of this run has added. */
+/** The PATH entries that npm of this run has added. */
 const isOfNpm = (name: string) => /^npm_|^(INIT_CWD|NODE|NODE_TEST_CONTEXT)$/.test(name);
 
-/** Makes a program `node` that says whose it is. All else is done by this Node.js. */
+/** Creates a program `node` that prints its owner. This Node.js does everything else. */
 function nodeOf(folder: string, owner: string): string {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, 'node');
@@ -30,7 +30,7 @@ function nodeOf(folder: string, owner: string): string {
 
 const run = promisify(execFile);
 
-/** Runs npm for a user who has a Node.js of their own. The program that is graded fails, so npm may fail, too. */
+/** Runs npm for a user who has another Node.js. The graded program fails, so npm may fail too. */
 async function npm(t: TestContext, cwd: string, args: string[]) {
   const own = Object.entries(process.env).filter(([name]) => !isOfNpm(name));
   const users = nodeOf(join(temporaryFolder(t), 'bin'), 'user');
@@ -44,14 +44,14 @@ async function npm(t: TestContext, cwd: string, args: string[]) {
 
 const graded = ['grade', '--fault', 'reset', '--verbose', '--', 'node', '--whose'];
 
-test('a program that is graded by a script of this tree runs on the Node.js of its user', {
+test('a program that a script of this tree grades runs on the Node.js of its user', {
   skip,
 }, async (t) => {
   const { stderr } = await npm(t, root, ['run', '-s', 'petstore', '--', ...graded]);
   assert.match(stderr, /^without faults: node of the user: ?$/m);
 });
 
-test('a program that is recorded by a script of this tree runs on the Node.js of its user', {
+test('a program that a script of this tree records runs on the Node.js of its user', {
   skip,
 }, async (t) => {
   await using store = await startPetstore();
@@ -63,7 +63,7 @@ test('a program that is recorded by a script of this tree runs on the Node.js of
   assert.match(stdout, /^node of the user: ?$/m);
 });
 
-test('a program that is graded by a script of its project keeps what npm has put into PATH for that', {
+test('a program that a script of its own project grades keeps the PATH entries that npm added', {
   skip,
 }, async (t) => {
   const project = temporaryFolder(t);

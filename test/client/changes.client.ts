@@ -5,7 +5,7 @@ import { performedOf, rehearse } from '../support/lab.ts';
 import { startPetstore } from '../support/petstore.ts';
 import { answer, fakeClock, refusal, startScripted } from '../support/scripted-server.ts';
 
-/** A store with a client whose waits pass at once, and the operations that are called. */
+/** A store with a client whose waits pass at once, and the operations that it calls. */
 async function start(t: TestContext, options: Partial<PetstoreOptions> = {}) {
   const store = await startPetstore(t);
   const clock = fakeClock(store.nowMs);
@@ -19,7 +19,7 @@ async function start(t: TestContext, options: Partial<PetstoreOptions> = {}) {
   return { store, calls, petstore: createPetstore({ baseUrl, apiKey: store.key, clock, fetch, ...options }) };
 }
 
-test('a change is decided again after a change of somebody else, which stays', async (t) => {
+test("a change runs again after somebody else's change, and keeps that change", async (t) => {
   const { store, petstore } = await start(t);
   await rehearse(store, [{ fault: 'conflict', times: 3 }]);
   const seen: string[] = [];
@@ -57,12 +57,12 @@ test('nothing is sent if there is no change or no resource', async (t) => {
   assert.deepEqual(new Set(calls), new Set(['GET /v1/pets']));
 });
 
-test('a change that follows a read that is too old is decided again', async (t) => {
+test('a change that was based on a stale read runs again', async (t) => {
   const order = { id: 9, quantity: 1, complete: false };
   const { store, got } = await startScripted(t, [
     answer(200, order, { etag: '"old"' }),
     refusal(412, 'precondition_failed'),
-    // The history has no change by this request.
+    // The history has no change with this request id.
     answer(200, [], { 'last-event-id': '4' }),
     answer(200, []),
     answer(200, { ...order, quantity: 2 }, { etag: '"new"' }),
@@ -73,7 +73,7 @@ test('a change that follows a read that is too old is decided again', async (t) 
   assert.deepEqual([got.at(-1)?.headers['if-match'], got.at(-1)?.body], ['"new"', '{"quantity":3}']);
 });
 
-test('a change whose answer was lost is found in the history, and made once', async (t) => {
+test('a change whose response was lost is found in the history, and made once', async (t) => {
   const { store, petstore } = await start(t);
   const { id } = await rehearse(store, ['lost-answer', 'truncated']);
   assert.equal((await petstore.changePet(1, ({ name }) => ({ name: `${name}!` }))).name, 'Bella!');
@@ -90,11 +90,11 @@ test('a change whose answer was lost is found in the history, and made once', as
   );
   assert.equal((await petstore.findPet(1))?.name, 'Bella!');
   assert.equal((await petstore.getInventory(1)).quantity, before + 3);
-  // Both befell all reads and changes above, as far as they reached them.
+  // Both faults affected all reads and changes above that they fit.
   for (const performed of await performedOf(store, id)) assert.ok(performed >= 7);
 });
 
-test('a fulfilment whose answer was lost is not refused because the order is complete', async (t) => {
+test('a fulfilment whose response was lost is not refused because the order is complete', async (t) => {
   const { store, petstore } = await start(t);
   const order = await petstore.placeOrder({ petId: 1 });
   await rehearse(store, [{ fault: 'lost-answer', operation: 'updateOrder' }]);
@@ -105,7 +105,7 @@ test('a fulfilment whose answer was lost is not refused because the order is com
   });
 });
 
-test('an equal change of somebody else does not count as its own', async (t) => {
+test("an equal change of somebody else does not count as the client's own", async (t) => {
   const { store, petstore, calls } = await start(t);
   const pet = await petstore.findPet(1);
   // The first attempt does not arrive, and meanwhile the other one makes the change.
@@ -118,7 +118,7 @@ test('an equal change of somebody else does not count as its own', async (t) => 
   assert.ok(calls.includes('HEAD /v1/store/events/stream'));
 });
 
-test('with a request id of the caller a lost change is an error, since other requests may have the same id', async (t) => {
+test("with a caller's request id a lost change is an error, since other requests may have the same id", async (t) => {
   const { store, petstore } = await start(t);
   const pet = await petstore.findPet(1);
   await rehearse(store, [{ fault: 'lost-answer', operation: 'updatePet' }]);
@@ -129,7 +129,7 @@ test('with a request id of the caller a lost change is an error, since other req
   });
 });
 
-test('it finds its change in a long history, too', async (t) => {
+test('it also finds its change in a long history', async (t) => {
   const { store, petstore } = await start(t);
   for (let round = 0; round < 30; round++)
     await Promise.all(
@@ -148,7 +148,7 @@ test('it finds its change in a long history, too', async (t) => {
 test('a removal that the platform sent twice succeeds, one of an unknown resource does not', async (t) => {
   const { store } = await start(t);
   const baseUrl = `${await store.app.listeningOrigin}/v1`;
-  // As browsers, Deno and Bun do after a reset.
+  // Browsers, Deno and Bun do this after a reset.
   const twice: typeof globalThis.fetch = async (url, init) => {
     await (await fetch(url, init)).text();
     return fetch(url, init);

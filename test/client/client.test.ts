@@ -11,7 +11,7 @@ const folder = new URL('../../src/client/', import.meta.url);
 const maxBytes = 12_000;
 const comments = /\/\*[\s\S]*?\*\/|^ *\/\/.*$/gm;
 
-/** The files that a file brings with it, and their texts. */
+/** The modules that a file imports, also indirectly, with their texts. */
 function modulesFrom(name: string, found = new Map<string, string>()): Map<string, string> {
   if (found.has(name)) return found;
   const text = readFileSync(new URL(name, folder), 'utf8').replaceAll(comments, '');
@@ -27,7 +27,7 @@ test('the client imports nothing but its own files', () => {
   assert.ok(modulesFrom('index.ts').size > 10);
 });
 
-/** How many bytes a page loads for a module and what it brings with it. */
+/** The compressed size of a module with all its imports. */
 const compressedSize = (name: string) =>
   gzipSync(
     [...modulesFrom(name).values()]
@@ -36,12 +36,12 @@ const compressedSize = (name: string) =>
       .replaceAll(/\s+/g, ' '),
   ).length;
 
-test('the client is small: compressed it stays below 12 kB, even if names are not shortened', () => {
+test('the compressed client is smaller than 12 kB, even if names are not shortened', () => {
   const length = compressedSize('index.ts');
   assert.ok(length > 4_000 && length < maxBytes, `${length} bytes`);
 });
 
-test('a bundle of one client contains nothing of the other', () => {
+test('a bundle of one client contains no module of the other', () => {
   const [api, lab] = ['petstore.ts', 'lab.ts'].map((name) => modulesFrom(name));
   assert.deepEqual(
     [...(api?.keys() ?? [])].filter((name) => name.startsWith('lab')),
@@ -50,7 +50,7 @@ test('a bundle of one client contains nothing of the other', () => {
   assert.ok(lab?.has('lab-operations.ts') && !lab.has('operations.ts'));
 });
 
-/** The code of a module, however it is formatted. */
+/** The code of a module, regardless of its formatting. */
 const codeOf = (text: string) =>
   text
     .replaceAll(comments, '')

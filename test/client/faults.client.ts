@@ -7,7 +7,7 @@ import { takeTour } from '../support/client-tour.ts';
 import { endRehearsal, performedOf, rehearse } from '../support/lab.ts';
 import { startPetstore } from '../support/petstore.ts';
 
-/** Quick ones of the faults that take their time. */
+/** Quick parameters for slow faults. */
 const parameters: Record<string, object> = {
   delay: { delayMs: 50 },
   slow: { bytesPerSecond: 20_000 },
@@ -15,17 +15,17 @@ const parameters: Record<string, object> = {
   'stream-silent': { streamSilenceMs: 50 },
 };
 
-/** Under these the client gives up an attempt by itself. So soon, since the service would be silent for 30 s. */
+/** Faults under which the client times out. Its timeout is short because the service would be silent for 30 s. */
 const silent = ['stall', 'no-answer'];
 const silentAttemptMs = 250;
 
-/** What no client can go on after: the list has no end, and the key is for one origin. */
+/** Faults that no client survives: a list without end, and a redirect to another origin. */
 const ends: Record<string, RegExp> = {
   'same-page': /leads to a page that was already read/,
   'moved-away': /and the key is not sent there/,
 };
 
-/** Lets the tour be taken under faults, each time in a workspace of its own; waits of the client pass at once. */
+/** Runs the tour under faults, each time in a new workspace. Waits of the client pass at once. */
 async function startTours(t: TestContext) {
   const store = await startPetstore(t);
   let skippedMs = 0;
@@ -36,7 +36,7 @@ async function startTours(t: TestContext) {
     skippedMs += ms;
     await new Promise(setImmediate);
   };
-  // As the service tells the time, dates are meant.
+  // By the clock of the service, because this fault sends dates.
   store.app.server.prependListener('request', (_request, response) => {
     response.setHeader('Date', new Date(now()).toUTCString());
   });
@@ -55,10 +55,10 @@ async function startTours(t: TestContext) {
   };
 }
 
-/** What failed, with all that the report says about it. */
+/** The failed checks, with all that the report says about them. */
 const failedOf = ({ checks }: Report) => checks.filter(({ result }) => result === 'failed');
 
-/** What the other writer of `conflict` adds stays: to names that are not written anew, and one unit of stock. */
+/** Traces of the other writer of `conflict` that stay: names that the tour does not write again, and one unit of stock. */
 const withAnotherWriter = (told: string[]) =>
   told.map((line) =>
     line
@@ -78,10 +78,10 @@ test('a program with the client prints the same under every fault, and fails no 
       const end = ends[name];
       if (end) return assert.rejects(take(name, [{ fault: name }]), end);
       const { told, report, performed } = await take(name, [{ fault: name, ...parameters[name] }]);
-      // Nothing that is deprecated is called.
+      // The tour calls no deprecated operation.
       if (name !== 'sunset') assert.ok((performed[0] as number) > 0);
       assert.deepEqual(failedOf(report), []);
-      // It shows what it reads, which is old.
+      // The tour prints what it reads, which is stale.
       if (name === 'stale-read') assert.equal(told.length, usual.length);
       else assert.deepEqual(told, name === 'conflict' ? withAnotherWriter(usual) : usual);
     });

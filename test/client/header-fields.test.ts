@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nextLink, retryAfterMs } from '../../src/client/header-fields.ts';
 
-test('Retry-After is read in every form of HTTP, and anything else is ignored', () => {
+test('Retry-After is parsed in every form of HTTP, and anything else is ignored', () => {
   const nowMs = Date.UTC(1994, 10, 6, 8, 49, 7);
   for (const [text, expected] of [
     ['0', 0],
@@ -27,7 +27,7 @@ test('Retry-After is read in every form of HTTP, and anything else is ignored', 
     assert.equal(retryAfterMs(text, nowMs), undefined, String(text));
 });
 
-test('the next page is found among other links, whatever the form of its rel', () => {
+test('the next page is found among other links, in any form of its rel', () => {
   for (const field of [
     '</b>; rel="next"',
     '</b>; rel=next',

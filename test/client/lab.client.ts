@@ -12,13 +12,13 @@ import { labOperations } from '../../src/lab/operations.ts';
 import { startPetstore } from '../support/petstore.ts';
 import { answer, cut, fakeClock, refusal, startScripted, text } from '../support/scripted-server.ts';
 
-/** The lab beside a server that does one deed after the other. */
+/** The lab client of a server that performs one action after the other. */
 async function startLab(...[t, deeds]: Parameters<typeof startScripted>) {
   const { baseUrl, clock, got } = await startScripted(t, deeds);
   return { lab: createLab({ baseUrl, apiKey: 'pet_secret', clock }), got };
 }
 
-/** A client that tells which of its operations were called. */
+/** A client that records which of its operations were called. */
 function counting(lab: Lab) {
   const called: string[] = [];
   const get = (target: Lab, name: keyof Lab) => {
@@ -28,7 +28,7 @@ function counting(lab: Lab) {
   return { called, lab: new Proxy(lab, { get: get as never }) };
 }
 
-test('every operation of the lab is a method that returns its answer', async (t) => {
+test('every lab operation is a method that returns its response body', async (t) => {
   const store = await startPetstore(t);
   const options: PetstoreOptions = { baseUrl: `${await store.listen()}/v1/`, apiKey: store.key };
   const { lab, called } = counting(createLab(options));
@@ -87,7 +87,7 @@ test('a banned key still reads its account, and starts a rehearsal', async (t) =
   assert.equal((await lab.startRehearsal({ faults: [{ fault: 'truncated' }] })).faults.length, 1);
 });
 
-test('it keeps to the limits of the lab: more calls than a minute admits are never refused', async (t) => {
+test('it respects the limits of the lab: more calls than a minute allows are never refused', async (t) => {
   const store = await startPetstore(t);
   const clock = fakeClock(store.nowMs + 1);
   Object.defineProperty(store, 'nowMs', { get: clock.now });
@@ -113,7 +113,7 @@ test('the address of the lab replaces the last /v1 of baseUrl, and other address
   assert.throws(() => createLab({ baseUrl, apiKey: '' }), { name: 'TypeError', message: /apiKey/ });
 });
 
-test('an id that could lead to another path is refused before sending', async (t) => {
+test('an id that could change the path is refused before sending', async (t) => {
   const { lab, got } = await startLab(t, [answer(200, {})]);
   const refused = { name: 'TypeError', message: /^An id is text of / };
   const wrong = [
@@ -167,7 +167,7 @@ test('a truncated text is requested again', async (t) => {
   assert.equal(got.length, 2);
 });
 
-test('a removal with a lost answer succeeds if nothing is left, but not if it should return a body', async (t) => {
+test('a removal with a lost response succeeds if nothing is left, but not if it should return a body', async (t) => {
   const gone = refusal(404, 'not_found');
   const { lab } = await startLab(t, [cut, gone]);
   await lab.deleteRecording('rec_1');

@@ -15,7 +15,7 @@ import { answer, cut, startScripted, text } from '../support/scripted-server.ts'
 
 const options = { baseUrl: 'http://127.0.0.1:1/v1', apiKey: 'pet_secret' };
 
-test('an address that is missing or malformed is refused with what it should be', () => {
+test('a missing or malformed address is refused, and the error says what it should be', () => {
   for (const [baseUrl, told] of [
     [undefined, 'not undefined'],
     ['', 'not ""'],
@@ -32,7 +32,7 @@ test('an address that is missing or malformed is refused with what it should be'
       });
 });
 
-test('an unknown option of a client or of a call is refused, and named with those that there are', async (t) => {
+test('an unknown option of a client or of a call is refused, and the error lists the known options', async (t) => {
   const { store, got } = await startScripted(t, [answer(200, [])]);
   const odd = { retries: 3, onretry: () => {} };
   for (const create of [createPetstore, createLab])
@@ -64,7 +64,7 @@ test('an unknown option of a client or of a call is refused, and named with thos
   assert.equal(got.length, 0);
 });
 
-test('a list becomes an array, and one that leads back to a page of its own is an error', async (t) => {
+test('a list becomes an array, and a list that links back to an earlier page is an error', async (t) => {
   const link = (query: string) => ({ link: `<https://other.test/v1/pets?${query}>; rel="next"` });
   const { store } = await startScripted(t, [
     answer(200, [{ id: 1 }], link('cursor=b')),
@@ -87,7 +87,7 @@ test('a list becomes an array, and one that leads back to a page of its own is a
   }
 });
 
-test('any request can be sent, with the attempts of all others', async (t) => {
+test('any request can be sent, with the same retries as all others', async (t) => {
   const { store, got } = await startScripted(t, [
     cut,
     answer(201, { id: 12_345 }, { etag: '"a"', location: '/v1/toys/1' }),
@@ -120,7 +120,7 @@ test('any request can be sent, with the attempts of all others', async (t) => {
   assert.equal(got.length, sent);
 });
 
-test('a request to the service below the lab and the API', async (t) => {
+test('request() reaches the service outside the lab and the API', async (t) => {
   const service = await startPetstore(t);
   const access = { baseUrl: `${await service.listen()}/v1`, apiKey: service.key };
   const { data } = await createPetstore(access).request<Pet[]>('GET', '/pets', { query: { id: 2 } });
@@ -129,7 +129,7 @@ test('a request to the service below the lab and the API', async (t) => {
   await assert.rejects(createPetstore(access).request('GET', '/nothing'), { code: 'not_found', attempts: 1 });
 });
 
-test('the codes of errors have the types of the descriptions, and a later version may have more', () => {
+test('error codes have the types of the descriptions, and a later version may have more', () => {
   const types = readFileSync(new URL('../../src/client/description.ts', import.meta.url), 'utf8');
   const plain = (text: string) => text.replaceAll(/\s|\|/g, '');
   assert.ok(plain(types).endsWith(plain(errorCodesText())), 'Run "npm run generate".');
@@ -140,15 +140,15 @@ test('the codes of errors have the types of the descriptions, and a later versio
   assert.ok(later);
 });
 
-/** Only compiled: what the types refuse. */
+/** Only compiled: errors that the types find. */
 export function refusedByTypes(store: ReturnType<typeof createPetstore>): unknown[] {
   // @ts-expect-error No version of the description has this code.
   const code: ErrorCode = 'no_such_code';
   // @ts-expect-error There is no such option.
   const wrong: PetstoreOptions = { ...options, retries: 3 };
-  // @ts-expect-error Only what changes takes ifMatch.
+  // @ts-expect-error Only changes accept ifMatch.
   const read = store.getCategory(1, { ifMatch: '"a"' });
-  // @ts-expect-error What request gives is of no known type unless one is named.
+  // @ts-expect-error The response of request() has no known type unless the caller names one.
   const name = store.request('GET', '/pets').then(({ data }) => data.name);
   const pets: Promise<Pet[]> = store.listPets().toArray();
   return [code, wrong, read, name, pets];

@@ -10,7 +10,7 @@ const limits = (left: number, seconds: number) => ({
 });
 const isBanned = (error: unknown) => error instanceof PetstoreError && error.code === 'key_banned';
 
-/** A store with a key of a few requests, and a client for which waits pass at once, also for the store. */
+/** A store with a key of a small plan, and a client. Waits of the client move the clock of both. */
 async function startLimited(t: TestContext, perMinute: number, perDay: number) {
   const store = await startPetstore(t);
   const { key } = await store.addKey('enterprise', { perMinute, perDay });
@@ -35,7 +35,7 @@ test('many concurrent calls are never refused: they wait for the limits', async 
   assert.ok(clock.nowMs - before >= 3 * 60_000);
 });
 
-test('when the day is used up, calls reject unsent, with the start of the next day', async (t) => {
+test('when the quota of the day is used up, calls reject unsent, with the start of the next day', async (t) => {
   const { petstore, clock, statuses } = await startLimited(t, 100, 3);
   for (const id of [1, 2, 3]) assert.equal((await petstore.findPet(id))?.id, id);
   const error = await petstore.findPet(4).catch((reason: PetstoreError) => reason);
@@ -56,7 +56,7 @@ test('while a key is banned, all calls of the client wait, and nothing is sent',
   for (const atMs of later) assert.ok(atMs >= (refused as number) + 60_000);
 });
 
-test('during a ban longer than maxWaitMs every call rejects with its end', async (t) => {
+test('during a ban longer than maxWaitMs every call rejects with the end of the ban', async (t) => {
   const banned = refusal(403, 'key_banned', { 'retry-after': '3600', ...limits(0, 3600) });
   const { store, got } = await startScripted(t, [banned]);
   await assert.rejects(store.getCategory(1), isBanned);
@@ -77,7 +77,7 @@ test('at 0 remaining it waits for the end of the window', async (t) => {
   assert.equal(got.length, 4);
 });
 
-test('a wait of any length is reported and kept, up to a day', async (t) => {
+test('a wait of any length up to a day is reported and respected', async (t) => {
   const digits = '9'.repeat(400);
   for (const field of ['9000000000000', digits, 'Fri, 13 Sep 275760 00:00:00 GMT']) {
     const { store, got, clock } = await startScripted(t, [
@@ -118,7 +118,7 @@ test('few requests are in flight until the limits are known, and failures block 
   assert.deepEqual(batches, [10, 10, 10, 10]);
 });
 
-test('of answers in any order the lowest number of remaining requests counts', async (t) => {
+test('the lowest number of remaining requests counts, in whatever order responses arrive', async (t) => {
   const held = Promise.withResolvers<ServerResponse>();
   const { store, clock } = await startScripted(t, [
     (response) => held.resolve(response),

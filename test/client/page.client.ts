@@ -11,7 +11,7 @@ const page = readFileSync(new URL('../../docs/client.md', import.meta.url), 'utf
 const blocks = blocksOf(page);
 const entry = new URL('../../src/client/index.ts', import.meta.url).href;
 
-/** Runs the examples of the page as one program, as a reader does who adds one after the other. */
+/** Runs the examples of the page as one program, like a reader who adds one after the other. */
 async function run(t: TestContext) {
   const store = await startPetstore(t);
   const env = { PETSTORE_BASE_URL: `${await store.listen()}/v1`, PETSTORE_API_KEY: store.key };
@@ -23,7 +23,7 @@ async function run(t: TestContext) {
   });
 }
 
-test('the examples of the page run as they stand, and print what it shows', async (t) => {
+test('the examples of the page run unchanged, and print what it shows', async (t) => {
   const { stdout } = await run(t);
   const shown = blocks.filter(({ language }) => language === 'text').map(({ code }) => code);
   assert.equal(shown.length, 8);

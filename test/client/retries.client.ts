@@ -23,7 +23,7 @@ const pet = { id: 7, name: 'Smaug', categoryId: 1, status: 'available' };
 const page = answer(200, [pet]);
 const readPage = (store: Petstore) => Array.fromAsync(store.listPets());
 
-/** The error that a promise rejects with. */
+/** The error of a rejected promise. */
 async function errorOf(promise: Promise<unknown>): Promise<PetstoreError> {
   const error = await promise.then(
     () => assert.fail('It did not reject.'),
@@ -76,7 +76,7 @@ test('a wait within timeoutMs may still be longer than maxWaitMs', async (t) => 
   assert.deepEqual([got.length, clock.waitsMs], [1, []]);
 });
 
-test('temporary failures are retried with growing waits, and not without end', async (t) => {
+test('temporary failures are retried with growing waits, up to a limit', async (t) => {
   for (const [deed, code] of [
     [refusal(408, 'request_timeout'), 'request_timeout'],
     [refusal(500, 'internal_error'), 'internal_error'],
@@ -99,7 +99,7 @@ test('temporary failures are retried with growing waits, and not without end', a
   }
 });
 
-test('an answer of another service is an error, without another attempt', async (t) => {
+test('a response of another service is an error, without a retry', async (t) => {
   const html = { 'content-type': 'text/html' };
   for (const [deed, why] of [
     [text('<!doctype html><p>Welcome to the "network" {', 200, html), /200 and text\/html.*not JSON/],
@@ -122,7 +122,7 @@ test('an answer of another service is an error, without another attempt', async 
       assert.equal(error.code, 'unexpected_answer');
       assert.match(error.message, why);
       assert.ok(!error.isTemporary);
-      // A pet may have been added by what was answered so.
+      // In these cases a pet may have been added.
       assert.equal(
         error.mayBeDone,
         call !== readPage && [200, 204].includes(error.status ?? 0),
@@ -135,7 +135,7 @@ test('an answer of another service is an error, without another attempt', async 
   await assert.rejects(store.getCategory(1), { code: 'unexpected_answer' });
   const object = await startScripted(t, [answer(200, pet)]);
   await assert.rejects(readPage(object.store), { code: 'unexpected_answer' });
-  // What it is named does not matter.
+  // A body without a Content-Type is accepted.
   const unnamed = await startScripted(t, [text(JSON.stringify([pet]), 200, {})]);
   assert.deepEqual(await readPage(unnamed.store), [pet]);
 });
@@ -188,7 +188,7 @@ test('a refusal rejects at once, with all details of the service', async (t) => 
   }
 });
 
-test('a valid key that is refused once is sent once more, and an invalid one no more than that', async (t) => {
+test('a key that gets 401 is retried once, and not again until it works', async (t) => {
   const refused = refusal(401, 'unauthorized');
   const { store, got } = await startScripted(t, [
     refused,
@@ -208,7 +208,7 @@ test('a valid key that is refused once is sent once more, and an invalid one no 
   assert.deepEqual(await readPage(store), [pet]);
 });
 
-test('pages of gateways are failures that pass, whatever they hold', async (t) => {
+test('error pages of gateways are temporary failures, whatever their content', async (t) => {
   const gateway = (status: number) => text('<html>Gateway</html>', status, { 'content-type': 'text/html' });
   const { store, got, clock } = await startScripted(t, [gateway(502), gateway(504), answer(201, pet)]);
   assert.deepEqual(await store.createPet({ name: 'Smaug', categoryId: 1 }), pet);
@@ -216,7 +216,7 @@ test('pages of gateways are failures that pass, whatever they hold', async (t) =
   assert.equal(clock.waitsMs.length, 2);
 });
 
-test('an odd Retry-After neither makes it hurry nor sleep for days', async (t) => {
+test('an odd Retry-After causes neither a retry at once nor a wait of days', async (t) => {
   const past = 'Mon, 01 Jun 2020 11:00:00 GMT';
   for (const status of [429, 503])
     for (const fields of [{}, { 'retry-after': '0' }, { 'retry-after': past }, { 'retry-after': 'soon' }]) {
@@ -239,7 +239,7 @@ test('an odd Retry-After neither makes it hurry nor sleep for days', async (t) =
 test('a redirect within the origin is followed with method, body and key', async (t) => {
   for (const status of [307, 308]) {
     const moved = answer(status, undefined, { location: '/elsewhere/pets?x=1' });
-    // What fails there begins anew where the resource was.
+    // A failure there starts again at the original URL.
     const { store, got } = await startScripted(t, [moved, cut, moved, answer(201, pet)]);
     assert.deepEqual(await store.createPet({ name: 'Smaug', categoryId: 1 }), pet);
     assert.deepEqual(
@@ -269,7 +269,7 @@ test('no redirect takes the key to another origin', async (t) => {
   assert.equal(other.got.length, 0);
 });
 
-test('each further attempt is reported before its wait', async (t) => {
+test('each retry is reported before its wait', async (t) => {
   const told: Retry[] = [];
   const deeds = [cut, refusal(503, 'unavailable', { 'retry-after': '7' }), answer(201, pet)];
   const { store, got, clock, baseUrl } = await startScripted(t, deeds, {
@@ -298,7 +298,7 @@ test('each further attempt is reported before its wait', async (t) => {
   assert.equal(stopping.got.length, 1);
 });
 
-test('attempts and header fields of each answer can be had, also of what has no body', async (t) => {
+test('the caller gets the attempts and header fields of each response, also without a body', async (t) => {
   const fields = { 'x-ratelimit-remaining': '7' };
   const { store } = await startScripted(t, [
     cut,
@@ -332,7 +332,7 @@ test('an error says whether the change may have been made', async (t) => {
   assert.ok(!(await errorOf(unavailable.store.updatePet(7, { name: 'Smaug' }))).mayBeDone);
 });
 
-test('a removal with a lost answer succeeds if nothing is left', async (t) => {
+test('a removal with a lost response succeeds if nothing is left', async (t) => {
   const { store, got } = await startScripted(t, [cut, refusal(404, 'not_found')]);
   assert.equal(await store.deletePet(7), undefined);
   assert.equal(got.length, 2);
@@ -356,7 +356,7 @@ test('a POST waits while its Idempotency-Key is in use, also by another program'
   assert.deepEqual([code, mayBeDone, got.length], ['idempotency_key_in_use', true, 5]);
 });
 
-test('a caller can end a call during a wait and in flight', async (t) => {
+test('a caller can abort a call during a wait and in flight', async (t) => {
   const reason = new Error('No longer wanted.');
   const waiting = new AbortController();
   const { store } = await startScripted(t, [refusal(500, 'internal_error'), page], {
@@ -380,7 +380,7 @@ test('a caller can end a call during a wait and in flight', async (t) => {
   assert.equal(silent.got.length, 1);
 });
 
-test('an attempt has a time limit that includes its body, and a call has one in all', async (t) => {
+test('an attempt has a time limit that includes its body, and a call has one overall', async (t) => {
   const silent = () => {};
   const halting = await startScripted(t, [silent, (response) => response.writeHead(200).write('['), page], {
     attemptTimeoutMs: 50,
@@ -391,7 +391,7 @@ test('an attempt has a time limit that includes its body, and a call has one in 
   const error = await errorOf(store.createPet({ name: 'Smaug', categoryId: 1 }));
   assert.deepEqual([error.code, error.mayBeDone], ['timed_out', true]);
   assert.equal(got.length, 1);
-  // No wait begins that would end too late.
+  // No wait begins that would end after the deadline.
   const busy = await startScripted(t, [refusal(503, 'unavailable', { 'retry-after': '20' })], {
     timeoutMs: 10_000,
   });

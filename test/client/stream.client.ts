@@ -7,7 +7,7 @@ import { rehearse } from '../support/lab.ts';
 import { startPetstore } from '../support/petstore.ts';
 import { cut, refusal, startScripted } from '../support/scripted-server.ts';
 
-/** An answer that streams some text, and then ends, is cut off or goes on for ever. */
+/** A response that streams some text, and then ends, breaks, or stays open. */
 const stream =
   (text: string, end: 'end' | 'cut' | 'open' = 'end', headers: Record<string, string> = {}) =>
   (response: ServerResponse) => {
@@ -51,7 +51,7 @@ test('a stream continues after the last event wherever it breaks, without repeat
   assert.ok(clock.waitsMs.includes(2_000));
 });
 
-test('a stream that begins now misses nothing if it breaks before its first event', async (t) => {
+test('a new stream misses nothing if it breaks before its first event', async (t) => {
   const { store, got } = await startScripted(t, [
     stream('', 'cut', { 'last-event-id': '41' }),
     stream(event(42), 'open'),
@@ -112,7 +112,7 @@ test('a silent connection counts as broken, a slow reader does not', async (t) =
   assert.equal(got.length, 2);
 });
 
-test('an unreachable service is asked with growing waits, without end', async (t) => {
+test('an unreachable service is retried with growing waits, without end', async (t) => {
   const { store, clock } = await startScripted(t, [...Array(30).fill(cut), stream(event(1), 'open')]);
   assert.deepEqual(await idsOf(store.streamEvents({ after: 0 }), 1), [1]);
   assert.ok(Math.max(...clock.waitsMs) > 5_000);
@@ -133,7 +133,7 @@ test('a stream reconnects at most once a second, and at the latest after maxWait
   }
 });
 
-test('an id that no header field can hold is not sent as a position', async (t) => {
+test('an id that no header field can contain is not sent as a position', async (t) => {
   const odd = ['жар-птица', 'a\tb', 'x'.repeat(100_000)].map((id) => `id: ${id}\n\n`).join('');
   const { store, got } = await startScripted(t, [stream(event(1) + odd), stream(event(2), 'open')]);
   assert.deepEqual(await idsOf(store.streamEvents(), 2), [1, 2]);
@@ -152,7 +152,7 @@ test('a failure that is not temporary ends a stream', async (t) => {
       for await (const { id } of store.streamEvents()) ids.push(id);
     };
     await assert.rejects(read(), { code, status });
-    // A key may be refused once.
+    // A key may get one 401.
     assert.deepEqual([ids, got.length], [[1], status === 401 ? 3 : 2]);
   }
   const banned = await startScripted(t, [refusal(403, 'key_banned', { 'retry-after': '3600' })]);
@@ -222,7 +222,7 @@ test('events of the service arrive with exact ids', async (t) => {
   const petstore = createPetstore({ baseUrl: `${await store.listen()}/v1`, apiKey: store.key });
   const { id } = await petstore.createCategory({ name: 'Dragons' });
   for await (const event of petstore.streamEvents({ after: 0, type: ['category.created'] })) {
-    // The type tells the compiler what the data is.
+    // The compiler infers the type of the data from the type of the event.
     if (event.type !== 'category.created') continue;
     assert.equal(event.data.id, id);
     assert.equal(typeof event.id, 'bigint');
@@ -264,7 +264,7 @@ test('a stream of single characters is read in linear time, and only line breaks
   const read = blockReader();
   const startedAtMs = performance.now();
   for (let length = 0; length < 1_000_000; length++) assert.equal(read('x').length, 0);
-  // Where all that has come is looked at again with each character, this takes minutes.
+  // An implementation that scans the whole buffer for each character takes minutes here.
   assert.ok(performance.now() - startedAtMs < 10_000);
   const separated = 'a\u2028b\u2029c\u0085d';
   assert.deepEqual(blockReader()(`data: ${separated}\n\n`), [{ data: separated }]);

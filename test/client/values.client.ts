@@ -8,7 +8,7 @@ import { answer, startScripted } from '../support/scripted-server.ts';
 
 const large = 9_223_372_036_854_775_807n;
 
-test('JSON is read and written as by JSON itself, except that no integer is rounded', () => {
+test('JSON is read and written as by JSON.parse and JSON.stringify, except that no integer is rounded', () => {
   const isSafe = (value: bigint) => BigInt.asIntN(54, value) === value && Number.isSafeInteger(Number(value));
   const integer = fc
     .bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
@@ -61,14 +61,14 @@ test('digits within texts, fractions and names stay as they are', () => {
   assert.deepEqual(parseExactly(text), { ...JSON.parse(text), c: [-9_007_199_254_740_993n] });
 });
 
-test('hostile JSON is read as fast and as deep as by JSON itself', () => {
+test('hostile JSON is parsed as fast and as deep as by JSON.parse', () => {
   const digits = '1234567890123456789';
   const startedAtMs = performance.now();
   assert.throws(() => parseExactly(`[${digits},"${'\\"'.repeat(200_000)}`), SyntaxError);
   const [, escaped] = parseExactly(`[${digits},"${'\\n'.repeat(5_000_000)}"]`) as [bigint, string];
   assert.equal(escaped.length, 5_000_000);
   assert.equal(parseExactly('9'.repeat(3_000_000)), Number.POSITIVE_INFINITY);
-  // Where a text is begun anew at each of its quotes, the first takes half a minute.
+  // A parser that scans again from each quote takes half a minute for the first text.
   assert.ok(performance.now() - startedAtMs < 10_000);
   let value = parseExactly(`${'['.repeat(100_000)}${digits}${']'.repeat(100_000)}`);
   for (let depth = 0; depth < 100_000; depth++) [value] = value as [unknown];
@@ -101,7 +101,7 @@ test('an invalid id is never sent', async (t) => {
       await assert.rejects(call, { name: 'TypeError', message: /^An id is an integer, not "/ });
   }
   await store.deleteCategory('7' as unknown as number).catch(() => {});
-  // No single pet of that list is all pets.
+  // No ETag of a single pet fits the list.
   await Array.fromAsync(store.listPets({ id: [undefined as unknown as number] }));
   assert.deepEqual(
     got.map(({ url }) => url),
@@ -123,7 +123,7 @@ test('large ids are bigint everywhere', async (t) => {
   assert.equal(order.petId, id);
 });
 
-test('answers keep their header fields, and serve as conditions', async (t) => {
+test('responses keep their header fields, and serve as conditions', async (t) => {
   const store = await startPetstore(t);
   const petstore = createPetstore({ baseUrl: `${await store.listen()}/v1`, apiKey: store.key });
   const category = await petstore.getCategory(1, { requestId: 'mine' });
@@ -149,12 +149,12 @@ test('properties and values of a later version are returned unchanged', async (t
     answer(200, [{ id: 1, name: 'Smaug', categoryId: 1, status: 'reserved', chip: 'x' }]),
   ]);
   const pet = (await store.findPet(1)) as Pet;
-  // An enumeration of an answer is open, also for the compiler.
+  // Enumerations in responses are open, also for the compiler.
   assert.equal(pet.status === 'reserved', true);
   assert.deepEqual(pet, { id: 1, name: 'Smaug', categoryId: 1, status: 'reserved', chip: 'x' });
 });
 
-test('a list follows its links through empty pages, and the key stays with its own address', async (t) => {
+test('a list follows its links through empty pages, and the key goes only to its own address', async (t) => {
   const next = (target: string, rel = '"next"') => ({
     link: `<https://a.example/x>; rel="first", <${target}>; rel=${rel}`,
   });
@@ -172,7 +172,7 @@ test('a list follows its links through empty pages, and the key stays with its o
   );
 });
 
-test('the ETag of a first page is not sent for those behind it', async (t) => {
+test('the ETag of a first page is not sent for later pages', async (t) => {
   const link = { link: '</v1/pets?cursor=a>; rel="next"' };
   const { store, got } = await startScripted(t, [
     answer(200, [{ id: 1 }], { ...link, etag: '"a"' }),
@@ -188,7 +188,7 @@ test('the ETag of a first page is not sent for those behind it', async (t) => {
   );
 });
 
-test('a page that leads to itself or nowhere ends the list with an error', async (t) => {
+test('a page that links to itself, or has an invalid link, ends the list with an error', async (t) => {
   for (const target of ['http://[', '', 'https://shop.test/v1/pets#?cursor=a']) {
     const nowhere = await startScripted(t, [answer(200, [], { link: `<${target}>; rel="next"` })]);
     await assert.rejects(Array.fromAsync(nowhere.store.listPets()), { code: 'unexpected_answer' });
@@ -208,6 +208,6 @@ test('a client needs an address and a key', () => {
       name: 'TypeError',
       message: /^The client needs an apiKey: [^_]*$/,
     });
-  // As a file ends.
+  // At the end of a file.
   createPetstore({ baseUrl: 'http://localhost/v1', apiKey: 'pet_secret\n' });
 });

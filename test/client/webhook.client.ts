@@ -33,7 +33,7 @@ test('messages signed by the library of Standard Webhooks are verified, with all
   assert.deepEqual(await verifyWebhook(bytes.buffer, plain, secret, { now }), event);
 });
 
-test('during the rotation of a secret both secrets verify', async () => {
+test('during a rotation of the secret both secrets verify', async () => {
   const both = fields(`v2,AAAA ${signatureBy(older)} v1a,AAAA ${signatureBy(secret)}`);
   for (const key of [secret, older])
     assert.equal((await verifyWebhook(body, both, key, { now })).type, 'pet.created');

@@ -5,8 +5,8 @@ import { missingFor, pythonPrograms } from './make.ts';
 import { takeTour } from './tour.ts';
 
 /*
- * Makes every client of the guide "Generate a client", compiles it and takes the tour, two at a time. Names as arguments
- * choose some.
+ * Generates every client of the guide "Generate a client", compiles it and runs its tour, two at a time. Arguments are names
+ * of clients; without them all are tested.
  */
 const chosen = chosenClients(process.argv.slice(2));
 const programs = [await pythonPrograms()];

@@ -1,20 +1,20 @@
-/** A client that the guide "Generate a client" tells how to make, and the program that takes the tour with it. */
+/** A client that the guide "Generate a client" explains, and the program that uses it. */
 export interface Client {
   /** Its folder in `tours`. */
   name: string;
-  /** The heading of the guide below which its commands stand. */
+  /** The heading in the guide with its commands. */
   heading: string;
   /** The toolchains that it needs beside Node.js and Python. */
   needs: string[];
-  /** What checks and compiles it once it is generated, as shell commands in its folder. */
+  /** The shell commands in its folder that check and compile it after generation. */
   build: string[];
-  /** The command that takes the tour. */
+  /** The command that runs the tour. */
   program: string;
-  /** The package that makes it. */
+  /** The package that generates it. */
   generator: string;
-  /** Whether it is also made from OpenAPI 3.1. */
+  /** Whether it is also generated from OpenAPI 3.1. */
   readsJsonSchema?: boolean;
-  /** Where its users come in between, to add what it does not do by itself. */
+  /** Where users extend it, to add what it does not do by itself. */
   hook: string;
 }
 
@@ -28,7 +28,7 @@ const python = {
 
 const openapiGenerator = { generator: 'openapi-generator-cli' };
 
-/** The slowest first: two run at once, and both are to end together. */
+/** The slowest first: two run at once, and both should end together. */
 export const clients: Client[] = [
   {
     name: 'oapi-codegen',

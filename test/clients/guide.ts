@@ -1,6 +1,6 @@
 import { guides } from '../../src/description/guides.ts';
 
-/** A command that fetches a package. The checks have the versions that are pinned in their place. */
+/** A command that installs a package. The checks replace it, to use pinned versions. */
 const fetches = /^(?:pip|npm) install |^go get /;
 
 /** The sections of the guide "Generate a client", for an API at `baseUrl`, by their headings. */
@@ -19,7 +19,7 @@ function linesOf(baseUrl: string): Map<string, string[]> {
   return new Map([...sectionsOf(baseUrl)].map(([heading, section]) => [heading, linesIn(section)]));
 }
 
-/** The names in the code by which a section tells how a client takes its key, and of first calls. */
+/** The names in a section's code that take the key, and those of the first calls. */
 export function wordsOfUse(heading: string): string[] {
   const section = sectionsOf('http://localhost:8080/v1').get(heading) ?? '';
   const uses = [...section.matchAll(/^- (?:Key|Calls): [\s\S]*?(?=\n- |\n\n)/gm)].join('\n');
@@ -32,7 +32,7 @@ export function wordsOfUse(heading: string): string[] {
   return [...new Set(names)];
 }
 
-/** The commands of the guide that make the client below a heading, one a line. */
+/** The commands below a heading that generate the client, one a line. */
 export function generation(heading: string, baseUrl: string): string {
   const lines =
     linesOf(baseUrl)
@@ -42,13 +42,13 @@ export function generation(heading: string, baseUrl: string): string {
   return lines.join('\n');
 }
 
-/** The headings of the guide that have commands to make a client. */
+/** The headings with commands that generate a client. */
 export const headings = () =>
   [...linesOf('http://localhost:8080/v1')]
     .filter(([, lines]) => lines.some((line) => !fetches.test(line)))
     .map(([heading]) => heading);
 
-/** The packages that the guide fetches. */
+/** The packages that the guide installs. */
 export const fetchedPackages = () =>
   [...linesOf('http://localhost:8080/v1').values()]
     .flat()

@@ -11,19 +11,19 @@ export const fileAt = (path: string) => fileURLToPath(new URL(path, import.meta.
 const nodeModules = fileAt('../../node_modules');
 const stepTimeoutMs = 600_000;
 
-/** A client that is made and compiled. */
+/** A client that was generated and compiled. */
 export interface MadeClient {
-  /** Where its program runs, by shell commands. */
+  /** Runs shell commands in the folder of its program. */
   folder: string;
   env: NodeJS.ProcessEnv;
 }
 
-/** The toolchains that a client needs and this machine does not have. */
+/** The missing toolchains that a client needs. */
 export const missingFor = ({ needs }: Client) => needs.filter((tool) => spawnSync(tool, ['--help']).error);
 
 /**
- * Makes a client in a new folder within `root` by the command of the guide, from a document of the service at `baseUrl`, and compiles it.
- * `programs` are folders in which commands are looked for first.
+ * Generates a client in a new folder within `root` by the command of the guide, from a document of the service at `baseUrl`, and compiles it.
+ * `programs` are folders to search first for commands.
  */
 export async function makeClient(
   client: Client,
@@ -36,7 +36,7 @@ export async function makeClient(
   const path = [dirname(process.execPath), ...bins, ...programs, process.env.PATH];
   const env = { ...process.env, PATH: path.join(delimiter) };
   const folder = folderOf(root, client);
-  // The programs of a package stand in its folder, and those that all need in the one above.
+  // The programs of a package are in its folder, and those for all in the parent folder.
   if (existsSync(join(folder, 'package-lock.json'))) await run('npm ci', folder, env);
   else symlinkSync(fileAt('node_modules'), join(folder, 'node_modules'));
   const command = generation(client.heading, baseUrl).replaceAll('/openapi.json', `/${document}`);
@@ -44,7 +44,7 @@ export async function makeClient(
   return { folder, env };
 }
 
-/** A copy of the folder of a client, beside what all of them share. */
+/** A copy of the folder of a client, and of the files that all share. */
 function folderOf(root: string, { name }: Client): string {
   writeFileSync(join(root, 'package.json'), '{"type":"module"}');
   cpSync(fileAt('tours/tsconfig.json'), join(root, 'tsconfig.json'));
@@ -53,7 +53,7 @@ function folderOf(root: string, { name }: Client): string {
   return join(root, name);
 }
 
-/** Installs the Python packages that a list pins, once for each list. Returns the folder of their programs. */
+/** Installs the Python packages of a pinned list, once for each list. Returns the folder of their programs. */
 export async function pythonPrograms(requirements = fileAt('requirements.txt')): Promise<string> {
   const hash = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 12);
   const folder = join(nodeModules, `.cache/clients/python-${hash}`);
@@ -68,7 +68,7 @@ export async function pythonPrograms(requirements = fileAt('requirements.txt')):
   return join(folder, 'bin');
 }
 
-/** Runs shell commands, and returns what they print. Throws all that they said if one fails. */
+/** Runs shell commands, and returns their standard output. On failure the error has all output. */
 export async function run(commands: string, cwd: string, env: NodeJS.ProcessEnv): Promise<string> {
   const child = spawn('bash', ['-euo', 'pipefail', '-c', commands], { cwd, env, timeout: stepTimeoutMs });
   let [output, errors] = ['', ''];

@@ -26,7 +26,7 @@ export const shownVerdicts: Record<Verdict, string> = {
 export const gradedWith = (version: number, faultCount: number) =>
   `grades by version ${version} of the checks under ${faultCount} faults`;
 
-/** The page about graded clients. `versions` names what ran them. */
+/** The page about graded clients. `versions` names the programs that ran them. */
 export const gradedPage = (graded: readonly GradedClient[], date: string, versions: readonly string[]) =>
   `${[
     '# Graded clients',

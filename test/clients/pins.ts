@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileAt } from './make.ts';
 
-/** The files that pin what the guide fetches. */
+/** The files that pin the packages of the guide. */
 const files = [
   '../../package.json',
   'package.json',
@@ -11,7 +11,7 @@ const files = [
   'tours/orval/package.json',
 ];
 
-/** The version of a package that is pinned; undefined if none is. A path of Go may name a program within its module. */
+/** The pinned version of a package, or undefined. A Go path may name a program within its module. */
 export function pinnedVersion(name: string): string | undefined {
   const plain = RegExp.escape(name.replace(/\/cmd\/.*/, ''));
   const pin = new RegExp(`(?:^|[\\s"])${plain}(?:": "|==| v)([\\w.-]+)`, 'm');

@@ -1,11 +1,11 @@
 /** What a client needs to survive faults. */
 export interface Remedy {
   faults: string[];
-  /** What its user adds. */
+  /** What its user must add. */
   add: string;
 }
 
-/** Each fault is in one of them. */
+/** Each fault is in one of these lists. */
 export const remedies: Remedy[] = [
   {
     faults: ['rate-limited', 'rate-limited-date', 'near-limit', 'unavailable'],

@@ -7,10 +7,10 @@ import { ampleKey, petstore, startService } from '../support/service.ts';
 import type { Client } from './clients.ts';
 import { fileAt, makeClient, run } from './make.ts';
 
-/** What each tour prints. */
+/** The output of each tour. */
 const tour = readFileSync(fileAt('tours/tour.txt'), 'utf8');
 
-/** Makes a client from a document of a service of its own, and takes the tour with it. */
+/** Generates a client from a document of a new service, and runs the tour with it. */
 export async function takeTour(
   t: TestContext,
   client: Client,

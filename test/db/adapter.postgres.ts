@@ -16,7 +16,7 @@ import { StallingProxy } from '../support/stalling-proxy.ts';
 import { run } from '../support/storage.ts';
 import { until } from '../support/until.ts';
 
-/** By then any request is answered, also on a busy machine: three times its own deadline. */
+/** Any request has its response by then, also on a busy machine: three times its own deadline. */
 const answeredMs = 3 * requestDeadlineMs;
 
 async function open(t: TestContext, url: string, deadlineMs = requestDeadlineMs): Promise<Database> {
@@ -26,8 +26,8 @@ async function open(t: TestContext, url: string, deadlineMs = requestDeadlineMs)
 }
 
 /**
- * A petstore over the database at `url` that gives up after a second, with a seeded workspace; and a way to the same database,
- * at `direct`, that has time.
+ * A petstore with the database at `url` that gives up after a second, and has a seeded workspace. And a connection to the same
+ * database, at `direct`, with a longer deadline.
  */
 async function startImpatient(
   t: TestContext,
@@ -48,13 +48,13 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
   });
   after(() => cluster.remove());
 
-  test('its tables are the ones declared, in an order in which a workspace can be emptied', async (t) => {
+  test('its tables are the declared ones, in an order that allows emptying a workspace', async (t) => {
     const db = await open(t, await emptyDatabase(cluster));
     await assertDeclared(db.read, postgresCatalog);
   });
 
   for (const mode of ['immediate', 'fast'] as const) {
-    test(`PostgreSQL stops (${mode}) and starts under load: 503 meanwhile, and nothing answered is lost`, {}, async (t) => {
+    test(`PostgreSQL stops (${mode}) and restarts under load: requests get 503 meanwhile, and no acknowledged write is lost`, {}, async (t) => {
       const instances = await startInstances(t, await emptyDatabase(cluster), requestDeadlineMs);
       const [first] = instances;
       await first.call('PATCH', '/inventory/13', { body: { quantity: 1_000_000 } });
@@ -102,7 +102,7 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
     });
   }
 
-  test('a server that does not answer any more gets 503 in time, and service resumes', async (t) => {
+  test('requests to a server that stops responding get 503 in time, and service resumes', async (t) => {
     const { port } = cluster;
     const proxy = await StallingProxy.start(t, port);
     const direct = await emptyDatabase(cluster);
@@ -128,7 +128,7 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
     assert.equal(placed.body.id, 9);
   });
 
-  test('a server that asks for a login or says something that we do not know gets 503, and service resumes', async (t) => {
+  test('a server that asks for a login or sends an unknown message gives 503, and service resumes', async (t) => {
     const { port } = cluster;
     const proxy = await StallingProxy.start(t, port);
     const direct = await emptyDatabase(cluster);
@@ -146,7 +146,7 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
     await untilStatus(201, () => instance.call('POST', '/store/orders', { body: {} }));
   });
 
-  test('a row that another connection keeps locked gets 503, reads go on, and so do writes afterwards', {}, async (t) => {
+  test('a write to a locked row gets 503; reads continue, and later writes succeed', {}, async (t) => {
     const url = await emptyDatabase(cluster);
     const { instance, patient } = await startImpatient(t, url);
     const place = () => instance.call('POST', '/store/orders', { body: { petId: 1 } });
@@ -158,7 +158,7 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
     await untilStatus(201, place);
   });
 
-  test('a write waits for one of an instance that went silent, and is made', async (t) => {
+  test('a write waits for the lock of an instance that went silent, and then succeeds', async (t) => {
     const { promise: silence, resolve: endSilence } = Promise.withResolvers<void>();
     const { promise: holds, resolve: hold } = Promise.withResolvers<void>();
     t.after(() => endSilence());
@@ -180,7 +180,7 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
     await lost;
   });
 
-  test('a database that may only be read refuses writes with 503 and answers reads', async (t) => {
+  test('on a read-only database writes get 503 and reads work', async (t) => {
     const url = await emptyDatabase(cluster);
     const writable = new Petstore(await openPostgres(url, requestDeadlineMs), url);
     t.after(() => writable.close());
@@ -195,7 +195,7 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
     assert.equal((await instance.call('GET', '/pets/1')).status, 200);
   });
 
-  test('a role with a limit of connections serves more requests at once than it has connections', async (t) => {
+  test('a role with a connection limit serves more concurrent requests than it has connections', async (t) => {
     const { url } = cluster;
     await open(t, url);
     await run(
@@ -214,7 +214,7 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
     await assert.rejects(openPostgres(url, requestDeadlineMs), /version 4711.*newer Petstore/);
   });
 
-  test('a transaction that swallowed a failure is not answered as if it were kept', async (t) => {
+  test('a transaction that caught a failed statement is not reported as committed', async (t) => {
     const db = await open(t, await emptyDatabase(cluster));
     const write = db.write(async (sql) => {
       await sql`insert into workspaces (name, created_at_ms) values ('a', 0)`;
@@ -239,7 +239,7 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
     });
   });
 
-  test('what is wrong with DATABASE_URL is told in one line without its password', async () => {
+  test('an error in DATABASE_URL is reported in one line without its password', async () => {
     const { url, port } = cluster;
     const wrong = [
       url.replace('open-sesame', 'hush-hush'),
@@ -259,7 +259,7 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
     }
   });
 
-  test('a log line does not carry the password of an address', () => {
+  test('a log line does not contain the password of an address', () => {
     let written = '';
     createLogger('info', { write: (line) => (written += line) }).info(
       'at postgres://me:hush-hush@localhost/x',

@@ -12,7 +12,7 @@ import { run } from '../support/storage.ts';
 import { until } from '../support/until.ts';
 
 const slots = 16;
-/** More than a pool has connections. */
+/** More than the connections of a pool. */
 const clients = 40;
 
 suite('PostgreSQL without a free connection slot', { skip: whyNoPostgres() }, () => {
@@ -23,7 +23,7 @@ suite('PostgreSQL without a free connection slot', { skip: whyNoPostgres() }, ()
   });
   after(() => cluster.remove());
 
-  /** A petstore that reaches PostgreSQL as a role without reserved slots, through a proxy that counts connections. */
+  /** A petstore that uses PostgreSQL with a role without reserved slots, through a proxy that counts connections. */
   async function start(t: TestContext) {
     const direct = await emptyDatabase(cluster);
     const seeded = new Petstore(await openPostgres(direct, requestDeadlineMs), '');
@@ -46,7 +46,7 @@ suite('PostgreSQL without a free connection slot', { skip: whyNoPostgres() }, ()
     return { instance, proxy, notices, occupy: () => occupy(t, asGuest, proxy) };
   }
 
-  /** How many connections the role has on the server, also such as are ending. */
+  /** The connections of the role on the server, including those that are ending. */
   async function countOnServer(): Promise<number> {
     const client = new Client({ connectionString: cluster.directUrl });
     await client.connect();
@@ -55,9 +55,9 @@ suite('PostgreSQL without a free connection slot', { skip: whyNoPostgres() }, ()
     return Number(rowCount);
   }
 
-  /** Takes every slot that is free, and returns what frees them. */
+  /** Occupies every free slot, and returns a function that frees them. */
   async function occupy(t: TestContext, url: string, proxy: StallingProxy): Promise<() => Promise<void>> {
-    // What the start has opened and closed leaves its slot a moment later.
+    // Connections that the start closed free their slots a moment later.
     await until(async () => (await countOnServer()) === proxy.openCount);
     const others: Client[] = [];
     const free = async () => {
@@ -85,7 +85,7 @@ suite('PostgreSQL without a free connection slot', { skip: whyNoPostgres() }, ()
       [...new Set(answers.map(({ status }) => status))].join(),
     );
 
-  test('reads and writes share the one connection that is open, and the log says so once', async (t) => {
+  test('reads and writes share the only open connection, and the log says so once', async (t) => {
     const { instance, proxy, notices, occupy } = await start(t);
     await instance.db.read`select 1`;
     const free = await occupy();
@@ -97,9 +97,9 @@ suite('PostgreSQL without a free connection slot', { skip: whyNoPostgres() }, ()
     assert.equal((await instance.send('GET', '/readyz', { key: null })).status, 200);
     assert.equal(notices.length, 1, notices.join());
     assert.match(notices[0] as string, /^PostgreSQL refuses further connections/);
-    // Of the first requests each may try, as many as the pools have places for; from then on two a second do.
+    // The first requests may try as many connections as the pools have places. After that, two a second may try.
     assert.ok(proxy.count - openedBefore < clients, `${proxy.count - openedBefore} were opened`);
-    // One that was just refused may be closing.
+    // A connection that was just refused may still be closing.
     await until(() => proxy.openCount === 1);
     await free();
     await until(async () => {
@@ -108,7 +108,7 @@ suite('PostgreSQL without a free connection slot', { skip: whyNoPostgres() }, ()
     });
   });
 
-  test('a transaction that waits for a lock on the one connection makes others wait, not fail', async (t) => {
+  test('a transaction that waits for a lock on the only connection delays others, but fails none', async (t) => {
     const { instance, occupy } = await start(t);
     await instance.db.read`select 1`;
     await occupy();
@@ -133,7 +133,7 @@ suite('PostgreSQL without a free connection slot', { skip: whyNoPostgres() }, ()
     );
   });
 
-  test('reads do not keep a write from the one connection', async (t) => {
+  test('reads do not keep a write from the only connection', async (t) => {
     const { instance, occupy } = await start(t);
     await instance.db.read`select 1`;
     await occupy();

@@ -35,14 +35,14 @@ const noModes = process.platform === 'win32' && 'Windows has no modes';
 
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
-/** The mode of a folder and of what is in it, by name. */
+/** The modes of a folder and of its files, by name. */
 const modesIn = (folder: string) =>
   Object.fromEntries(['.', ...readdirSync(folder)].map((name) => [name, modeOf(join(folder, name))]));
 
 const ownersAlone = (names: string[]) =>
   Object.fromEntries([['.', '700'], ...names.map((name) => [name, '600'])]);
 
-/** Opens the storage as the service does, with the demonstration. */
+/** Opens the storage as the service does, with the demo data. */
 async function open(t: TestContext, folder: string): Promise<Database> {
   const db = await openStorage({ dataDir: folder, databaseUrl: undefined }, { isService: true });
   t.after(() => db.close());
@@ -51,7 +51,7 @@ async function open(t: TestContext, folder: string): Promise<Database> {
 }
 
 for (const umask of [0o000, 0o022, 0o777]) {
-  test(`under umask ${umask.toString(8)} the data folder and every file in it are their owner's alone`, {
+  test(`under umask ${umask.toString(8)} only the owner can access the data folder and its files`, {
     skip: noModes || aboutSqlite,
   }, async (t) => {
     const folder = join(temporaryFolder(t), 'new', 'data');
@@ -66,7 +66,7 @@ for (const umask of [0o000, 0o022, 0o777]) {
   });
 }
 
-test('the next start and the next command close a data folder that was open to other users', {
+test('the next start and the next command make an open data folder private', {
   skip: noModes || aboutSqlite,
 }, async (t) => {
   const folder = temporaryFolder(t);
@@ -87,7 +87,7 @@ test('the next start and the next command close a data folder that was open to o
   assert.deepEqual(modesIn(folder), ownersAlone(files));
 });
 
-test('a folder that holds something else, too, keeps its mode; it is told where others may write', {
+test('a folder with other files keeps its mode; a warning appears if other users can write to it', {
   skip: noModes || aboutSqlite,
 }, (t) => {
   const folder = temporaryFolder(t);
@@ -111,7 +111,7 @@ test('a folder that holds something else, too, keeps its mode; it is told where 
   }
 });
 
-test("another user's folder keeps its mode, and it is told that it is another user's", {
+test("another user's folder keeps its mode, and a warning appears", {
   skip: aboutSqlite || (process.geteuid?.() !== 0 && 'only root can give a folder away'),
 }, (t) => {
   const folder = temporaryFolder(t);
@@ -144,7 +144,7 @@ test('the target of a link in the data folder is not read as a key, not written,
   assert.deepEqual([readFileSync(bait, 'utf8'), modeOf(bait), modeOf(keyFile)], [key, '644', '600']);
 });
 
-test('a demo.key that another user or a pipe has put there is replaced', {
+test('a demo.key from another user, or a pipe of that name, is replaced', {
   skip: noModes || whyNo('mkfifo'),
 }, async (t) => {
   const folder = await temporaryStorage(t);
@@ -159,7 +159,7 @@ test('a demo.key that another user or a pipe has put there is replaced', {
   assert.notEqual(await prepareDemo(db, folder, 0), key);
 });
 
-test('a second service on a folder stops with one line that names it and the process; commands work beside the first', {
+test('a second service on a folder stops with one line that names the folder and the process; commands still work', {
   skip: aboutSqlite,
 }, async (t) => {
   const folder = temporaryFolder(t);
@@ -174,7 +174,7 @@ test('a second service on a folder stops with one line that names it and the pro
   assert.equal(petstore(['seed', '--workspace', 'demo', '--pets', '1'], env).status, 0);
   assert.equal((await fetch(`${service.origin}/readyz`)).status, 200);
   await service.stop('SIGKILL');
-  // As if the number had been given to another process since.
+  // As if another process had got the number since.
   writeFileSync(join(folder, 'service.pid'), String(process.pid));
   const next = await startService(t, folder);
   assert.equal(readFileSync(join(folder, 'service.pid'), 'utf8'), `${next.child.pid}\n`);

@@ -17,7 +17,7 @@ import { ampleKey, petstore, type Service, startService } from '../support/servi
 import { aboutSqlite } from '../support/storage.ts';
 import { until } from '../support/until.ts';
 
-/** Root may do anything unless it gives that up. */
+/** Root may do anything unless it drops its privileges. */
 const isRoot = process.getuid?.() === 0;
 const withoutPrivileges = isRoot ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : [];
 const noSetpriv = isRoot && whyNo('setpriv');
@@ -27,7 +27,7 @@ const noMounts = !canMount() && process.env.CI !== 'true' && 'mounting is not pe
 
 const readiness = async ({ origin }: Service) => (await fetch(`${origin}/readyz`)).status;
 
-test('no room to write: 503 and reading goes on; with room again service resumes, and nothing is corrupt', {
+test('without disk space writes get 503 and reads work; with space again service resumes, and nothing is corrupt', {
   skip: aboutSqlite || noPrlimit,
 }, async (t) => {
   const folder = temporaryFolder(t);
@@ -59,7 +59,7 @@ test('no room to write: 503 and reading goes on; with room again service resumes
   }
 });
 
-test('no room for what a read must sort: it fails, the reads beside it are answered, and reading goes on', {
+test('a read that lacks disk space for sorting fails alone, and works again later', {
   skip: aboutSqlite || noPrlimit,
 }, async (t) => {
   const connection = new DatabaseSync(':memory:', { returnArrays: true });
@@ -80,7 +80,7 @@ test('no room for what a read must sort: it fails, the reads beside it are answe
   assert.deepEqual(await read(sorted), [[20_000]]);
 });
 
-test('files that become read-only: 503 and reading goes on; writable again, service resumes', {
+test('while files are read-only, writes get 503 and reads work; when they are writable again, service resumes', {
   skip: aboutSqlite || (!canBeImmutable() && 'chattr +i is not permitted or not known to this file system'),
 }, async (t) => {
   const folder = temporaryFolder(t);
@@ -101,7 +101,7 @@ test('files that become read-only: 503 and reading goes on; writable again, serv
   assert.equal(next.status, 201, next.text);
   assert.equal(next.body.id, first.body.id + 1, 'what was refused left nothing');
   await whileImmutable(files, async () => {
-    // SQLite maps -shm into memory. The system ends a process that writes there and cannot (SIGBUS).
+    // SQLite maps -shm into memory. The system kills a process that cannot write there (SIGBUS).
     const answer = await create().catch(() => undefined);
     assert.ok(answer === undefined || answer.status === 503);
     await service.stop('SIGKILL');
@@ -113,7 +113,7 @@ test('files that become read-only: 503 and reading goes on; writable again, serv
   assert.deepEqual(kept.body.slice(-2), [first.body, next.body]);
 });
 
-test('only the data folder must be writable, and not even /tmp', {
+test('the service needs write access only to the data folder, not even to /tmp', {
   skip: aboutSqlite || noMounts,
 }, (t) => {
   const folder = temporaryFolder(t);
@@ -148,7 +148,7 @@ test('a command that fills the disk says so, and how much it has done', {
   );
 });
 
-test('output that cannot be written ends a command with one line', {
+test('a command whose output cannot be written ends with one line', {
   skip: process.platform !== 'linux' && 'it is about Linux',
 }, () => {
   const intoFull = ['sh', '-c', 'exec "$@" > /dev/full', 'sh'];
@@ -156,16 +156,16 @@ test('output that cannot be written ends a command with one line', {
   assert.deepEqual([status, stderr], [1, 'petstore: Standard output cannot be written (ENOSPC).\n']);
 });
 
-describe('a data folder that cannot be used stops the start with one line that names it', {
+describe('a start with an unusable data folder stops with one line that names it', {
   skip: aboutSqlite,
 }, () => {
-  test('below a file, or a file itself', async (t) => {
+  test('the folder is below a file, or a file itself', async (t) => {
     const file = join(temporaryFolder(t), 'file');
     writeFileSync(file, '');
     for (const folder of [file, join(file, 'data')]) await assertUnusable(folder);
   });
 
-  test('in a file system that takes no folders, such as /proc', {
+  test('the file system allows no folders, such as /proc', {
     skip: process.platform !== 'linux' && 'it is about Linux',
   }, async () => {
     for (const folder of ['/proc/petstore', '/sys/petstore/data']) await assertUnusable(folder);
@@ -176,7 +176,7 @@ describe('a data folder that cannot be used stops the start with one line that n
     ['read', 0o300],
     ['entered', 0o600],
   ] as const) {
-    test(`one that may not be ${what}`, { skip: noSetpriv }, async (t) => {
+    test(`the folder may not be ${what}`, { skip: noSetpriv }, async (t) => {
       const folder = await filledFolder(t);
       chmodSync(folder, mode);
       const ended = petstore(['serve'], { PETSTORE_DATA_DIR: folder }, withoutPrivileges);
@@ -185,20 +185,20 @@ describe('a data folder that cannot be used stops the start with one line that n
     });
   }
 
-  test('one whose database may not be written to', { skip: noSetpriv }, async (t) => {
+  test('the database is read-only', { skip: noSetpriv }, async (t) => {
     const folder = await filledFolder(t);
     chmodSync(join(folder, 'petstore.db'), 0o400);
     assertRefused(folder, petstore(['serve'], { PETSTORE_DATA_DIR: folder }, withoutPrivileges));
     assertSound(folder);
   });
 
-  test('one whose database is something else', (t) => {
+  test('the database is another kind of file', (t) => {
     const folder = temporaryFolder(t);
     writeFileSync(join(folder, 'petstore.db'), 'Dear diary, '.repeat(1000));
     assertRefused(folder, petstore(['serve'], { PETSTORE_DATA_DIR: folder }));
   });
 
-  test('one on a disk that is full from the start, fills up while it starts, or has filled up since', {
+  test('the disk is full at the start, fills up during the start, or filled up since', {
     skip: noMounts,
   }, (t) => {
     const fill = 'cat /dev/zero > "$0/fill" 2>/dev/null';
@@ -218,7 +218,7 @@ describe('a data folder that cannot be used stops the start with one line that n
     }
   });
 
-  test('one on a file system that is mounted read-only, empty or not', {
+  test('the file system is mounted read-only, empty or not', {
     skip: noMounts,
   }, async (t) => {
     for (const folder of [temporaryFolder(t), await filledFolder(t)]) {
@@ -229,7 +229,7 @@ describe('a data folder that cannot be used stops the start with one line that n
   });
 });
 
-/** How large the files may become that a process writes. */
+/** Limits the size of files that a process writes. */
 function limitFiles(pid: number | undefined, bytes: string): void {
   assert.equal(spawnSync('prlimit', [`--pid=${pid}`, `--fsize=${bytes}:unlimited`]).status, 0);
 }
@@ -242,7 +242,7 @@ async function filledFolder(t: TestContext): Promise<string> {
   return folder;
 }
 
-/** A start would show the message, as others of these tests do. */
+/** A start would show the message, as other tests here do. */
 const assertUnusable = (folder: string) =>
   assert.rejects(openSqlite(folder), ({ message }: Error) => {
     assertRefused(folder, { status: 1, stdout: '', stderr: `petstore: ${message}\n` });
@@ -255,12 +255,12 @@ function assertRefused(folder: string, { status, stdout, stderr }: ReturnType<ty
   assert.deepEqual([status, stdout], [1, '']);
 }
 
-/** Runs a program that sees the folder mounted read-only, which nobody else does. */
+/** Runs a program for which alone the folder is mounted read-only. */
 function mountedReadOnly(folder: string): string[] {
   return inOwnMounts('mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"', folder);
 }
 
-/** Runs a program by a script that gets the folder as `$0`, and whose mounts nobody else sees. */
+/** Runs a program by a script that gets the folder as `$0`. Only that script sees its mounts. */
 function inOwnMounts(script: string, folder: string): string[] {
   const asRoot = isRoot ? [] : ['--map-root-user'];
   return ['unshare', '--mount', ...asRoot, 'sh', '-c', script, folder];
@@ -279,7 +279,7 @@ function canBeImmutable(): boolean {
   return can;
 }
 
-/** Nobody can write to these files meanwhile, not even who has opened them before. */
+/** Nobody can write to these files meanwhile, not even through descriptors opened before. */
 async function whileImmutable(files: string[], action: () => Promise<void>): Promise<void> {
   assert.equal(spawnSync('chattr', ['+i', ...files]).status, 0);
   try {

@@ -9,17 +9,17 @@ import { StallingProxy } from '../support/stalling-proxy.ts';
 import { run } from '../support/storage.ts';
 import { until } from '../support/until.ts';
 
-/** How long a read or a write may take where a test waits for its end. */
+/** The longest duration of a read or a write whose end a test awaits. */
 const shortMs = 1_000;
 
 const readiness = (instance: Petstore) => instance.send('GET', '/readyz', { key: null });
 const isAnswered = ({ status }: JsonAnswer) => status < 300;
 const place = (instance: Petstore) => instance.call('POST', '/store/orders', { body: {} });
 
-/** So many reads at once use several connections. */
+/** This many concurrent reads use several connections. */
 const manyReads = 40;
 
-/** What the connections for reads say. */
+/** The value of a setting on each connection for reads. */
 async function askReaders(instance: Petstore, setting: string): Promise<unknown[]> {
   const ask = () => instance.db.read`select current_setting(${setting})`;
   const answers = await Promise.all(Array.from({ length: manyReads }, ask));
@@ -30,7 +30,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
   let cluster: PostgresCluster;
   let standby: PostgresCluster;
   let url: string;
-  /** Of two workspaces with pets. */
+  /** Keys of two workspaces with pets. */
   const keys: string[] = [];
   before(async () => {
     cluster = await PostgresCluster.start();
@@ -44,7 +44,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
   });
   after(() => Promise.all([standby, cluster].map((each) => each.remove())));
 
-  /** An instance until the test ends. */
+  /** An instance that runs until the test ends. */
   async function start(t: TestContext, deadlineMs: number, port = cluster.port): Promise<Petstore> {
     const db = await openPostgres(url.replace(`:${cluster.port}/`, `:${port}/`), deadlineMs);
     const instance = new Petstore(db, '');
@@ -53,7 +53,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
     return instance;
   }
 
-  /** Makes sessions that are there read-only, as those of a server that was demoted, and no other. */
+  /** Makes existing sessions read-only, like those of a demoted server, but no new ones. */
   async function demoteSessions(t: TestContext): Promise<void> {
     const set = (system: string, role: string) =>
       run(cluster.url, `alter role postgres ${role}`, `alter system ${system}`, 'select pg_reload_conf()');
@@ -61,7 +61,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
     t.after(() => set('reset default_transaction_read_only', 'reset default_transaction_read_only'));
   }
 
-  test('/readyz says that nothing can be written, and finds the server that can be', async (t) => {
+  test('/readyz reports a read-only server, and then finds the writable one', async (t) => {
     const instance = await start(t, requestDeadlineMs);
     const { writes, commits } = instance.db.counts;
     await untilStatus(200, () => readiness(instance));
@@ -83,14 +83,14 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
         place(instance),
         instance.call('POST', '/store/orders', { key: keys[1] as string, body: {} }),
       ]);
-    // On a busy machine the first may not be answered in time.
+    // On a busy machine the first requests may time out.
     await until(async () => (await ask()).every(isAnswered));
     return { proxy, instance, ask };
   }
 
-  test('one write that a read-only server refuses closes what is idle, and makes all writes and reads leave it', async (t) => {
+  test('one write that a read-only server refuses closes idle connections, and moves all reads and writes away', async (t) => {
     const { proxy, instance } = await startBehindProxy(t);
-    // Saving them would open a connection anew.
+    // Saving limits would open a connection again.
     await instance.holdLimits();
     await demoteSessions(t);
     assert.ok(proxy.openCount > 4);
@@ -102,10 +102,10 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
     assert.deepEqual([...new Set(isReadOnly)], ['off']);
   });
 
-  test('a read, a write or a probe that meets silence is enough to leave all connections that are silent', async (t) => {
+  test('one read, write or probe without a response is enough to drop all silent connections', async (t) => {
     const firsts = [(instance: Petstore) => instance.call('GET', '/pets/1'), place, readiness];
     const meetSilence = async (first: (instance: Petstore) => Promise<JsonAnswer>) => {
-      // Long enough for a busy machine to open all connections anew.
+      // Long enough for a busy machine to open all connections again.
       const { proxy, instance, ask } = await startBehindProxy(t, 3 * shortMs);
       proxy.freeze();
       assert.equal((await first(instance)).status, 503);
@@ -114,7 +114,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
     await Promise.all(firsts.map(meetSilence));
   });
 
-  test('a statement that is slow costs its own connection alone', async (t) => {
+  test('a slow statement costs only its own connection', async (t) => {
     const { proxy, instance, ask } = await startBehindProxy(t);
     const before = proxy.count;
     let isSlow = true;
@@ -127,7 +127,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
     assert.ok(proxy.count <= before + 3, `${proxy.count - before} new connections`);
   });
 
-  test('/readyz is 503 where the role may not write, and the log says what it lacks', async (t) => {
+  test('/readyz is 503 if the role may not write, and the log names the missing right', async (t) => {
     const schema = /search_path="(\w+)"/.exec(decodeURIComponent(url))?.[1];
     await run(
       url,
@@ -151,7 +151,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
     await set(names);
   }
 
-  test('writes do not leave ever more processes that wait for a standby', async (t) => {
+  test('the number of processes that wait for a standby stays bounded', async (t) => {
     const instance = await start(t, shortMs / 2);
     await waitForStandby(t, 'gone');
     let names = 0;
@@ -170,7 +170,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
     await untilStatus(201, () => place(instance));
   });
 
-  test('/readyz of every instance tells that commits wait for a standby, until they do not', async (t) => {
+  test('/readyz of every instance is 503 while commits wait for a standby', async (t) => {
     const [one, two] = await Promise.all([start(t, shortMs), start(t, shortMs)]);
     await waitForStandby(t, 'gone');
     await untilStatus(503, () => readiness(one));
@@ -183,13 +183,13 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
     for (const instance of [one, two]) await untilStatus(200, () => readiness(instance));
   });
 
-  test('a standby answers no request and stops a start; once it is promoted, service resumes with all that was answered', async (t) => {
+  test('a standby serves no request and stops a start; after its promotion service resumes without lost writes', async (t) => {
     const proxy = await StallingProxy.start(t, cluster.port);
     const instance = await start(t, requestDeadlineMs, proxy.port);
     const answered = await place(instance);
     assert.equal(answered.status, 201);
 
-    // A server that is stopped keeps nothing from its standby.
+    // A server that stops cleanly has sent everything to its standby.
     await cluster.stop('fast');
     proxy.targetPort = standby.port;
     await untilStatus(503, () => instance.call('GET', '/pets/1'));

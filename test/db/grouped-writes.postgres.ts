@@ -14,10 +14,10 @@ import { StallingProxy } from '../support/stalling-proxy.ts';
 import { until } from '../support/until.ts';
 
 const cause = { atMs: 0, workspaceId: 1 };
-/** A lock is waited for three fifths of it. */
+/** The wait for a lock is three fifths of it. */
 const impatientMs = 1_500;
 
-/** A petstore that knows the key, with connections on which nothing is written and prepared yet. */
+/** A petstore that knows the key, with connections that have written and prepared nothing yet. */
 async function startAfresh(t: TestContext, url: string, key: string, deadlineMs: number): Promise<Petstore> {
   const instance = new Petstore(await openPostgres(url, deadlineMs), url);
   t.after(() => instance.close());
@@ -26,14 +26,14 @@ async function startAfresh(t: TestContext, url: string, key: string, deadlineMs:
   return instance;
 }
 
-suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, () => {
+suite('concurrent writes to PostgreSQL', { skip: whyNoPostgres() }, () => {
   let cluster: PostgresCluster;
   before(async () => {
     cluster = await PostgresCluster.start();
   });
   after(() => cluster.remove());
 
-  test('1,000 pets that are sent at once to one workspace are all created, by few commits, each with its event', async (t) => {
+  test('1,000 concurrent pets in one workspace are all created, in few commits, each with its event', async (t) => {
     const [instance] = await startInstances(t, await emptyDatabase(cluster));
     const { commits } = instance.db.counts;
     const answers = await load([instance], { clients: 1_000, requests: 1_000 }, (_, n) =>
@@ -51,7 +51,7 @@ suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, ()
     assert.deepEqual(told, [[1_000, 999]]);
   });
 
-  test('a refusal among them harms no neighbour', async (t) => {
+  test('a refused write does not affect the other writes of its group', async (t) => {
     const [instance] = await startInstances(t, await emptyDatabase(cluster));
     const pet = (name: string, categoryId = 1) => ({
       body: { name, categoryId },
@@ -80,7 +80,7 @@ suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, ()
     assert.equal(again.status, 201, 'a refusal leaves its Idempotency-Key unused');
   });
 
-  test('a refusal by a statement leaves alone those that were sent behind it', async (t) => {
+  test('a statement that fails does not affect the writes sent after it', async (t) => {
     const url = await emptyDatabase(cluster);
     const [{ key }] = await startInstances(t, url);
     const instance = await startAfresh(t, url, key, requestDeadlineMs);
@@ -95,7 +95,7 @@ suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, ()
     );
   });
 
-  test('a row that somebody keeps locked stops only the writes that want it', async (t) => {
+  test('a locked row delays only the writes to it', async (t) => {
     const url = await emptyDatabase(cluster);
     const [{ key, db: outside }] = await startInstances(t, url);
     const instance = await startAfresh(t, url, key, impatientMs);
@@ -111,10 +111,10 @@ suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, ()
     });
   });
 
-  test('a refusal harms no neighbour that sends a statement which the server refused to prepare after it', async (t) => {
+  test('a refused write does not affect others whose statement was not prepared because of it', async (t) => {
     const [{ db }] = await startInstances(t, await emptyDatabase(cluster));
     for (let round = 0; round < 30; round++) {
-      // No connection has it prepared yet: the server is asked to when it refuses everything, and by the neighbours again.
+      // No connection has prepared it yet. The server gets it in the failed transaction, and again from the other writes.
       const text = [`select ${round} + 1000`];
       const fresh = Object.assign(text, { raw: text });
       const refused = () =>
@@ -128,7 +128,7 @@ suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, ()
     }
   });
 
-  test('a workspace that somebody keeps locked gets 503, also for writes of which one was refused', async (t) => {
+  test('writes to a locked workspace get 503, also if one of them was refused before', async (t) => {
     const url = await emptyDatabase(cluster);
     const [{ key, db: outside }] = await startInstances(t, url);
     const instance = await startAfresh(t, url, key, impatientMs);
@@ -137,7 +137,7 @@ suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, ()
       instance.call('DELETE', '/pets/4711'),
       instance.call('POST', '/categories', { body: { name: 'Dragons' } }),
     ];
-    // A first run without the lock, in which one is refused; then the workspace is taken before the careful one begins.
+    // In the first run without the lock one write is refused. Then the workspace is locked before the careful run begins.
     const first = await Promise.all(send());
     assert.deepEqual(
       first.map(({ status }) => status),
@@ -161,7 +161,7 @@ suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, ()
     }
   });
 
-  test('over a slow way some are done in time, instead of none', async (t) => {
+  test('with high latency some of many writes succeed in time', async (t) => {
     const direct = await emptyDatabase(cluster);
     const [{ key }] = await startInstances(t, direct);
     const proxy = await StallingProxy.start(t, cluster.port);
@@ -179,7 +179,7 @@ suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, ()
     );
   });
 
-  test('a write sends nothing any more once it has failed', async (t) => {
+  test('a failed write sends no further statements', async (t) => {
     const [{ db }] = await startInstances(t, await emptyDatabase(cluster));
     const straggler = Promise.withResolvers<unknown>();
     const failing = db.write(async (sql) => {
@@ -194,7 +194,7 @@ suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, ()
     await assert.rejects(straggler.promise, /came after the end of its transaction/);
   });
 
-  test('they run in the order in which they came', async (t) => {
+  test('writes run in the order in which they arrived', async (t) => {
     const [{ db }] = await startInstances(t, await emptyDatabase(cluster));
     const ids = await Promise.all(
       Array.from({ length: 300 }, () => db.write((sql) => allocateIds(sql, 1, 'pets'), cause)),
@@ -228,9 +228,9 @@ suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, ()
     assert.equal((await waiting).status, 201);
   });
 
-  test('whoever locks rows in another order, as an older version would, stops no write for good', async (t) => {
+  test('a deadlock with an older version, which locks rows in another order, fails no write', async (t) => {
     const url = await emptyDatabase(cluster);
-    // It finds out first that it waits in a circle, and gives in.
+    // The service's own connection detects the deadlock first, and gives in.
     const [instance] = await startInstances(t, `${url}%20-cdeadlock_timeout%3D500ms`);
     const patch = (id: number) => instance.call('PATCH', `/pets/${id}`, { body: { name: 'Rex' } });
     const older = new Client(url);
@@ -243,7 +243,7 @@ suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, ()
     assert.equal((await instance.call('GET', '/pets/1')).status, 200, 'the key is known');
     const { commits } = instance.db.counts;
     const answers = Promise.all([patch(1), patch(2)]);
-    // Within a transaction, pg_stat_activity would go on telling what it told first.
+    // Within a transaction, pg_stat_activity would keep showing its first snapshot.
     const waiting = 'select 1 from pg_locks where not granted';
     await until(async () => (await older.query(waiting)).rowCount === 1);
     await lock(1);
@@ -255,7 +255,7 @@ suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, ()
     assert.ok(instance.db.counts.commits - commits >= 2, 'each is alone');
   });
 
-  test('a write that goes on after its last statements fails alone', async (t) => {
+  test('a write with statements after its final ones fails alone', async (t) => {
     const [{ db }] = await startInstances(t, await emptyDatabase(cluster));
     const [wrong, right] = await Promise.allSettled([
       db.write(async (sql) => {
@@ -270,8 +270,8 @@ suite('writes to PostgreSQL that arrive together', { skip: whyNoPostgres() }, ()
   });
 });
 
-suite('writes that wait', () => {
-  /** Groups whose turns end when the test says so. */
+suite('the write queue', () => {
+  /** A queue whose groups end when the test says so. */
   function heldWrites({ maxWaiting = 100, deadlineMs = 10_000 } = {}) {
     const groups: { size: number; end: () => void }[] = [];
     const commitGroup = async (group: PendingWrite[]) => {
@@ -311,7 +311,7 @@ suite('writes that wait', () => {
     await writes.finish();
   });
 
-  test('too many are refused, and those that wait too long', async (t) => {
+  test('writes beyond the limit of the queue, and writes that wait too long, are refused', async (t) => {
     let nowMs = 0;
     t.mock.method(performance, 'now', () => nowMs);
     const { groups, add } = heldWrites({ maxWaiting: 2, deadlineMs: 20 });

@@ -1,4 +1,4 @@
-/** What the service does behind PgBouncer, and the tests of stores and instances once more through it: `npm test -- pgbouncer`. */
+/** Tests of the service behind PgBouncer, and the tests of stores and instances once more through it: `npm test -- pgbouncer`. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,14 +16,14 @@ import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
 import { ampleKey, petstore, startService } from '../support/service.ts';
 import { run } from '../support/storage.ts';
 
-/** The files of tests that use the storage most, and those of several instances, whose events and webhooks are kept the same way. */
+/** The test files that use the storage most, and those of several instances, which use it for events and webhooks too. */
 const files = [
   ...['resources/pets', 'resources/orders', 'resources/stock', 'http/idempotency'].map(
     (name) => `../${name}.test.ts`,
   ),
   ...['service', 'history'].map((folder) => `../${folder}/instances.postgres.ts`),
 ];
-/** A frozen instance keeps a workspace for two seconds, and a busy machine needs some more. */
+/** A frozen instance blocks a workspace for two seconds, and a busy machine adds some more. */
 const resumedMs = 7_000;
 
 suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
@@ -38,7 +38,7 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
     await cluster.remove();
   });
 
-  test('the tests of stores and of instances hold', async () => {
+  test('the tests of stores and of instances pass', async () => {
     const paths = files.map((file) => fileURLToPath(new URL(file, import.meta.url)));
     const withPostgres = fileURLToPath(new URL('../support/with-postgres.ts', import.meta.url));
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
@@ -78,7 +78,7 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
     });
   }
 
-  test('an option of the address that PgBouncer does not keep stops the start with one line', async () => {
+  test('an address option that PgBouncer ignores stops the start with one line', async () => {
     const url = `${pooler.url}?options=-csearch_path%3Dpublic`;
     const { status, stderr } = petstore(['serve'], { DATABASE_URL: url });
     assert.equal(status, 1, stderr);
@@ -89,7 +89,7 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
     ['in session mode', { pool_mode: 'session', default_pool_size: 20 }],
     ['with one connection to the server', { default_pool_size: 1 }],
   ] as const) {
-    test(`a PgBouncer ${name} is used`, async (t) => {
+    test(`a PgBouncer ${name} works`, async (t) => {
       await pooler.restart(settings);
       t.after(() => pooler.restart());
       const instance = new Petstore(await openPostgres(pooler.url, requestDeadlineMs), '');
@@ -100,8 +100,8 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
   }
 
   for (const setting of ['max_client_conn', 'max_user_client_connections']) {
-    test(`${setting} below what an instance opens makes requests wait, and fails none`, async (t) => {
-      // The start needs two at once, and what it has closed may count for a moment.
+    test(`with ${setting} below the connections of an instance, requests wait and none fails`, async (t) => {
+      // The start needs two at once, and closed connections may count for a moment.
       await pooler.restart({ [setting]: 4 });
       t.after(() => pooler.restart());
       const instance = new Petstore(await openPostgres(pooler.url, requestDeadlineMs), '');
@@ -113,7 +113,7 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
       const read = () => instance.db.read`select pg_sleep(0.002)`;
       const [answers] = await Promise.all([
         Promise.all(Array.from({ length: 20 }, place)),
-        // So many share more than four connections.
+        // This many requests share more than four connections.
         Promise.all(Array.from({ length: 100 }, read)),
       ]);
       assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201]);
@@ -122,7 +122,7 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
     });
   }
 
-  test('after a transaction that failed, the statements that it did not come to are there for the next', async (t) => {
+  test('after a failed transaction, the next one can use the statements that did not run', async (t) => {
     const db = await openPostgres(pooler.url, requestDeadlineMs);
     t.after(() => db.close());
     const failing = db.write((sql) => Promise.all([sql`select 1 / 0`, sql`select 4711`]));
@@ -131,7 +131,7 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
     for (const answer of answers) assert.deepEqual(answer, [[4711]]);
   });
 
-  test('a PgBouncer that stops to keep prepared statements gets 503 and never another statement, and service resumes', async (t) => {
+  test('a PgBouncer that stops keeping prepared statements gives 503 and never runs another statement; then service resumes', async (t) => {
     const instance = new Petstore(await openPostgres(pooler.url, requestDeadlineMs), '');
     t.after(() => instance.close());
     instance.key = (await instance.addWorkspace('reconfigured', true)).key;
@@ -152,7 +152,7 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
     await untilStatus(201, () => instance.call('POST', '/pets', { body: { name: 'Rex', categoryId: 1 } }));
   });
 
-  test('an instance that freezes amid writes keeps a workspace from the others for two seconds at most', async (t) => {
+  test('an instance that freezes during writes blocks a workspace for others for two seconds at most', async (t) => {
     await run(cluster.directUrl, 'create database frozen');
     const url = new URL(pooler.url);
     url.pathname = '/frozen';
@@ -178,7 +178,7 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
       while (!isOver) await create(frozen.origin).catch(() => {});
     };
     const writers = Array.from({ length: 16 }, writer);
-    // Frozen again and again until a transaction of it is open.
+    // Freezes it again and again until it has an open transaction.
     const startedMs = performance.now();
     for (;;) {
       await sleep(50);

@@ -6,11 +6,11 @@ import { newCounts } from '../../src/db/database.ts';
 import { Statements } from '../../src/db/postgres-statements.ts';
 import { PostgresTransaction } from '../../src/db/postgres-transaction.ts';
 
-/** What a server answers once a statement of the transaction has failed. */
+/** The response of a server after a statement of the transaction has failed. */
 const aborted = Object.assign(new DatabaseError('aborted', 0, 'error'), { code: '25P02' });
 const byZero = Object.assign(new DatabaseError('division by zero', 0, 'error'), { code: '22012' });
 
-test('a connection is closed on which a statement was not prepared, also if that is told together with the rollback', async () => {
+test('a connection that failed to prepare a statement is closed, also if the error arrives with the rollback', async () => {
   const sent: string[] = [];
   const released: unknown[] = [];
   const late = Promise.withResolvers<never>();

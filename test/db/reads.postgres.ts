@@ -10,11 +10,11 @@ import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
 import { run } from '../support/storage.ts';
 import { until } from '../support/until.ts';
 
-/** No more reads share a connection at once. */
+/** The most reads that share a connection at once. */
 const groupSize = 16;
-/** Of connections that read. */
+/** The number of connections for reads. */
 const readers = 4;
-/** A lock that no code of the service uses. */
+/** A lock that the service itself does not use. */
 const lockId = 4711;
 
 suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
@@ -23,7 +23,7 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
   before(async () => {
     cluster = await PostgresCluster.start();
     url = await emptyDatabase(cluster);
-    // A read of row 3 waits while the lock is held. The rows show by when they were read whether reads shared a statement.
+    // A read of row 3 waits while the lock is held. The rows contain their read time, which shows whether reads shared a statement.
     await run(
       url,
       `create view numbered as select n, statement_timestamp()::text as read_at, kind,
@@ -54,20 +54,20 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
     assert.deepEqual(await db.read`select ${n}::int`, [[n]]);
   const numbers = (length: number) => Array.from({ length }, (_, n) => n);
 
-  test('reads that arrive together share a connection, and each gets its own rows', async (t) => {
+  test('concurrent reads share a connection, and each gets its own rows', async (t) => {
     const db = await open(t);
     const ask = async (n: number) => {
       const [row] = await db.read`select pg_backend_pid(), ${n}::int, ${n % 2 ? null : `é${n}`}::text`;
       assert.deepEqual(row?.slice(1), [n, n % 2 ? null : `é${n}`]);
       return row?.[0];
     };
-    // On a busy machine a group may seem slow, and be sent again elsewhere.
+    // On a busy machine a group may seem slow, and be sent again on another connection.
     await until(async () => new Set(await Promise.all(numbers(groupSize).map(ask))).size === 1);
     const used = new Set(await Promise.all(numbers(20 * groupSize).map(ask)));
     assert.ok(used.size > 1 && used.size <= readers, `${used.size} connections`);
   });
 
-  test('a read that fails does so alone', async (t) => {
+  test('a failed read does not affect others', async (t) => {
     const db = await open(t);
     const ask = async (n: number) => {
       if (n % 3 > 0) await readNumber(db, n);
@@ -79,7 +79,7 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
   const readAt = async (db: Database, kind: string, n: number) =>
     (await db.read`select n, kind, read_at from numbered where kind = ${kind} and n = ${n}`)[0];
 
-  test('reads that look for one row each share a statement, and each gets its own row', async (t) => {
+  test('concurrent reads of single rows share a statement, and each gets its own row', async (t) => {
     const db = await open(t);
     const ids = numbers(40).map((n) => 1 + (n % 30));
     await until(async () => {
@@ -97,7 +97,7 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
     });
   });
 
-  test('reads that share a statement with one that is slow are answered', async (t) => {
+  test('reads that share a statement with a slow read are not delayed', async (t) => {
     const db = await open(t);
     const unlock = await lock(t);
     const readWaited = (n: number) => db.read`select waited, n from numbered where n = ${n}`;
@@ -112,7 +112,7 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
     assert.equal((await slow).length, 2);
   });
 
-  test('reads that share a statement fail together with their connection, and the next ones are answered', async (t) => {
+  test('reads that share a statement fail together with their connection, and later ones succeed', async (t) => {
     const db = await open(t);
     await lock(t);
     const readWaited = (n: number) => db.read`select waited from numbered where n = ${n}`;
@@ -124,7 +124,7 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
     assert.equal((await readWaited(5)).length, 2);
   });
 
-  test('reads behind one that is slow are answered, also while all connections but one wait', async (t) => {
+  test('reads behind a slow read are not delayed, even if all connections but one wait', async (t) => {
     const db = await open(t);
     const unlock = await lock(t);
     const answered: string[] = [];
@@ -144,7 +144,7 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
     assert.deepEqual(answered, ['locked', 'locked', 'locked']);
   });
 
-  test('reads that find every connection waiting are answered once one is free', async (t) => {
+  test('reads that find all connections busy complete once one is free', async (t) => {
     const db = await open(t);
     const unlock = await lock(t);
     const slow = numbers(readers).map(() => readLocked(db));
@@ -154,7 +154,7 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
     await Promise.all([...slow, ...quick]);
   });
 
-  /** The processes of the server that wait for the lock. */
+  /** The server processes that wait for the lock. */
   async function findWaiting(): Promise<number[]> {
     const client = new Client({ connectionString: cluster.directUrl });
     await client.connect();
@@ -165,7 +165,7 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
     return rows.map(({ pid }) => pid);
   }
 
-  test('a read that is not done in time takes no other along', async (t) => {
+  test('a read that times out fails alone', async (t) => {
     await lock(t);
     const end = async (read: (db: Database) => Promise<unknown>) => {
       const db = await open(t, 6_000);
@@ -174,7 +174,7 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
       await late;
       await readNumber(db, 1);
     };
-    // The server ends the first, and the second ends with its connection.
+    // The server ends the first read, and the second ends with its connection.
     await Promise.all([end(readLocked), end(({ read }) => read`select pg_sleep(60)::text`)]);
   });
 

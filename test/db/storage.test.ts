@@ -28,7 +28,7 @@ test('a database that is newer than the code is refused with one clear line', {
   assert.match(stderr, /^petstore: The database has version 4711.*\n$/);
 });
 
-test('several openings of a new folder at once bring it up to date once', {
+test('several processes that open a new folder at once migrate it once', {
   skip: aboutSqlite,
 }, async (t) => {
   const folder = temporaryFolder(t);
@@ -39,7 +39,7 @@ test('several openings of a new folder at once bring it up to date once', {
   }
 });
 
-test('writes are on disk before they are answered: WAL, synchronous FULL', {
+test('writes are on disk before their responses: WAL, synchronous FULL', {
   skip: aboutSqlite,
 }, async (t) => {
   const db = await openSqlite(temporaryFolder(t));
@@ -51,7 +51,7 @@ test('writes are on disk before they are answered: WAL, synchronous FULL', {
   });
 });
 
-test('one refusal leaves the writes beside it alone, and nobody reads what is not committed', async (t) => {
+test('a refused write does not affect the writes of its group, and no read sees uncommitted rows', async (t) => {
   const db = await openTestStorage(await temporaryStorage(t));
   t.after(() => db.close());
   const insert = (name: string, fails: boolean) =>
@@ -68,13 +68,13 @@ test('one refusal leaves the writes beside it alone, and nobody reads what is no
   assert.deepEqual(await db.read`select name from workspaces order by name`, [['a'], ['c'], ['d']]);
 });
 
-test('a read of a storage that is closed fails', async () => {
+test('a read fails after the database is closed', async () => {
   const db = await openMemory();
   await db.close();
   await assert.rejects(db.read`select 1`, /not open|finalized/);
 });
 
-test('pets that are sent together on many connections share a commit', {
+test('concurrent pets on many connections share a commit', {
   skip: aboutSqlite,
 }, async (t) => {
   const store = await startPetstore(t);
@@ -90,11 +90,11 @@ test('pets that are sent together on many connections share a commit', {
   const create = `POST /v1/pets HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`;
   const answers = await Promise.all(sockets.map((socket) => text(socket.end(create))));
   for (const answer of answers) assert.match(answer, /^HTTP\/1.1 201 /);
-  // They may be read in two turns.
+  // They may arrive in two turns of the event loop.
   assert.ok(store.db.counts.commits - before <= 2, `${store.db.counts.commits - before} commits`);
 });
 
-test('a full disk refuses the whole group with 503, keeps nothing of it, and reading goes on', {
+test('a full disk refuses the whole group with 503, keeps nothing of it, and reads still work', {
   skip: aboutSqlite,
 }, async (t) => {
   const store = await startPetstore(t);
@@ -131,7 +131,9 @@ test('another process that holds the write lock delays a write without blocking 
   assert.equal((await write).status, 201);
 });
 
-test('a write lock that is never released gets 503 with Retry-After', { skip: aboutSqlite }, async (t) => {
+test('while a write lock is never released, writes get 503 with Retry-After', {
+  skip: aboutSqlite,
+}, async (t) => {
   const store = await startPetstore(t);
   const other = new DatabaseSync(join(store.folder, 'petstore.db'));
   t.after(() => other.close());
@@ -144,13 +146,15 @@ test('a write lock that is never released gets 503 with Retry-After', { skip: ab
   assert.equal((await store.call('POST', '/categories', { body: { name: 'Dragons' } })).status, 201);
 });
 
-test('a file that is no database stops the start with one clear line', { skip: aboutSqlite }, async (t) => {
+test('a file that is not a database stops the start with one clear line', {
+  skip: aboutSqlite,
+}, async (t) => {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, 'petstore.db'), 'not a database at all, not a database at all'.repeat(100));
   await assert.rejects(openSqlite(folder), StorageUnavailableError);
 });
 
-test('the migrations of both engines make the same tables', () => {
+test('the migrations of both engines create the same tables', () => {
   const folder = new URL('../../src/db/migrations/', import.meta.url);
   const files = readdirSync(folder);
   const migrations = (engine: string) => files.filter((file) => file.endsWith(`.${engine}.sql`)).sort();
@@ -165,18 +169,18 @@ test('the migrations of both engines make the same tables', () => {
     migrations('postgres').map((file) => file.replace('postgres', 'sqlite')),
     migrations('sqlite'),
   );
-  // Planners are told about their own engine alone.
+  // Migrations for planners concern one engine only.
   const tables = migrations('postgres').filter((file) => !file.startsWith('0003-'));
   for (const file of tables) assert.equal(meaning(file), meaning(file.replace('postgres', 'sqlite')));
 });
 
-test('the tables of SQLite are the ones declared, in an order in which a workspace can be emptied', async (t) => {
+test('the tables of SQLite are the declared ones, in an order that allows emptying a workspace', async (t) => {
   const db = await openSqlite(temporaryFolder(t));
   t.after(() => db.close());
   await assertDeclared(db.read, sqliteCatalog);
 });
 
-test('every filter of a list is looked up in its index, also in an empty database', async (t) => {
+test('every filter of a list uses its index, also in an empty database', async (t) => {
   const folder = await temporaryFolder(t);
   await (await openSqlite(folder)).close();
   const connection = new DatabaseSync(join(folder, 'petstore.db'), { readOnly: true });

@@ -18,10 +18,10 @@ const migrations = pendingMigrations(engine)(0);
 /** The first version with a history. */
 const versionOfEvents = 4;
 
-/** In place of the examples: an order of a pet would take its last unit. */
+/** Bodies instead of the examples: an order of a pet would use up its last unit. */
 const bodies: Partial<Record<Kind, object>> = { orders: {} };
 
-/** Makes a database of an older version, as that version would have left it. */
+/** Creates a database as an older version would have left it. */
 async function leave(folder: string, version: number, statements: string[]): Promise<void> {
   const schema = migrations.slice(0, version).map(({ sql }) => sql);
   const url = databaseUrlOf(folder);
@@ -42,7 +42,7 @@ async function leave(folder: string, version: number, statements: string[]): Pro
   database.close();
 }
 
-/** A workspace of release 1.0.0 with a row of each kind, and one that is older than every kind of row. */
+/** A workspace of release 1.0.0 with a row of each kind, and an empty one. */
 const content = (keys: string[]) => [
   "insert into workspaces (name, created_at_ms) values ('filled', 0)",
   "insert into workspaces (name, created_at_ms) values ('older', 0)",
@@ -58,7 +58,7 @@ const content = (keys: string[]) => [
 ];
 
 for (const { version } of migrations) {
-  test(`a database of version ${version} with data in it is upgraded, and each kind of row can be added to its workspaces, whose history begins there`, async (t) => {
+  test(`a database of version ${version} with data is upgraded, all kinds of rows can be added, and its history begins there`, async (t) => {
     const folder = await temporaryStorage(t);
     const keys = [generateKey(), generateKey()];
     await leave(folder, version, content(keys));
@@ -70,7 +70,7 @@ for (const { version } of migrations) {
       for (const path of ['/categories', '/pets', '/inventory', '/store/orders'])
         assert.equal(await countOf(path), 1 - i, path);
       const before = await readEvents(get, 0);
-      // A workspace from before the history has an event for all that was in it.
+      // A workspace from before the history has one event for all of its content.
       assert.deepEqual(
         before.map(({ type }) => type),
         version < versionOfEvents ? ['workspace.seeded'] : [],
@@ -86,7 +86,7 @@ for (const { version } of migrations) {
   });
 }
 
-test('what an older instance changes beside newer ones is not told, and the history goes on without a gap', async (t) => {
+test('changes by an older instance have no events, and the history continues without a gap', async (t) => {
   const folder = await temporaryStorage(t);
   const key = generateKey();
   await leave(folder, 1, content([key]));
@@ -110,7 +110,7 @@ test('what an older instance changes beside newer ones is not told, and the hist
   await assertFollowed(store, key, follower);
 });
 
-/** Who has read the lists and follows the history from there has what they show now. */
+/** A client that read the lists and followed the history has the current lists. */
 async function assertFollowed(store: Petstore, key: string, follower: Follower): Promise<void> {
   const get = (path: string) => store.call('GET', path, { key });
   for (const event of await readEvents(get, follower.position)) follower.follow(event);

@@ -23,7 +23,7 @@ const workflowsOf = (hasLab: boolean): { sourceDescriptions: { name: string }[];
 const { workflows } = workflowsOf(true);
 const sources: Record<string, typeof labDescription> = { store: description, lab: labDescription };
 
-/** The operation that a step names, in its description. */
+/** The operation of a step, from its description. */
 function operationOf({ operationId = '' }: Step) {
   const [, source = '', id] = /^\$sourceDescriptions\.(\w+)\.(\w+)$/.exec(operationId) ?? [];
   const document = sources[source];
@@ -61,14 +61,14 @@ for (const { workflowId, inputs, steps } of workflows)
 
       if (!step.requestBody) continue;
       const { contentType, payload } = step.requestBody;
-      // An expression stands for a number of an earlier answer.
+      // An expression is a number from an earlier response.
       const sent = JSON.parse(JSON.stringify(payload).replaceAll(/"\$steps\.[^"]+"/g, '1'));
       const validate = validator(operation.requestBody.content[contentType].schema, document);
       assert.ok(validate(sent), `${step.stepId}: ${JSON.stringify(validate.errors)}`);
     }
   });
 
-test('without a lab there are the workflows that rehearse nothing', () => {
+test('without a lab the workflows that use it are missing', () => {
   const { sourceDescriptions, workflows: rest } = workflowsOf(false);
   assert.deepEqual(
     sourceDescriptions.map(({ name }) => name),

@@ -8,7 +8,7 @@ import { description, inJsonSchema, resolve } from '../support/description.ts';
 const { channels, components } = eventsDescription;
 const types = events.map(({ type }) => type);
 
-test('the stream has every event, and webhooks also have what tells of no event', () => {
+test('the stream has every event, and webhooks also have the messages that are no events', () => {
   assert.deepEqual(Object.keys(channels.stream.messages), types);
   assert.deepEqual(Object.keys(channels.webhook.messages), [...types, 'ping', 'events.missed']);
   for (const { messages } of Object.values<{ messages: object }>(channels))
@@ -19,13 +19,13 @@ test('the stream has every event, and webhooks also have what tells of no event'
     }
 });
 
-test('the schemas of messages are those of OpenAPI 3.1', () => {
+test('the schemas of messages equal those of OpenAPI 3.1', () => {
   const { schemas } = inJsonSchema.get(description).components;
   for (const [name, schema] of Object.entries(components.schemas))
     assert.deepEqual(schema, schemas[name], name);
 });
 
-test('headers of webhooks are those of the webhooks of OpenAPI 3.1', () => {
+test('the headers of webhooks equal those in OpenAPI 3.1', () => {
   const { webhooks } = inJsonSchema.get(description);
   const { properties, required } = components.messageTraits.signed.headers;
   for (const { post } of Object.values<{ post: { parameters: Parameter[] } }>(webhooks)) {
@@ -40,7 +40,7 @@ test('headers of webhooks are those of the webhooks of OpenAPI 3.1', () => {
 
 type Parameter = { name: string; description: string; example: string };
 
-test('the stream is asked for as its operation says', () => {
+test('the stream channel matches its operation', () => {
   const { streamEvents } = eventsDescription.operations;
   const operation = operations.find(({ id }) => id === 'streamEvents');
   assert.equal(channels.stream.address, operation?.path);
@@ -52,7 +52,7 @@ test('the stream is asked for as its operation says', () => {
   );
 });
 
-test('every example of a message is valid, and a wrong one is not', () => {
+test('every example of a message is valid, and a changed one is not', () => {
   for (const { payload } of Object.values<{ payload: { $ref: string } }>(channels.stream.messages)) {
     const [example] = resolve(payload, eventsDescription).examples as [{ id: number; type: string }];
     const fields = { id: String(example.id), event: example.type };

@@ -13,14 +13,14 @@ import { pinnedVersion } from '../clients/pins.ts';
 import { remedies } from '../clients/remedies.ts';
 import { baseUrl } from '../support/description.ts';
 
-test('every command of the guide is tried, by a client that has a tour', () => {
+test('each client of the guide is tested by a program, its tour', () => {
   assert.deepEqual(headings().sort(), clients.map(({ heading }) => heading).sort());
   const tours = fileURLToPath(new URL('../clients/tours', import.meta.url));
   const folders = readdirSync(tours).filter((name) => statSync(join(tours, name)).isDirectory());
   assert.deepEqual(folders.sort(), clients.map(({ name }) => name).sort());
 });
 
-test('what the guide says of the key and of first calls stands in the tour that is taken', () => {
+test('the tour of each client contains the code that the guide shows', () => {
   for (const { name, heading } of clients) {
     const [program] = globSync('**/*.{ts,py,go,rs,java}', {
       cwd: new URL(`../clients/tours/${name}/`, import.meta.url),
@@ -32,7 +32,7 @@ test('what the guide says of the key and of first calls stands in the tour that 
   }
 });
 
-test('the guide names those clients that are also made from OpenAPI 3.1', () => {
+test('the guide names the clients that are also generated from OpenAPI 3.1', () => {
   const { description = '' } = guides(baseUrl).find(({ name }) => name === 'Generate a client') ?? {};
   const [, names = ''] = /All of them read OpenAPI 3\.0\.3\. (.+?) also work/s.exec(description) ?? [];
   const made = clients.filter(({ readsJsonSchema }) => readsJsonSchema).map(({ heading }) => heading);
@@ -42,21 +42,21 @@ test('the guide names those clients that are also made from OpenAPI 3.1', () => 
   assert.deepEqual(named.sort(), made.sort());
 });
 
-test('each package that the guide fetches is tried in the version that is pinned', () => {
+test('each package that the guide installs is tested in a pinned version', () => {
   const packages = fetchedPackages();
   assert.ok(packages.length >= 8);
   for (const name of packages) {
-    // npm names may have a version, and PyPI names extras.
+    // npm names may end with a version, and PyPI names with extras.
     assert.ok(pinnedVersion(name.replace(/\[.*|(?<=.)@\d.*/g, '')), `${name} is not pinned`);
   }
 });
 
-test('the page of graded clients has each client of the guide, in the version that is pinned, and says what it was made with', () => {
+test('the page of graded clients has each client of the guide with its pinned version, and says how it was made', () => {
   const page = readFileSync(new URL('../../docs/graded-clients.md', import.meta.url), 'utf8');
   const [head, , ...rows] = [...page.matchAll(/^\| (.*) \|$/gm)].map(([, cells = '']) => cells.split(' | '));
   const headings = clients.map(({ heading }) => heading);
   assert.deepEqual(head?.slice(1), headings);
-  // Making the page takes long, so it may be older than the newest faults and checks. Then it says so.
+  // Generating the page is slow, so it may be older than the newest faults and checks. Then it says so.
   const [, version] = /by version (\d+) of the checks/.exec(page) ?? [];
   assert.ok(Number(version) <= checksVersion);
   assert.ok(page.includes(`${gradedWith(Number(version), rows.length)}.`), 'the rows are as many as it says');

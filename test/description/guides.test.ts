@@ -32,7 +32,7 @@ const rows = (name: string, first: RegExp) =>
     .map(([, row]) => (row as string).split(/ *\| */))
     .filter(([cell]) => first.test(cell as string));
 
-test('the guides come in their order, fit below the headings of tags, and speak of the address that is set', () => {
+test('the guides are in order, have only lower headings, and use the configured address', () => {
   const all = guides('https://pets.example/store/v1');
   assert.deepEqual(
     all.map(({ name }) => name),
@@ -73,7 +73,7 @@ test('the guide to rate limits has the numbers of the plans and of bans', () => 
 
 const toNumber = (text: string) => (text === 'set for each key' ? undefined : Number(text.replace(',', '')));
 
-test('the guide to errors has every code with its status, and no other', () => {
+test('the guide to errors has exactly the existing codes, each with its status', () => {
   const published = rows('Errors', /^`\w+`$/).filter((cells) => cells.length === 4);
   assert.deepEqual(
     published.map(([code, status]) => [code, status]),
@@ -81,7 +81,7 @@ test('the guide to errors has every code with its status, and no other', () => {
   );
 });
 
-test('the guide to versions names what is unstable or deprecated as the operations do', () => {
+test('the guide to versions names unstable and deprecated operations as their descriptions do', () => {
   for (const stability of ['beta', 'experimental'] as const) {
     const ids = operations
       .filter((operation) => operation.stability === stability)
@@ -106,7 +106,7 @@ const blocksOf = (description: string) =>
     code: code as string,
   }));
 
-/** Receivers of webhooks do not end, so another test runs them. */
+/** Webhook receivers do not end, so another test runs them. */
 const isReceiver = (code: string) => /createServer|HTTPServer/.test(code);
 
 /** The interpreters of examples, with their arguments before the code. */
@@ -158,7 +158,7 @@ const retries = (t: TestContext, statuses: number[], headers: Record<string, str
 
 // The retries spend most of their time waiting.
 describe('examples', { concurrency: true, skip }, () => {
-  test('the examples of the guides run, and print what the guides show', async (t) => {
+  test('the examples of the guides run, and print the output that the guides show', async (t) => {
     const dataDir = join(await temporaryStorage(t), 'data');
     const { origin } = await startService(t, dataDir);
     const env = { PETSTORE_API_KEY: await ampleKey(dataDir) };
@@ -169,7 +169,7 @@ describe('examples', { concurrency: true, skip }, () => {
       let isShown = true;
       let printedByJavaScript = '';
       for (const { language, code } of blocksOf(description)) {
-        // The test of the README runs examples that need their own key.
+        // The README test runs examples that need their own key.
         if (isReceiver(code)) continue;
         if (language === 'sh') {
           if (!/^curl/m.test(code) || code.includes('$SMALL')) continue;
@@ -190,7 +190,7 @@ describe('examples', { concurrency: true, skip }, () => {
     }
   });
 
-  test('the retries of the guide wait as Retry-After says, then go on', async (t) => {
+  test('the retry code of the guide waits as Retry-After says, then sends again', async (t) => {
     for (const { status, askedAtMs } of await retries(t, [429, 503, 200], { 'retry-after': '1' })) {
       assert.equal(status, 200);
       const [first = 0, second = 0, third = 0] = askedAtMs;
@@ -198,7 +198,7 @@ describe('examples', { concurrency: true, skip }, () => {
     }
   });
 
-  test('the retries of the guide wait until a date, too', async (t) => {
+  test('the retry code of the guide also waits until a date', async (t) => {
     const date = new Date(Date.now() + 3_000).toUTCString();
     for (const { status, askedAtMs } of await retries(t, [429, 200], { 'retry-after': date })) {
       const [, second = 0] = askedAtMs;
@@ -207,13 +207,13 @@ describe('examples', { concurrency: true, skip }, () => {
     }
   });
 
-  test('the retries of the guide give up after five attempts', async (t) => {
+  test('the retry code of the guide gives up after five attempts', async (t) => {
     for (const { status, askedAtMs } of await retries(t, [503], {})) {
       assert.deepEqual([status, askedAtMs.length], [503, 5]);
     }
   });
 
-  test('the retries of the guide do not wait for tomorrow, nor repeat what will not succeed', async (t) => {
+  test('the retry code of the guide does not wait a day, and repeats only what can succeed', async (t) => {
     const tomorrow = await retries(t, [429], { 'retry-after': '3600' });
     const refused = await retries(t, [401], {});
     for (const { askedAtMs } of [...tomorrow, ...refused]) assert.equal(askedAtMs.length, 1);

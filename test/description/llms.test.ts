@@ -39,7 +39,7 @@ test('llms.txt has one line for each operation, with its query and a valid body'
   }
 });
 
-test('llms.txt has every error code below its status, and every type of event', async () => {
+test('llms.txt has every error code below its status, and every event type', async () => {
   const text = await read(store);
   for (const [code, [status]] of Object.entries(errorCodes))
     assert.match(text, new RegExp(`^- ${status}: .*\`${code}\``, 'm'));
@@ -59,7 +59,7 @@ test('without a lab llms.txt keeps its size and its operations', async (t) => {
 });
 
 /**
- * A small program that knows of the API what llms.txt says, and nothing else. It finds an operation by what its line says it does.
+ * A small program that knows only llms.txt. It finds an operation by the description in its line.
  */
 class Reader {
   readonly #text: string;
@@ -87,7 +87,7 @@ class Reader {
     return { method, url, body: body && JSON.parse(body), query: query.match(/\w+/g) ?? [] };
   }
 
-  /** Sends a request, and returns what came. A POST carries the field that makes it safe to repeat. */
+  /** Sends a request, and returns the response. A POST has the header field that makes a retry safe. */
   async send(method: string, url: string, body?: object) {
     const [name, value] = this.#header;
     const again = this.#find(/Repeat a POST only with the same `(.+?)`/);
@@ -107,11 +107,11 @@ class Reader {
     return answer.json();
   }
 
-  /** The type of the event whose line says this. */
+  /** The event type whose line says this. */
   eventType = (words: string) => this.#find(new RegExp(`^- \`(\\w+\\.\\w+)\`: ${words}`, 'm'));
 }
 
-test('a program that reads llms.txt alone lists, creates, orders and follows events', async () => {
+test('a program that reads only llms.txt lists, creates, orders and follows events', async () => {
   const reader = new Reader(await read(store), store.key);
   const list = reader.operation('Returns the pets');
   const pets = await reader.send(list.method, list.url);

@@ -21,7 +21,7 @@ import { temporaryFolder } from '../support/folder.ts';
 import { type Petstore, startPetstore } from '../support/petstore.ts';
 import { command } from '../support/service.ts';
 
-test('openapi.json in the tree matches the code; "npm run generate" renews it', async () => {
+test('openapi.json matches the code; "npm run generate" updates it', async () => {
   const golden = readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8');
   assert.equal((await command(['openapi'])).stdout, golden);
   assert.deepEqual(parse((await command(['openapi', '--yaml'])).stdout), JSON.parse(golden));
@@ -51,7 +51,7 @@ test('no two operations of all APIs have the same id', () => {
 });
 
 for (const { start, url, description } of apis) {
-  test(`the description at ${start} is served to everybody in each version as JSON and YAML, with an ETag`, async (t) => {
+  test(`the description at ${start} is public in each version as JSON and YAML, with an ETag`, async (t) => {
     const store = await startPetstore(t, { seed: false });
     const describe = start === '/v1' ? storeIn : labIn;
     for (const version of openapiVersions) {
@@ -86,7 +86,7 @@ for (const { start, url, description } of apis) {
     assertErrors(description);
   });
 
-  test(`the limits that the description at ${start} shows are those of one key`, () => {
+  test(`the description at ${start} shows the limits of one key`, () => {
     const { headers } = description.components;
     const [, perMinute, perDay] = /q=(\d+);.*q=(\d+);/.exec(headers.RateLimitPolicy.example) ?? [];
     assert.equal(headers.XRateLimitLimit.example, Number(perMinute));
@@ -95,17 +95,17 @@ for (const { start, url, description } of apis) {
   });
 }
 
-test('the AsyncAPI document is served to everybody as JSON and YAML, with an ETag', async (t) => {
+test('the AsyncAPI document is public as JSON and YAML, with an ETag', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await assertDocument(store, '/v1/asyncapi', eventsDescription);
 });
 
-test('the Arazzo document is served to everybody as JSON and YAML, with an ETag', async (t) => {
+test('the Arazzo document is public as JSON and YAML, with an ETag', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await assertDocument(store, '/v1/arazzo', describeWorkflows(baseUrl));
 });
 
-/** Holds what is served at a path in both forms against a document. */
+/** Compares both forms of a served document with the expected one. */
 async function assertDocument(store: Petstore, path: string, document: object): Promise<void> {
   const json = await store.send('GET', `${path}.json`, { key: null });
   assert.deepEqual(json.body, document);
@@ -116,7 +116,7 @@ async function assertDocument(store: Petstore, path: string, document: object): 
   assert.equal((await store.send('GET', `${path}.json`, { key: null, headers: known })).status, 304);
 }
 
-/** Everything that viewers show has a valid example. */
+/** Checks that everything visible in viewers has a valid example. */
 function assertExamples(document: typeof description): void {
   const { components, paths } = document;
   // Errors have examples in their responses. A shared Idempotency-Key would be refused.
@@ -167,7 +167,7 @@ function examplesOf(node: JsonObject): [unknown, JsonObject][] {
   return [...('example' in node ? [node.example] : []), ...named].map((example) => [example, schema]);
 }
 
-test('a status that may be null refers to PetStatus, and takes null and nothing else besides', () => {
+test('a nullable status refers to PetStatus, and allows only null in addition', () => {
   const { properties } = description.components.schemas.PetPatch;
   assert.equal(properties.status.anyOf[0].$ref, '#/components/schemas/PetStatus');
   const fits = validator(properties.status);
@@ -204,7 +204,7 @@ function assertErrors(document: typeof description): void {
   }
 }
 
-test('the description marks what is deprecated, beta, experimental, and not to be tried', () => {
+test('the description marks deprecated, beta and experimental operations, and those that should not be tried', () => {
   const marked = (name: string) =>
     Object.values<JsonObject>(description.paths)
       .flatMap((item) => Object.values(item) as JsonObject[])
@@ -234,7 +234,7 @@ test('the description marks what is deprecated, beta, experimental, and not to b
   ]);
 });
 
-test('printing the description touches no data folder', async (t) => {
+test('printing the description does not touch a data folder', async (t) => {
   const folder = temporaryFolder(t);
   assert.equal((await command(['openapi'], { PETSTORE_DATA_DIR: `${folder}/none` })).status, 0);
   assert.throws(() => readFileSync(`${folder}/none`), { code: 'ENOENT' });

@@ -81,7 +81,7 @@ test('every operation has a sample in cURL, JavaScript and Python', async (t) =>
   }
 });
 
-test('samples say what they need and fit into a narrow page', async (t) => {
+test('samples name their requirements and fit into a narrow page', async (t) => {
   const store = await startPetstore(t, { seed: false });
   for (const { id, label, source } of await servedSamples(store)) {
     if (label === 'Python') assert.match(source, /^# Needs requests: pip install requests\n/, id);
@@ -116,7 +116,7 @@ for (const [label, { command }] of Object.entries(runners)) {
   });
 }
 
-/** A store and a sample, with a key that has used up its window. */
+/** A store, a sample, and a key with a used-up window. */
 async function prepareRefusal(t: TestContext, label: string, quota: Quota) {
   const store = await startListening(t);
   store.nowMs = Date.parse('2026-06-01T12:00:59Z');
@@ -139,7 +139,7 @@ describe('refusals', { concurrency: true }, () => {
   for (const [label, { command }] of Object.entries(runners)) {
     const skip = !command && !process.env.CI && `${label} cannot be run here`;
 
-    test(`a ${label} sample that gets 429 comes back when it is told to, and succeeds`, {
+    test(`a ${label} sample that gets 429 waits for Retry-After, and then succeeds`, {
       skip,
     }, async (t) => {
       const { sample, key, statuses } = await prepareRefusal(t, label, { perMinute: 1, perDay: 10 });
@@ -149,7 +149,7 @@ describe('refusals', { concurrency: true }, () => {
       assert.ok(performance.now() - startedMs >= 1_000, 'it waited for a second');
     });
 
-    test(`a ${label} sample does not wait for tomorrow`, { skip }, async (t) => {
+    test(`a ${label} sample does not wait a day`, { skip }, async (t) => {
       const { sample, key, statuses } = await prepareRefusal(t, label, { perMinute: 10, perDay: 1 });
       await assert.rejects(outputOf(temporaryFolder(t), sample, key));
       assert.deepEqual(statuses, [429]);
@@ -160,7 +160,7 @@ describe('refusals', { concurrency: true }, () => {
 /** The temporary refusals, and the checks that the sample passes then. */
 const rehearsals: { rehearsed: PlannedFault; checks: string[] }[] = [
   { rehearsed: { fault: 'rate-limited-date', operation: 'listPets' }, checks: ['retry-after.obeyed'] },
-  // A request without a body: of one that is refused before its body is read, nobody knows whether the next is the same.
+  // A request without a body. If a body was not read, the service cannot know whether the next request is the same.
   { rehearsed: { fault: 'unavailable', operation: 'getInventory' }, checks: ['retry-after.obeyed'] },
   {
     // A third wait shows that waits grow, even on a busy machine.
@@ -196,7 +196,7 @@ const givesUp: Record<string, { last: string | undefined; failed: string[] }> = 
   reset: { last: undefined, failed: ['failures.retried'] },
 };
 
-test('the samples pass every check of the lab that they meet, when they are limited, banned, failed or cut off', {
+test('under limits, bans, failures and resets the samples pass every check of the lab that applies', {
   skip:
     Object.values(runners).some(({ command }) => !command) && !process.env.CI && 'not all can be run here',
 }, async (t) => {

@@ -53,7 +53,7 @@ test('every list describes its cursors', () => {
 });
 
 for (const [id, form] of cursorForms)
-  test(`${id} takes as cursor what its pattern takes, and nothing else`, () => {
+  test(`${id} accepts exactly the cursors that match its pattern`, () => {
     const numbers = fc
       .integer({ min: 1, max: 18 })
       .chain((digits) => fc.bigInt(0n, 10n ** BigInt(digits) - 1n))
@@ -79,7 +79,7 @@ for (const [id, form] of cursorForms)
     fc.assert(fc.property(numbers, (number) => fits(writeCursor(id, number), form)));
   });
 
-test('a list answers 400 to what the pattern of its cursor refuses, and to nothing else', async (t) => {
+test('a list returns 400 exactly for cursors that do not match the pattern', async (t) => {
   const store = await startPetstore(t);
   const [, form] = cursorForms.find(([id]) => id === 'listPets') as [string, Form];
   for (const cursor of [
@@ -97,7 +97,7 @@ test('a list answers 400 to what the pattern of its cursor refuses, and to nothi
   assert.match(beyond.body.message, /^Event 999999999999999999 does not exist yet/);
 });
 
-test('the URL of a webhook is of the form of its pattern, and what has this form is refused for its host alone', async () => {
+test('webhook URLs must match the pattern; a URL that matches is refused only because of its host', async () => {
   const form = { pattern: urlPattern, maxLength: maxUrlLength };
   const { components } = JSON.parse(JSON.stringify(documents[0]));
   for (const schema of ['NewWebhook', 'WebhookPatch']) {
@@ -128,7 +128,7 @@ test('the URL of a webhook is of the form of its pattern, and what has this form
   );
 });
 
-test('an Idempotency-Key is taken if its pattern takes it', () => {
+test('an Idempotency-Key that matches the pattern is accepted', () => {
   const [, form] = formsOf(documents[0], 'Idempotency-Key')[0] as [string, Form];
   const keys = fc.oneof(
     fc.stringMatching(new RegExp(form.pattern)),
@@ -152,7 +152,7 @@ test('an Idempotency-Key is taken if its pattern takes it', () => {
   );
 });
 
-test('If-Match and If-None-Match take all that their pattern takes', () => {
+test('If-Match and If-None-Match accept everything that matches their pattern', () => {
   for (const name of ['If-Match', 'If-None-Match']) {
     const [, form] = formsOf(documents[0], name)[0] as [string, Form];
     fc.assert(
@@ -163,7 +163,7 @@ test('If-Match and If-None-Match take all that their pattern takes', () => {
   }
 });
 
-test('any X-Request-Id is accepted, and one of another form replaced; the description has no pattern for it', async (t) => {
+test('any X-Request-Id is accepted, and a malformed one replaced; the description has no pattern for it', async (t) => {
   const store = await startPetstore(t);
   for (const document of documents)
     for (const [, form] of formsOf(document, 'X-Request-Id')) assert.equal(form.pattern, undefined);

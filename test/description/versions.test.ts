@@ -11,10 +11,10 @@ const apis = [
   { name: 'the lab', versions: [labDescription, labIn('3.1'), labIn('3.2')] },
 ] as const;
 
-/** What only OpenAPI 3.1 and 3.2 have: a second form of errors, and its schemas. */
+/** Parts that only OpenAPI 3.1 and 3.2 have: a second form of errors, and its schemas. */
 const ofProblems = ['application/problem+json', 'Problem', 'FieldProblem'];
 
-/** The schema without what only JSON Schema can say: the same in the words of OpenAPI 3.0.3. */
+/** Converts a JSON Schema into the same schema in OpenAPI 3.0.3. */
 function inOldWords(value: unknown, document: Document): unknown {
   if (Array.isArray(value)) return value.map((item) => inOldWords(item, document));
   if (typeof value !== 'object' || value === null) return value;
@@ -29,12 +29,12 @@ function inOldWords(value: unknown, document: Document): unknown {
     ...(constant !== undefined && { enum: [constant] }),
     ...(Array.isArray(type) && { type: type[0], nullable: true }),
     ...(Array.isArray(anyOf) && { anyOf: anyOf.map((one) => nullOf(one, anyOf[0], document)) }),
-    // Of schemas an array; of contents an object, which both versions have.
+    // `examples` of a schema is an array. Those of a content are an object in both versions.
     ...(examples !== undefined && (Array.isArray(examples) ? { example: examples[0] } : { examples })),
   };
 }
 
-/** A variant of a union: null has the type of the other one, since OpenAPI 3.0.3 has no null. */
+/** A variant of a union. null gets the type of the other variant, since OpenAPI 3.0.3 has no null. */
 const nullOf = (variant: JsonObject, other: JsonObject, document: Document) =>
   variant.type === 'null'
     ? { type: resolve(other, document).type, nullable: true, enum: [null] }
@@ -47,7 +47,7 @@ function without(document: Document, ...names: string[]): Document {
 for (const { name, versions } of apis) {
   const [in30, in31, in32] = versions;
 
-  test(`OpenAPI 3.1 says of ${name} what 3.0.3 says, in its own words`, () => {
+  test(`OpenAPI 3.1 of ${name} describes the same as 3.0.3, in its own keywords`, () => {
     const { webhooks, ...old } = inOldWords(in31, in31) as Document;
     const expected = structuredClone(in30);
     const creation = expected.paths['/store/webhooks']?.post;
@@ -61,7 +61,7 @@ for (const { name, versions } of apis) {
     );
   });
 
-  test(`OpenAPI 3.1 of ${name} has no words of 3.0 alone`, () => {
+  test(`OpenAPI 3.1 of ${name} has no keywords that only 3.0 has`, () => {
     const text = JSON.stringify([in31.components.schemas, in31.webhooks ?? {}, in31.paths]);
     assert.doesNotMatch(text, /"nullable":/);
     assert.doesNotMatch(JSON.stringify(in31.components.schemas), /"(type":"\w+","enum":\["[\w.]+"\])/);
@@ -70,7 +70,7 @@ for (const { name, versions } of apis) {
       assert.ok(!('example' in schema), name);
   });
 
-  test(`OpenAPI 3.2 differs from 3.1 for ${name} in its tags, and in streams`, () => {
+  test(`OpenAPI 3.2 of ${name} differs from 3.1 only in tags and streams`, () => {
     const { StreamedEvent: _, ...schemas } = in32.components.schemas;
     const copy = { ...in32, components: { ...in32.components, schemas }, paths: structuredClone(in32.paths) };
     const stream = (document: Document) => document.paths['/store/events/stream']?.get.responses[200].content;
@@ -100,7 +100,7 @@ for (const { name, versions } of apis) {
   });
 }
 
-test('OpenAPI 3.2 describes the events of a stream, and its example is such a stream', () => {
+test('OpenAPI 3.2 describes the events of a stream, and its example is a valid stream', () => {
   const in32 = storeIn('3.2');
   const { itemSchema, examples } =
     in32.paths['/store/events/stream'].get.responses[200].content['text/event-stream'];

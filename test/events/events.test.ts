@@ -19,7 +19,7 @@ async function happen(store: Petstore, count: number): Promise<void> {
 
 const idsOf = (events: { id: number }[]) => events.map(({ id }) => id);
 
-test('a history begins with its first change and says who made it, when, and what came of it', async (t) => {
+test('the history starts with the first change, and each event says who changed what, and when', async (t) => {
   const store = await startPetstore(t, { seed: false });
   assert.deepEqual((await store.call('GET', '/store/events')).body, []);
   await happen(store, 1);
@@ -51,7 +51,7 @@ test('a history begins with its first change and says who made it, when, and wha
   assert.equal((await store.call('GET', '/store/events/3')).status, 404);
 });
 
-test('a list that starts with the oldest event is not empty while that event is removed', async (t) => {
+test('a list from the oldest event is not empty while that event is removed', async (t) => {
   const folder = await temporaryStorage(t);
   const db = await openTestStorage(folder);
   const { read } = db;
@@ -75,7 +75,7 @@ test('a list that starts with the oldest event is not empty while that event is 
   assert.match(String(headers.link), /rel="next"/);
 });
 
-test('what no request made has no request id, and one event tells of many rows', async (t) => {
+test('an event that no request caused has no request id, and one event covers all seeded rows', async (t) => {
   const store = await startPetstore(t);
   const { body } = await store.call('GET', '/store/events');
   assert.deepEqual(body, [
@@ -83,7 +83,7 @@ test('what no request made has no request id, and one event tells of many rows',
   ]);
 });
 
-test('pages follow each other without a gap, and Last-Event-ID asks for what is new', async (t) => {
+test('pages have no gap between them, and Last-Event-ID is the position for new events', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await happen(store, 5);
   const first = await store.call('GET', '/store/events?limit=2');
@@ -100,7 +100,7 @@ test('pages follow each other without a gap, and Last-Event-ID asks for what is 
   assert.deepEqual(idsOf(news.body), [6]);
 });
 
-test('a reader with a filter keeps its place, also where nothing matches', async (t) => {
+test('a reader with a filter keeps its position, also where nothing matches', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await happen(store, 3);
   await store.call('POST', '/pets', { body: { name: 'Smaug', categoryId: 1 } });
@@ -140,7 +140,7 @@ test('a filter on rare types scans a bounded part of the history, and says where
   assert.deepEqual(places, ['1000', '2000', '2501']);
 });
 
-test('what is no longer kept is 410 with a link to the oldest, and what is not there yet is 400', async (t) => {
+test('a position that is no longer kept is 410 with a link to the oldest event; one that does not exist yet is 400', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await happen(store, 6);
   await forgetOldEvents(store.db, { maxAgeMs: 1_000, maxCount: 2 }, store.nowMs);
@@ -160,7 +160,7 @@ test('what is no longer kept is 410 with a link to the oldest, and what is not t
   assert.equal((await store.call('GET', '/store/events?after=-1')).status, 400);
 });
 
-test('events are forgotten by their age and their number, and ids go on', async (t) => {
+test('events are removed by age and number, and ids continue', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await happen(store, 3);
   store.nowMs += 60_000;
@@ -183,7 +183,7 @@ test('events are forgotten by their age and their number, and ids go on', async 
   assert.deepEqual(await kept(), [7]);
 });
 
-test('a reset is an event, and the ids of events go on after it', async (t) => {
+test('a reset is an event, and event ids continue after it', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await happen(store, 2);
   await store.change((sql) => clearWorkspace(sql, 1));
@@ -204,7 +204,7 @@ test('a reset is an event, and the ids of events go on after it', async (t) => {
   );
 });
 
-test('a key sees the history of its own workspace alone', async (t) => {
+test('a key sees only the history of its own workspace', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await happen(store, 2);
   const { key } = await store.addWorkspace('second', false);
@@ -212,7 +212,7 @@ test('a key sees the history of its own workspace alone', async (t) => {
   assert.equal((await store.call('GET', '/store/events/1', { key })).status, 404);
 });
 
-test('the description has a schema for each type of event, which the discriminator names', () => {
+test('the description has a schema for each event type, which the discriminator names', () => {
   const { Event, EventType } = description.components.schemas;
   assert.deepEqual(EventType.enum, [...eventTypes]);
   assert.deepEqual(Object.keys(Event.discriminator.mapping), [...eventTypes]);

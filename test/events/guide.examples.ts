@@ -57,7 +57,7 @@ const isListening = (port: number) =>
   fetch(`http://127.0.0.1:${port}`).then(...([() => true, () => false] as const));
 
 for (const [language, { run, starts, skip }] of Object.entries(languages)) {
-  test(`the receiver of the guide in ${language} takes what the service sends, once, and nothing forged`, {
+  test(`the receiver of the guide in ${language} accepts each delivery of the service once, and no forged one`, {
     skip,
   }, async (t) => {
     const dataDir = join(await temporaryStorage(t), 'data');
@@ -94,7 +94,7 @@ function readerOf(language: string, baseUrl: string): string {
   return code;
 }
 
-test('the readers of the guide go on where they were after a cut, also in the middle of an event', {
+test('the readers of the guide continue after a disconnect, also in the middle of an event', {
   skip: !pythonWithRequests && !process.env.CI && 'no Python with requests is installed',
 }, async (t) => {
   const askedAfter: Record<string, (string | undefined)[]> = { javascript: [], python: [] };
@@ -124,7 +124,7 @@ test('the readers of the guide go on where they were after a cut, also in the mi
   );
 });
 
-test('"webhooks listen" prints what happens, resumes after a restart of the service, and posts it signed', async (t) => {
+test('"webhooks listen" prints events, resumes after a restart of the service, and posts signed events', async (t) => {
   const dataDir = join(await temporaryStorage(t), 'data');
   const first = await startService(t, dataDir);
   const key = await ampleKey(dataDir);

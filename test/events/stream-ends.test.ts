@@ -24,7 +24,7 @@ async function start(t: TestContext, options: Options = {}) {
   return { store, origin, open };
 }
 
-/** Adds more bytes of events than a system buffers for a reader. */
+/** Adds more bytes of events than a system buffers for a client. */
 async function addMuch(store: Petstore): Promise<number> {
   for (let i = 0; i < 30; i++) {
     await store.change(async (sql) => {
@@ -42,7 +42,7 @@ async function untilNoneIsOpen(store: Petstore): Promise<void> {
   assert.match(await store.metrics(), /^petstore_open_streams 0$/m);
 }
 
-/** Sends no comments, since a failed comment shows that a reader is gone. */
+/** Disables comments, since a failed comment shows that a client is gone. */
 function withoutComments(store: Petstore): void {
   const nowMs = performance.now();
   store.stopwatch = () => nowMs;
@@ -69,7 +69,7 @@ test('a stream ends when its key is revoked, and others do not', async (t) => {
 
 test('a stream ends when its key is banned', async (t) => {
   const { store, open } = await start(t);
-  // The limit admits only the stream.
+  // The limit allows only the stream.
   const { key } = await store.addKey('enterprise', { perMinute: 1, perDay: 100 });
   const [reader, other] = [await open(key), await open()];
   let status = 0;
@@ -88,7 +88,7 @@ test('a stream ends when its workspace is deleted', async (t) => {
 });
 
 for (const [plan, most] of Object.entries(maxStreams) as [Plan, number][]) {
-  test(`a ${plan} key has ${most} streams at once; one more ends the oldest`, async (t) => {
+  test(`a ${plan} key has at most ${most} streams; one more ends the oldest`, async (t) => {
     const { store, open } = await start(t);
     const quota = plan === 'enterprise' ? { perMinute: 1_000, perDay: 1_000 } : undefined;
     const { key } = await store.addKey(plan, quota);
@@ -107,7 +107,7 @@ for (const [plan, most] of Object.entries(maxStreams) as [Plan, number][]) {
   });
 }
 
-test('a stream ends by itself after about 15 minutes, not all at once', async (t) => {
+test('streams end after about 15 minutes, not all at once', async (t) => {
   const { store, open } = await start(t);
   const readers = await Promise.all(Array.from({ length: 20 }, () => open()));
   const left = () => readers.filter(({ ended }) => ended === 'no').length;
@@ -123,7 +123,7 @@ test('a stream ends by itself after about 15 minutes, not all at once', async (t
   await untilNoneIsOpen(store);
 });
 
-test('a stream that falls behind what the history holds ends', async (t) => {
+test('a stream that falls behind the oldest kept event ends', async (t) => {
   const { store, open } = await start(t);
   const count = await addMuch(store);
   const reader = await open(undefined, '?after=0');
@@ -158,7 +158,7 @@ test('a stream that its client does not read uses little memory, and ends', asyn
   await untilNoneIsOpen(store);
 });
 
-test('a reader that closes its half ends its stream', async (t) => {
+test('a client that closes its half of the connection ends its stream', async (t) => {
   const { store } = await start(t);
   withoutComments(store);
   const socket = ask(t, store);
@@ -167,7 +167,7 @@ test('a reader that closes its half ends its stream', async (t) => {
   await untilNoneIsOpen(store);
 });
 
-test('readers that break off at any moment leave nothing behind', async (t) => {
+test('clients that disconnect at any moment leave no stream and no error behind', async (t) => {
   const { store, open } = await start(t);
   withoutComments(store);
   const failures: unknown[] = [];
@@ -182,7 +182,7 @@ test('readers that break off at any moment leave nothing behind', async (t) => {
     if (round % 5 === 0) await sleep(5);
   }
   clearInterval(writing);
-  // Otherwise the reader below would get the last event, too.
+  // Otherwise the client below would also get the last event.
   await Promise.all(writes);
   await untilNoneIsOpen(store);
   assert.deepEqual(failures, []);
@@ -192,7 +192,7 @@ test('readers that break off at any moment leave nothing behind', async (t) => {
   await until(() => reader.ids.length === 1);
 });
 
-test('nothing more is read for a client that has disconnected', async (t) => {
+test('the service reads no more events for a client that has disconnected', async (t) => {
   const { store } = await start(t);
   await addMuch(store);
   const socket = ask(t, store, { query: '?after=0' });
@@ -205,7 +205,7 @@ test('nothing more is read for a client that has disconnected', async (t) => {
   assert.ok(store.db.counts.reads - reads < 50, `${store.db.counts.reads - reads} reads`);
 });
 
-test('a request that is gone before its stream begins opens none', async (t) => {
+test('a client that disconnects before its stream begins opens none', async (t) => {
   const { store } = await start(t);
   withoutComments(store);
   let isHeld = false;
@@ -258,7 +258,7 @@ test('a stream is the last request on its connection, so no other request waits 
   await untilNoneIsOpen(store);
 });
 
-test('how long a stream lasted is no latency, and each is counted and logged once', async (t) => {
+test('the duration of a stream is not counted as latency, and each stream is counted and logged once', async (t) => {
   const { store, open } = await start(t);
   const [left, ended] = [ask(t, store), await open()];
   await once(left, 'data');

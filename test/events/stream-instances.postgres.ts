@@ -10,7 +10,7 @@ import { openStream, Reader } from '../support/streams.ts';
 import { until } from '../support/until.ts';
 import { needsValkey, startValkey } from '../support/valkey.ts';
 
-/** Of all instances. */
+/** The clock of all instances. */
 const clock = () => Date.parse('2026-06-01T12:00:00Z');
 
 suite('streams of several instances', { skip: whyNoPostgres() }, () => {
@@ -38,7 +38,7 @@ suite('streams of several instances', { skip: whyNoPostgres() }, () => {
 
   const add = (store: Petstore, name = 'Dragons') => store.call('POST', '/categories', { body: { name } });
 
-  test('an event reaches the streams of every instance, whichever wrote it', async (t) => {
+  test('an event reaches the streams of every instance, whichever instance wrote it', async (t) => {
     const { first, second, key, origins } = await start(t);
     const readers = [await openStream(t, origins[0], { key }), await openStream(t, origins[1], { key })];
     await add(first);
@@ -47,7 +47,7 @@ suite('streams of several instances', { skip: whyNoPostgres() }, () => {
     for (const reader of readers) await reader.untilIds([1, 2]);
   });
 
-  test('nothing is missed and nothing comes twice, in order, while instances write and a reader moves between them', async (t) => {
+  test('a reader that changes instances gets each event once, in order, while instances write', async (t) => {
     const { first, second, key, origins } = await start(t);
     const steady = origins.map((origin) => new Reader(origin, { key, query: '?after=0' }));
     t.after(() => {
@@ -71,7 +71,7 @@ suite('streams of several instances', { skip: whyNoPostgres() }, () => {
     for (const reader of steady) await reader.untilIds(all);
   });
 
-  test('the streams of a key are counted over all instances, even when many open at once', async (t) => {
+  test('the stream limit of a key counts all instances, even when many streams open at once', async (t) => {
     const { first, origins } = await start(t);
     const { key } = await first.addKey('free');
     const readers = await Promise.all(
@@ -106,7 +106,7 @@ suite('streams of several instances', { skip: whyNoPostgres() }, () => {
     assert.equal(readers[1]?.ended, 'no');
   });
 
-  test('the streams of an instance that died are forgotten', async (t) => {
+  test('the streams of a dead instance are no longer counted', async (t) => {
     const { first, second, key, origins } = await start(t);
     await first.db.write(
       (sql) => sql`
@@ -119,7 +119,7 @@ suite('streams of several instances', { skip: whyNoPostgres() }, () => {
     assert.equal((await first.db.read`select id from streams`).length, 1);
   });
 
-  test('streams outlive a storage that is away, and go on once it is back', async (t) => {
+  test('streams survive a database outage, and continue afterwards', async (t) => {
     const { first, key, origins } = await start(t, {}, 1_000);
     const readers = [await openStream(t, origins[0], { key }), await openStream(t, origins[1], { key })];
     await cluster.stop('fast');

@@ -47,7 +47,7 @@ const works = (command: string, args: string[]) => spawnSync(command, args).stat
 const cannotRun = (command: string, isThere: boolean) =>
   !isThere && !process.env.CI && `${command} cannot be run here`;
 
-test('curl shows events as they come', {
+test('curl shows events at once', {
   skip: whyNo('curl'),
 }, async (t) => {
   const { store, url, headers } = await start(t);
@@ -58,7 +58,7 @@ test('curl shows events as they come', {
 
 const python = ['python3', '/usr/bin/python3'].find((command) => works(command, ['-c', 'import requests']));
 
-test('Python reads events as they come', { skip: cannotRun('requests', python !== undefined) }, async (t) => {
+test('Python reads events at once', { skip: cannotRun('requests', python !== undefined) }, async (t) => {
   const { store, url, headers } = await start(t);
   const program = `
 import json, os, requests
@@ -72,7 +72,7 @@ with requests.get(os.environ["URL"], headers={"X-API-Key": os.environ["KEY"]}, s
   assert.equal(await outputOf(store, python as string, ['-c', program], env), `1 ${name}\n2 ${name}\n`);
 });
 
-test('a parser of others finds events, times to retry and comments as the standard has them', async (t) => {
+test('a standard parser reads events, retry times and comments', async (t) => {
   const { store, url, headers } = await start(t);
   const controller = new AbortController();
   t.after(() => controller.abort());
@@ -106,7 +106,7 @@ test('a parser of others finds events, times to retry and comments as the standa
   assert.deepEqual([retries.length, comments, errors], [1, [''], []]);
 });
 
-test('a web page of any origin reads events as they come', {
+test('a web page of any origin reads events at once', {
   skip: cannotRun(browserPath, existsSync(browserPath)),
 }, async (t) => {
   const { store, url, headers } = await start(t);

@@ -31,7 +31,7 @@ async function start(t: TestContext) {
 const keepOnly = (store: Petstore, count: number) =>
   forgetOldEvents(store.db, { maxAgeMs: Number.MAX_SAFE_INTEGER, maxCount: count }, store.nowMs);
 
-test('a stream begins with what happens from now on, and sends each event once, in order, as it is answered elsewhere', async (t) => {
+test('a stream starts with new events, and sends each event once, in order, equal to the event in lists', async (t) => {
   const { store, open, add } = await start(t);
   await add(2);
   const reader = await open();
@@ -52,7 +52,7 @@ test('a stream begins with what happens from now on, and sends each event once, 
   assert.match(reader.text, /^retry: 2\d{3}\n\n/);
 });
 
-test('an answer that begins a stream carries what every answer does, and is kept by nobody', async (t) => {
+test('the response of a stream has the usual header fields, and must not be cached', async (t) => {
   const { store, open } = await start(t);
   const { status, headers } = await open('', { 'x-request-id': 'walk-1', accept: 'application/json' });
   assert.equal(status, 200);
@@ -67,7 +67,7 @@ test('an answer that begins a stream carries what every answer does, and is kept
   assert.match(await store.metrics(), /^petstore_open_streams 1$/m);
 });
 
-test('a reader goes on after its place, which the header names before the query', async (t) => {
+test('a reader continues after its position; the header field takes precedence over the query', async (t) => {
   const { open, add } = await start(t);
   await add(5);
   await (await open('?after=0')).untilIds([1, 2, 3, 4, 5]);
@@ -80,7 +80,7 @@ test('a reader goes on after its place, which the header names before the query'
   await all.untilIds([6]);
 });
 
-test('a reader gets more than one page, and the history of a workspace that is reset goes on', async (t) => {
+test('a reader gets more than one page, and the history continues after a reset', async (t) => {
   const { store, open, add } = await start(t);
   await add(250);
   await store.change((sql) => clearWorkspace(sql, 1));
@@ -91,7 +91,7 @@ test('a reader gets more than one page, and the history of a workspace that is r
   assert.deepEqual([reset?.id, reset?.type, reset?.data], [251, 'workspace.reset', {}]);
 });
 
-test('a reader goes on where it was after a restart', async (t) => {
+test('a reader continues at its position after a restart', async (t) => {
   const { store, open, add } = await start(t);
   const reader = await open();
   await add(2);
@@ -107,7 +107,7 @@ test('a reader goes on where it was after a restart', async (t) => {
   await (await openStream(t, await again.listen(), { key: store.key, headers })).untilIds([3]);
 });
 
-test('types are filtered, and one id in place of those left out moves the place of the reader', async (t) => {
+test('types are filtered, and for skipped events an id alone moves the position of the reader', async (t) => {
   const { store, open, add } = await start(t);
   await add(250);
   await store.call('DELETE', '/categories/7');
@@ -123,7 +123,7 @@ test('types are filtered, and one id in place of those left out moves the place 
   assert.deepEqual(filtered.ids, [251]);
 });
 
-test('what the history no longer holds is 410 with the way to the oldest, and what does not exist yet is 400', async (t) => {
+test('a position that is no longer kept is 410 with a link to the oldest event; one that does not exist yet is 400', async (t) => {
   const { store, open, add } = await start(t);
   const refusal = (query: string, headers = {}) => store.call('GET', path + query, { headers });
   await add(10);
@@ -160,7 +160,7 @@ test('what the history no longer holds is 410 with the way to the oldest, and wh
   await waiting.untilIds([11]);
 });
 
-test('a refusal comes before the stream, as JSON, and opens none', async (t) => {
+test('a refused stream gets a JSON error, and no stream is opened', async (t) => {
   const { store, origin, add } = await start(t);
   await add();
   const { key: poor } = await store.addKey('enterprise', { perMinute: 1, perDay: 100 });
@@ -190,7 +190,7 @@ test('a refusal comes before the stream, as JSON, and opens none', async (t) => 
   assert.deepEqual(await store.db.read`select id from streams`, []);
 });
 
-test('while the storage is away a stream cannot be opened, and one that is open goes on once it is back', async (t) => {
+test('while the database is down no stream can be opened, and open streams continue once it is back', async (t) => {
   const { store, open, add } = await start(t);
   const reader = await open();
   const { read } = store.db;
@@ -204,7 +204,7 @@ test('while the storage is away a stream cannot be opened, and one that is open 
     return read(texts, ...values);
   };
   assert.equal((await store.call('GET', path)).status, 503);
-  // The event is written and the stream is woken, but it cannot read the event.
+  // The event is written and the stream is notified, but it cannot read the event.
   await add();
   await until(() => asked > 6);
   database.read = read;
@@ -213,7 +213,7 @@ test('while the storage is away a stream cannot be opened, and one that is open 
   await reader.untilIds([1, 2]);
 });
 
-test('a stream on which nothing happens sends a comment every fifteen seconds', async (t) => {
+test('an idle stream sends a comment every fifteen seconds', async (t) => {
   const { store, open } = await start(t);
   const reader = await open();
   for (let count = 1; count <= 3; count++) {
@@ -223,7 +223,7 @@ test('a stream on which nothing happens sends a comment every fifteen seconds', 
   assert.equal(reader.ended, 'no');
 });
 
-test('nothing is missed and nothing comes twice while writers write and the reader is cut off again and again', async (t) => {
+test('a reader that is disconnected again and again gets each event once while writers write', async (t) => {
   const { store, origin } = await start(t);
   const writes = 600;
   const writer = async (from: number) => {
@@ -255,7 +255,7 @@ test('nothing is missed and nothing comes twice while writers write and the read
   assert.ok(cuts > 5, `${cuts} cuts`);
 });
 
-test('readers at one place share a read, but for one that began before they were woken', async () => {
+test('readers at one position share a read, unless it began before the change', async () => {
   const changes = new Changes();
   let reads = 0;
   const read = () => {
@@ -273,7 +273,7 @@ test('readers at one place share a read, but for one that began before they were
   assert.equal(reads, 2);
 });
 
-test('readers that catch up read a few pages in a turn of the event loop, and workspaces take turns', async () => {
+test('readers that catch up read a few pages per turn of the event loop, and workspaces take turns', async () => {
   const read: number[] = [];
   const answer = async (_: TemplateStringsArray, workspaceId: number) => {
     read.push(workspaceId);

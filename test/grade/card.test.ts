@@ -35,7 +35,7 @@ const lines = {
 
 const cardOf = (grade: Grade, atMs = Date.parse('2026-06-01T12:00:00Z')) => toCard(grade, atMs, lines);
 
-/** A card for a terminal of so many columns. */
+/** A card for a terminal with this many columns. */
 function shown(card: ReturnType<typeof cardOf>, isVerbose = false, width = 80): string {
   const { columns } = process.stdout;
   process.stdout.columns = width;
@@ -53,7 +53,7 @@ const run = (fault: string, place = 0) =>
 /** A text without line breaks. */
 const flat = (text: string) => text.replaceAll(/\s+/g, ' ');
 
-test('the summary names the worst first, with the use, the requests, and what to change', () => {
+test('the summary starts with the worst problem, and shows its use, its requests and what to change', () => {
   const text = textOf(carelessGrade);
   const [title, counts] = text.split('\n');
   const { length } = carelessGrade.faults;
@@ -119,7 +119,7 @@ test('a verbose card has every run and every finding, and ends with the summary'
   );
 });
 
-test('no row of a card says that a run survived, and that it must be fixed', () => {
+test('no row of a card says both that a run survived and that it must be fixed', () => {
   const breaking = gradeOf('conflict', runOf('conflict', { checks: run('conflict').checks }));
   const card = cardOf({ ...breaking, verdict: 'failed' });
   const [row] = card.rows;
@@ -129,7 +129,7 @@ test('no row of a card says that a run survived, and that it must be fixed', () 
   assert.doesNotMatch(toPage(card), /class="chip (?:must|should)-fix">survived/);
 });
 
-test('the use that a fault struck is named by the requests of the finding', () => {
+test('a finding names the faulted use by its own requests', () => {
   const namesOf = (fault: string, given: Parameters<typeof runOf>[1]) =>
     cardOf(gradeOf(fault, runOf(fault, { ...given, verdict: 'did-it-twice' }))).rows[0]?.findings.map(
       ({ where }) => where,
@@ -164,7 +164,7 @@ test('the use that a fault struck is named by the requests of the finding', () =
   ]);
 });
 
-test('a command line does a run again with every parameter of its fault', () => {
+test('the command of a row repeats the run with every parameter of its fault', () => {
   const again = (fault: string, given: Parameters<typeof runOf>[1]) =>
     cardOf(gradeOf(fault, runOf(fault, given))).rows[0]?.again.replace(/^petstore grade --fault | --.*/g, '');
   const odd = { shape: 'zero', times: 3 };
@@ -178,7 +178,7 @@ test('a command line does a run again with every parameter of its fault', () => 
   assert.equal(again('delay', { strikes: [{ after: 2, delayMs: 900 }] }), 'delay:delayMs=900,after=2');
 });
 
-test('what to change in a program that failed or hung comes from a required check, or fits the fault', () => {
+test('the advice for a failed or hung program comes from a required check, or fits the fault', () => {
   const changeOf = (fault: string, verdict: 'failed' | 'hung', ...failing: string[]) => {
     const checks = runOf(fault).checks.map((check) =>
       failing.includes(check.name) ? { ...check, result: 'failed' as const } : check,
@@ -194,7 +194,7 @@ test('what to change in a program that failed or hung comes from a required chec
   assert.match(changeOf('stream-cut', 'hung'), /^Save the `id` of an event only /);
 });
 
-test('a DELETE that was repeated and refused stands behind the failure, with the one before', () => {
+test('a repeated DELETE that got 404 is the evidence of the failure, with the attempt before it', () => {
   const removal = { method: 'DELETE', target: '/v1/pets/1', operation: 'deletePet' };
   const sent = requests(
     { atMs: 0, ...removal, isCut: true, fault: 'lost-answer' },
@@ -210,7 +210,7 @@ test('a DELETE that was repeated and refused stands behind the failure, with the
   assert.doesNotMatch(finding?.service ?? '', /proxies are configured/);
 });
 
-test('a program that hung although the service answered fails, and the card says what it left undone', () => {
+test('a program that hung although the service responded fails, and the card says what it left undone', () => {
   const undone = { kind: 'undone' as const, what: 'no pet Siskin', requests: [], isWarning: true as const };
   const hung = { verdict: 'hung' as const, exitStatus: undefined, tookMs: 62_000, deviations: [undone] };
   const rowOf = (fault: string, mayWaitLong: boolean) =>
@@ -225,13 +225,13 @@ test('a program that hung although the service answered fails, and the card says
   assert.equal(rowOf('no-answer', true)?.rank, 'should-fix');
 });
 
-test('a program that gave up as it may has survived, and the card says after how many failures', () => {
+test('a program that was allowed to give up survived, and the card says after how many failures', () => {
   const given = { exitStatus: 1, performed: 6, lastLines: ['Error: 500'] };
   const [row] = cardOf(gradeOf('internal-error', runOf('internal-error', given))).rows;
   assert.deepEqual([row?.word, row?.happened], ['survived', 'gave up after 6 failures']);
 });
 
-test('a program that ended without a word is said to have printed nothing', () => {
+test('a program that failed without output is said to have printed nothing', () => {
   const given = { verdict: 'failed' as const, exitStatus: 1, lastLines: [], checks: [] };
   const [row] = cardOf(gradeOf('reset', runOf('reset', given))).rows;
   assert.deepEqual([row?.word, row?.happened], ['failed (exit status 1)', 'it printed nothing']);
@@ -252,7 +252,7 @@ test('equal findings of several faults are one problem', () => {
   );
 });
 
-test('a check that fails without faults is held against the program once', () => {
+test('a check that fails without faults is counted once', () => {
   const failing = run('lost-answer').checks.filter(({ name }) => name === 'idempotency.no-blind-post-retry');
   const grade = gradeOf('reset', runOf('reset', { checks: failing }));
   const card = cardOf({ ...grade, baseline: { ...grade.baseline, checks: failing } });
@@ -270,7 +270,7 @@ test('the card of a program that survives everything says so', () => {
   assert.doesNotMatch(text, /Fix|Run again|✗|!/);
 });
 
-test('a program of which nothing can be compared is told so in all forms', () => {
+test('a program without anything to compare is reported in all forms', () => {
   const grade = { ...carefulGrade, baseline: { ...carefulGrade.baseline, nothingToCompare: true } };
   const sentence = 'Nothing to compare, so a survived run only means exit status 0.';
   const card = cardOf(grade);
@@ -279,7 +279,7 @@ test('a program of which nothing can be compared is told so in all forms', () =>
   assert.ok(!textOf(carefulGrade).includes('Nothing'));
 });
 
-test('the card of a program that fails without faults says only that', () => {
+test('the card of a program that fails without faults shows only that', () => {
   assert.equal(
     textOf(brokenGrade),
     [
@@ -290,7 +290,7 @@ test('the card of a program that fails without faults says only that', () => {
   );
 });
 
-test('each form has the cause of a deviation', () => {
+test('each report format names the cause of a deviation', () => {
   const card = cardOf(carelessGrade);
   const forms = [flat(shown(card)), toJunit(card), toPage(card), JSON.stringify(toData(card))];
   for (const form of forms)
@@ -305,7 +305,7 @@ test('each form has the cause of a deviation', () => {
   for (const form of forms) assert.ok(!form.includes('9f8b7c6d-'));
 });
 
-test('output of a program is shown without control characters and secrets', () => {
+test('program output is shown without control characters and secrets', () => {
   const forms = {
     text: textOf(hostileGrade, true),
     json: JSON.stringify(toData(cardOf(hostileGrade))),
@@ -333,7 +333,7 @@ test('a page runs no script, loads nothing, and shows the output of a program as
   assert.doesNotMatch(style, /url\(|@import/);
 });
 
-test('the page of a program that sends much stays small, and shows the requests behind what it did wrong', () => {
+test('the page of a program with many requests stays small, and shows the requests of its mistakes', () => {
   const post = { method: 'POST', target: '/v1/pets', operation: 'createPet', status: 201 };
   const many = requests(...Array.from({ length: 1_000 }, (_, i) => ({ atMs: 5 * i, ...post })));
   const twice = { kind: 'twice' as const, what: 'two pets', requests: ['998', '999'] };
@@ -347,7 +347,7 @@ test('the page of a program that sends much stays small, and shows the requests 
   assert.match(page, /<title>#999 at 4\.99 s: POST /);
 });
 
-test('the JSON has every run, in the order of the catalogue, and is as it is described', () => {
+test('the JSON has every run, in the order of the catalogue, and matches its schema', () => {
   const data = toData(cardOf(carelessGrade));
   assert.deepEqual(readCard(JSON.stringify(data)), JSON.parse(JSON.stringify(data)));
   const { command, verdict, runCount, faults, baseline } = data;
@@ -381,7 +381,7 @@ test('the JSON has every run, in the order of the catalogue, and is as it is des
   );
 });
 
-test('the page about the JSON is made from its schema', () => {
+test('the page about the JSON is generated from its schema', () => {
   const page = readFileSync(new URL('../../docs/grade-card.md', import.meta.url), 'utf8');
   assert.equal(page, cardPage(), 'Run "npm run generate".');
 });
@@ -436,7 +436,7 @@ test('a comparison says what became better, worse, new and gone', () => {
   assert.match(flat(shown(same)), /Since .* UTC: passed → passed\. No run and no check changed\./);
 });
 
-test('what was not reached or not observed counts as new or gone, not as better or worse', () => {
+test('a result that is missing in one card counts as new or gone, not as better or worse', () => {
   const seen = cardWith({ verdict: 'did-it-twice' }, [{}], 'failed');
   const unseen = cardWith({ verdict: 'not-reached' }, [{}], 'not_observed');
   const lose = comparedWith(toData(seen), unseen).changes;
@@ -445,7 +445,7 @@ test('what was not reached or not observed counts as new or gone, not as better 
   assert.deepEqual([find?.better, find?.worse, find?.new.length, find?.gone], [[], [], 2, []]);
 });
 
-/** The card of an agent whose trials under reset ended so. */
+/** The card of an agent whose trials under reset had these verdicts. */
 function cardOfTrials(...verdicts: Verdict[]) {
   const isOne = verdicts.length === 1;
   const numbered = (name: string, i: number) => ({
@@ -463,7 +463,7 @@ function cardOfTrials(...verdicts: Verdict[]) {
   return cardOf({ ...graded, goal, baseline: { ...graded.baseline, trials: calm } });
 }
 
-test('trials are compared by how often they passed, also one with several', () => {
+test('trials are compared by their pass rates, also with a single run', () => {
   const one = toData(cardOfTrials('survived'));
   const alike = comparedWith(one, cardOfTrials('survived', 'survived')).changes;
   assert.deepEqual([alike?.better, alike?.worse], [[], []]);
@@ -474,7 +474,7 @@ test('trials are compared by how often they passed, also one with several', () =
   );
 });
 
-test('a comparison leaves out faults that only one card has, and says so', () => {
+test('a comparison omits faults that only one card has, and says so', () => {
   const one = cardOf(gradeOf('reset', runOf('reset', { verdict: 'failed', exitStatus: 1 })));
   const card = comparedWith(toData(cardOf(carefulGrade)), one);
   const { note, worse, gone, new: added } = card.changes ?? {};
@@ -496,7 +496,7 @@ test('a comparison leaves out faults that only one card has, and says so', () =>
   );
 });
 
-test('a file that is no card is refused with a sentence', () => {
+test('a file that is not a card is refused with a sentence', () => {
   const data = toData(cardOf(carefulGrade));
   const { faults: _, ...partial } = data;
   for (const [text, message] of [
@@ -513,7 +513,7 @@ test('a file that is no card is refused with a sentence', () => {
     assert.throws(() => readCard(text), { message });
 });
 
-/** Reads JUnit XML by another program's parser, and prints what it holds. */
+/** Reads JUnit XML with another parser, and prints its content. */
 const reader = `
 import json, sys, xml.etree.ElementTree as tree
 def read(text):
@@ -525,7 +525,7 @@ print(json.dumps([read(text) for text in json.load(sys.stdin)]))`;
 interface Case {
   level: string;
   name: string;
-  /** What stands in it: its tag, type, message and text. */
+  /** The content of an element: its tag, type, message and text. */
   content: [string, string | null, string | null, string][];
 }
 
@@ -560,7 +560,7 @@ test('JUnit has a case for each run and check, and failures only for what must b
     details as string,
     /^lost-answer at the 1st createPet: did it twice: two pets .*\n#2 \+0\.01 s POST \/v1\/pets, key 9f8b7c6d…: cut off \(fault\)\n#3 .*\nThe service: .*\nA good client: .*\nFix: .*\n(?:.*\n)+Run again: petstore/,
   );
-  // A run that survived has passed, whatever checks say. Those have cases of their own.
+  // A run that survived has passed, whatever its checks found. Checks have their own cases.
   assert.deepEqual(
     find('conflict, first use').content.map(([tag]) => tag),
     ['system-out'],
@@ -574,7 +574,7 @@ test('JUnit has a case for each run and check, and failures only for what must b
   );
   const unreached = ['skipped', null, 'not reached: the fault was never performed'];
   assert.deepEqual(find('sunset').content[0]?.slice(0, 3), unreached);
-  // It left something else in the store without a word, which no level excuses.
+  // It silently left other data in the store, which no level excuses.
   assert.deepEqual(find('small-pages').content[0]?.slice(0, 2), ['failure', 'did-something-else']);
   assert.match(find('stale-connection, first use').content[0]?.[2] as string, /^Recommended only: failed/);
   assert.equal(careful?.counts.failures, '0');
@@ -598,7 +598,7 @@ const steps: Progress[] = [
   { stage: 'ended', fault: 'delay', required: true, run: run('delay') },
 ];
 
-/** What a screen gets. */
+/** The text that a screen gets. */
 function shownOn(screen: Pick<Screen, 'isTTY' | 'columns'>, { isVerbose = false } = {}): string {
   let shown = '';
   const reporter = progressOn({ ...screen, write: (text) => (shown += text) }, { isVerbose });
@@ -624,7 +624,7 @@ test('progress is one changing line on a terminal, and a line for each run elsew
   for (const state of states) assert.ok(!state.includes('\n'));
 });
 
-test('an endless line is shown by its beginning', () => {
+test('an endless line is truncated', () => {
   let shown = '';
   const reporter = progressOn({ write: (text) => (shown += text) }, { isVerbose: true });
   const key = `pet_${'Ab3'.repeat(12)}`;
@@ -646,7 +646,7 @@ test('attempts at the same request share a lane, with their outcomes and waits',
       { atMs: 10, ...post, isCut: true, fault: 'reset' },
       { atMs: 20, ...post },
       { atMs: 30, ...post, status: 503, answerHeaders: { 'retry-after': '2' } },
-      // Another pet, which is created beside it.
+      // Another pet, which is created at the same time.
       { atMs: 34, ...post, status: 503 },
       { atMs: 2_040, ...post, gapMs: 2_007, retryOf: '4' },
       { atMs: 2_050, ...get, gapMs: 2_047 },

@@ -14,7 +14,7 @@ import type { Fault } from '../../src/lab/faults/shared/fault.ts';
 import type { RecordedRequest } from '../../src/lab/recordings/schema.ts';
 import { requests as recorded } from '../support/grades.ts';
 
-/** Rex is pet 1, of whom there are 9. */
+/** Rex is pet 1, with a stock of 9. */
 const initial = (): StoreState => ({
   categories: [{ id: 1, name: 'Dogs' }],
   pets: [{ id: 1, name: 'Rex', categoryId: 1, status: 'available' }],
@@ -35,7 +35,7 @@ interface Sketch {
   silenceMs?: number;
   headers?: Record<string, string>;
   answerHeaders?: Record<string, string>;
-  /** What the request committed. */
+  /** The events of the request. */
   events?: { type: string; data: Item; previous?: Item }[];
 }
 
@@ -57,7 +57,7 @@ function runOf(sketches: Sketch[], lines: string[] = [], exitStatus: number | un
 }
 let wantedLines: ReadonlySet<string> | undefined;
 
-/** What the store holds after some events. */
+/** The state of the store after some events. */
 function stateAfter(events: StoreEvent[]): StoreState {
   const state = initial() as StoreState & Record<string, Item[]>;
   for (const { type, data } of events) {
@@ -76,7 +76,7 @@ function stateAfter(events: StoreEvent[]): StoreState {
   return state;
 }
 
-/** How a run deviates from two runs without faults, and the verdict on it. */
+/** The deviations of a run from two runs without faults, and the verdict. */
 function judge(
   calm: [Run, ...Run[]],
   run: Run,
@@ -108,7 +108,7 @@ const rename = (id: number, before: string, after: string, more: Partial<Sketch>
   events: [{ type: 'pet.updated', data: pet(id, after), previous: { name: before } }],
   ...more,
 });
-/** An order of a unit of Rex, which changes his stock. */
+/** An order of one unit of Rex, which changes his stock. */
 const order = (id: number, stock: number, more: Partial<Sketch> = {}): Sketch => ({
   ...{ method: 'POST', target: '/v1/store/orders', operation: 'placeOrder', status: 201 },
   events: [
@@ -124,7 +124,7 @@ const order = (id: number, stock: number, more: Partial<Sketch> = {}): Sketch =>
 const list: Sketch = { operation: 'listPets' };
 const lost = { isCut: true, fault: 'lost-answer' } as const;
 
-test('a pet that was made twice and deleted once or twice was made twice', () => {
+test('a pet that was created twice counts as twice, also after one or both were deleted', () => {
   const calm: [Run] = [runOf([create(2, 'Smaug'), remove(2, 'Smaug')])];
   for (const rest of [[remove(3, 'Smaug')], [remove(2, 'Smaug'), remove(3, 'Smaug')]]) {
     const run = judge(calm, runOf([create(2, 'Smaug', lost), create(3, 'Smaug'), ...rest]));
@@ -137,7 +137,7 @@ test('a pet that was made twice and deleted once or twice was made twice', () =>
   }
 });
 
-test('a change that was applied to its own result was made twice', () => {
+test('a change applied to its own result counts as made twice', () => {
   const golden = 'Smaug the Golden';
   const calm: [Run] = [runOf([create(2, 'Smaug'), rename(2, 'Smaug', golden)])];
   const again = [
@@ -168,7 +168,7 @@ test('a pet that only one of two runs deletes again is reported as deleted, or n
   assert.deepEqual(whatOf(kept, deleted), [['other', 'pet Smaug was deleted instead of kept']]);
 });
 
-test('what was created twice changes the names of nothing else', () => {
+test('a pet created twice does not change how other changes are described', () => {
   const calm: [Run] = [runOf([create(2, 'Smaug'), rename(2, 'Smaug', 'Fafnir')])];
   const run = judge(
     calm,
@@ -177,7 +177,7 @@ test('what was created twice changes the names of nothing else', () => {
   assert.deepEqual(told(run), [['twice', 'two pets Smaug instead of one', '1 2']]);
 });
 
-test('the stock that follows from an order is no deviation of its own', () => {
+test('a stock change caused by an order is not another deviation', () => {
   const calm: [Run] = [runOf([order(1, 8)])];
   const twice = judge(calm, runOf([order(1, 8, lost), order(2, 7)]));
   assert.deepEqual(told(twice), [['twice', 'two orders of 1 Rex instead of one', '1 2']]);
@@ -196,7 +196,7 @@ test('the stock that follows from an order is no deviation of its own', () => {
   assert.equal(other.verdict, 'did-something-else');
 });
 
-test('orders for a page that was not read are left undone, for one cause', () => {
+test('orders missing after an unread page are one deviation with one cause', () => {
   const calm: [Run] = [runOf([list, list, order(1, 8), order(2, 7), create(2, 'A'), create(3, 'B')])];
   const run = judge(calm, runOf([list, { ...list, status: 500, fault: 'internal-error' }, order(1, 8)]), {
     fault: 'internal-error',
@@ -208,7 +208,7 @@ test('orders for a page that was not read are left undone, for one cause', () =>
   assert.equal(run.deviations[0]?.service, 'Responded with 500 (request 2).');
 });
 
-test('a program that ends with another status than 0 failed, unless it did something twice', () => {
+test('a program with an exit status other than 0 failed, unless it did something twice', () => {
   const calm: [Run] = [runOf([create(2, 'Smaug'), create(3, 'Fafnir')])];
   const failed = judge(calm, runOf([{ ...list, ...lost }], [], 1));
   assert.deepEqual([failed.verdict, failed.deviations], ['failed', []]);
@@ -225,7 +225,7 @@ test('a program that ends with another status than 0 failed, unless it did somet
   assert.deepEqual([unreached.verdict, unreached.deviations], ['not-reached', []]);
 });
 
-test('what another writer changed may be built on, and a change that is not made then is left undone', () => {
+test("a program may build on another writer's change, and a change it then omits is left undone", () => {
   const stock = (before: number, after: number): NonNullable<Sketch['events']>[number] => ({
     ...{ type: 'inventory.updated', data: { petId: 1, quantity: after, status: statusOf(after) } },
     previous: { quantity: before, ...(before * after === 0 && { status: statusOf(before) }) },
@@ -235,7 +235,7 @@ test('what another writer changed may be built on, and a change that is not made
     ...{ method: 'PATCH', target: '/v1/inventory/1', operation: 'updateInventory' },
     events: [stock(before, after)],
   });
-  /** How a run deviates that made some changes after others, of which the last came from another writer. */
+  /** The deviations of a run with changes before and after another writer. The last of `before` is the other writer's. */
   const under = (calm: [number, number][], before: [number, number][], after: [number, number][]) => {
     const other = { ...set(before.at(-1) as [number, number]), fault: 'conflict' };
     const run = runOf([...before.slice(0, -1).map(set), other, ...after.map(set)]);
@@ -247,11 +247,11 @@ test('what another writer changed may be built on, and a change that is not made
     const past = pastOf(run.past.state, initial(), events, 'another writer');
     return told(judge([runOf(calm.map(set))], { ...run, past }, { fault: 'conflict' }));
   };
-  // It doubles what is there.
+  // The program doubles the current stock.
   assert.deepEqual(under([[9, 18]], [[9, 10]], [[10, 20]]), []);
   // The other writer has made the same change.
   assert.deepEqual(under([[1, 2]], [[1, 2]], []), []);
-  // It fills up what was sold out: the other writer has changed the status.
+  // The program refills a sold-out pet, whose status the other writer has changed.
   const soldOut: [number, number] = [9, 0];
   assert.deepEqual(under([soldOut, [0, 5]], [soldOut, [0, 1]], [[1, 5]]), []);
   assert.deepEqual(
@@ -271,13 +271,13 @@ test('what another writer changed may be built on, and a change that is not made
   );
 });
 
-test('what the service did is left to the fault where the answer looks like any other', () => {
+test('the card does not describe the service when the faulted response looks normal', () => {
   const calm: [Run] = [runOf([list, create(2, 'Smaug')])];
   const run = judge(calm, runOf([{ ...list, fault: 'small-pages' }]), { fault: 'small-pages' });
   assert.equal(run.deviations[0]?.service, undefined);
 });
 
-test('what is never changed without faults was not done twice, and advice to retry needs a failure', () => {
+test('a change that never occurs without faults does not count as twice, and only a failure gives advice to retry', () => {
   const calm: [Run] = [runOf([list, create(2, 'Smaug')])];
   const other = judge(calm, runOf([list, create(2, 'Smaug'), rename(1, 'Rex', 'Rexy')]), {
     fault: 'small-pages',
@@ -289,7 +289,7 @@ test('what is never changed without faults was not done twice, and advice to ret
   assert.equal(undone({ fault: 'unavailable' }), undefined);
 });
 
-test('what varies between the runs without faults is not compared, but its number is', () => {
+test('values that differ between runs without faults are not compared, but their number is', () => {
   const calm: [Run, Run] = [
     runOf([create(2, 'a1'), rename(1, 'Rex', 'r1')]),
     runOf([create(2, 'a2'), rename(1, 'Rex', 'r2')]),
@@ -310,7 +310,7 @@ test('what varies between the runs without faults is not compared, but its numbe
   assert.deepEqual(judge(uneven, more).deviations, []);
 });
 
-test('attempts that share an X-Request-Id are told apart by the time of the commit', () => {
+test('attempts that share an X-Request-Id are distinguished by their commit time', () => {
   const calm: [Run] = [runOf([create(2, 'Smaug')])];
   const run = runOf([
     { ...create(2, 'Smaug'), events: [], status: 503, fault: 'unavailable' },
@@ -329,7 +329,7 @@ test('attempts that share an X-Request-Id are told apart by the time of the comm
   }
 });
 
-/** Judges what a program prints: without faults these lines, and under a fault those. */
+/** Judges the output of a program: `calm` without faults, and `lines` under a fault. */
 function judgeOutput(calm: string[][], lines: string[], sketches: Sketch[] = [list], fault = 'lost-answer') {
   wantedLines = undefined;
   const runs = calm.map((lines) => {
@@ -342,7 +342,7 @@ function judgeOutput(calm: string[][], lines: string[], sketches: Sketch[] = [li
   return run;
 }
 
-test('each line that every run without faults printed must be printed, and what differs must not', () => {
+test('lines that all runs without faults print are required, and lines that differ are not', () => {
   const calm = [
     ['20 pets', 'id 4711', 'took 3 ms', '\u001b[32mdone\u001b[0m'],
     ['id 4712', 'took 9 ms', '20 pets', 'done'],
@@ -355,7 +355,7 @@ test('each line that every run without faults printed must be printed, and what 
   assert.equal(bad.deviations[0]?.isWarning, undefined);
 });
 
-test('lines that one cause kept from being printed are one deviation', () => {
+test('lines that are missing for one cause are one deviation', () => {
   const calm = ['1 Rex', '2 Nemo', '3 Smaug', '4 Fafnir', '4 pets'];
   const run = judgeOutput([calm, calm], ['1 Rex'], [{ ...list, ...lost }]);
   assert.deepEqual(told(run), [
@@ -367,14 +367,14 @@ test('lines that one cause kept from being printed are one deviation', () => {
   ]);
 });
 
-test('times that are equal without faults by chance are not compared, but what stands beside them is', () => {
+test('times are not compared, even if equal without faults, but the text beside them is', () => {
   const at = (time: string, seconds: string, count: number) => [`${time} read ${count} pets in ${seconds}`];
   const calm = [at('2026-06-01T12:00:00Z', '0 s', 20), at('2026-06-01T12:00:00Z', '0 s', 20)];
   assert.deepEqual(judgeOutput(calm, at('2026-06-01T12:00:07Z', '2.5 seconds', 20)).deviations, []);
   assert.equal(judgeOutput(calm, at('2026-06-01T12:00:07Z', '2 s', 8)).verdict, 'printed-something-else');
 });
 
-test('for a program that changes the store, another line is a warning', () => {
+test('for a program that changes the store, a different line is a warning', () => {
   const changing = judgeOutput([['9 left'], ['9 left']], ['8 left'], [create(2, 'Smaug')]);
   assert.deepEqual(
     [changing.verdict, changing.deviations.map(({ isWarning }) => isWarning)],
@@ -382,7 +382,7 @@ test('for a program that changes the store, another line is a warning', () => {
   );
 });
 
-test('faults that change what answers say, and programs that failed, are judged without their lines', () => {
+test('printed lines do not count under faults that change content, or if the program failed', () => {
   assert.deepEqual(judgeOutput([['9'], ['9']], ['8'], [list], 'small-pages').deviations, []);
   const failed = judge([runOf([list], ['9'])], runOf([list], ['8'], 1));
   assert.deepEqual([failed.verdict, failed.deviations], ['failed', []]);
@@ -400,7 +400,7 @@ test('a program that changes nothing and prints nothing has nothing to compare',
   assert.equal(isNothing(runOf([create(2, 'Smaug'), remove(2, 'Smaug')])), false);
 });
 
-test('however much a program prints, a bounded part of it is kept', () => {
+test('at most a bounded part of the output is kept', () => {
   const printed = new PrintedLines();
   for (let i = 0; i < 5_000; i++) printed.add(Buffer.from(`line ${i} ${'x'.repeat(1_000)}\n`));
   printed.add(Buffer.from('y'.repeat(1_000_000)));
@@ -415,7 +415,7 @@ test('however much a program prints, a bounded part of it is kept', () => {
   assert.deepEqual([[...later.lines], later.others.size], [['the end'], 1_000]);
 });
 
-test('the refusals that each run without faults gets are listed', () => {
+test('refusals that occur in each run without faults are listed', () => {
   const refused = (status: number, code: string): Sketch =>
     ({ ...create(9, 'x'), events: [], status, code }) as Sketch;
   const calm: [Run, Run] = [
@@ -427,7 +427,7 @@ test('the refusals that each run without faults gets are listed', () => {
   ]);
 });
 
-test('a silent answer shows when the program gave up by itself, and that it never did', () => {
+test('under a silent response the card shows when the program gave up, or that it never did', () => {
   const silent: Sketch = { ...list, isCut: true, fault: 'no-answer', durationMs: 5_003 };
   const gaveUp = (run: Run) => judge([runOf([list])], run, { fault: 'no-answer' }).gaveUpAfterMs;
   assert.equal(gaveUp(runOf([{ ...silent, left: true }, list])), 5_003);
@@ -437,7 +437,7 @@ test('a silent answer shows when the program gave up by itself, and that it neve
   assert.equal(judge([runOf([list])], runOf([silent])).gaveUpAfterMs, undefined, 'not under other faults');
 });
 
-test('of a stream, the silence counts after which the program left it', () => {
+test('on a silent stream, the time until the program gave up is its silence', () => {
   const stream: Sketch = { operation: 'streamEvents', fault: 'stream-silent', durationMs: 50_010 };
   const gaveUp = (sketch: Sketch) =>
     judge([runOf([list])], runOf([sketch, list]), { fault: 'stream-silent' }).gaveUpAfterMs;
@@ -445,7 +445,7 @@ test('of a stream, the silence counts after which the program left it', () => {
   assert.equal(gaveUp(stream), null);
 });
 
-test('under a failure that comes back, or a wait that nobody has, a program may give up if it says so', () => {
+test('under a failure that repeats, or a very long wait, a program may give up if it says so', () => {
   const calm: [Run] = [runOf([create(2, 'Smaug')])];
   const refused: Sketch = { ...create(2, 'Smaug'), events: [], status: 500, fault: 'internal-error' };
   const under = (run: Run, times: number) => judge(calm, run, { fault: 'internal-error', times }).verdict;
@@ -463,7 +463,7 @@ test('under a failure that comes back, or a wait that nobody has, a program may 
   assert.deepEqual([odd(864_000), odd(2)], ['survived', 'failed']);
 });
 
-test('the worst run decides, and what nobody would notice fails a program even under a recommended fault', () => {
+test('the worst run decides, and silent damage fails a program even under a recommended fault', () => {
   const some: Verdict[] = ['survived', 'hung', 'left-undone', 'not-reached'];
   assert.equal(worst(some), 'left-undone');
   assert.equal(worst([...some, 'did-it-twice']), 'did-it-twice');

@@ -30,7 +30,7 @@ interface Options {
   others?: OtherChange[];
 }
 
-/** What is told of the second state beside the first, without histories. */
+/** The expected differences of the second state from the first, without histories. */
 const differenceOf = (base: StoreState, run: StoreState, { initial, variation, others = [] }: Options = {}) =>
   compare
     .differencesOf(
@@ -95,7 +95,7 @@ const removePet =
     pets.splice(index, 1);
     inventory.splice(index, 1);
   };
-/** Adds to all ids, as where others were made before and removed. */
+/** Increases all ids, as after other rows were created and removed. */
 const shiftIds: Change = (state) => {
   for (const row of [...state.categories, ...state.pets, ...state.orders, ...state.webhooks])
     row.id = (row.id ?? 0) + 100;
@@ -106,9 +106,9 @@ const reverse: Change = (state) => {
   for (const rows of Object.values(state)) rows.reverse();
 };
 
-/** What is told of the second state beside the first. */
+/** The differences of the second state from the first. */
 const cases: [base: StoreState, run: StoreState, told: string[]][] = [
-  // Equal by content.
+  // Equal content.
   [store(), store(), []],
   [store(), changed(shiftIds), []],
   [store(), changed(reverse), []],
@@ -118,7 +118,7 @@ const cases: [base: StoreState, run: StoreState, told: string[]][] = [
     changed(addPet(3, 'B'), addPet(4, 'A'), addOrder(2, 4, 1)),
     [],
   ],
-  // More and less of something.
+  // More and fewer rows.
   [
     changed(addPet(3, 'Smaug')),
     changed(addPet(3, 'Smaug'), addPet(4, 'Smaug')),
@@ -151,7 +151,7 @@ const cases: [base: StoreState, run: StoreState, told: string[]][] = [
     }),
     ['two webhooks to https://shop.example/events instead of one'],
   ],
-  // What has changed is told as that, and not of what refers to it.
+  // A changed row is reported, and rows that refer to it are not.
   [store(), changed(setStock(0, 3)), ['pet Rex has stock 3 instead of 2']],
   [
     store(),
@@ -186,13 +186,13 @@ const cases: [base: StoreState, run: StoreState, told: string[]][] = [
     ['order of 2 Nemo has shipDate 2026-02-02T09:00:00Z instead of 2026-02-01T09:00:00Z'],
   ],
   [store(), changed(setOrder(0, { petId: 1 })), ['order of 2 Nemo has pet Rex instead of Nemo']],
-  // Found again by name, though ids have moved.
+  // Rows are found by name, though ids have changed.
   [
     changed(addPet(3, 'Smaug'), addPet(4, 'Fafnir')),
     changed(addPet(3, 'Fafnir', 1, 7)),
     ['no pet Smaug instead of one', 'pet Fafnir has stock 7 instead of 1'],
   ],
-  // Two things of the same name are still two things.
+  // Two rows with the same name are still two.
   [
     changed(
       ({ categories }) => {
@@ -219,15 +219,15 @@ const cases: [base: StoreState, run: StoreState, told: string[]][] = [
     changed(setCategory(0, { description: `${'a'.repeat(60)}c` })),
     [`category Dogs has a different description (equal in the part shown): "${'a'.repeat(60)}…"`],
   ],
-  // A terminal gets nothing that it would obey.
+  // Control characters are escaped for a terminal.
   [store(), changed(addPet(3, 'a\u001b[31m')), ['one pet a\\u001b[31m instead of none']],
 ];
 
-test('states are compared by what they hold, and differences are told in sentences', () => {
+test('states are compared by content, and differences are described in sentences', () => {
   for (const [base, run, told] of cases) assert.deepEqual(differenceOf(base, run), told);
 });
 
-test('a row that is doubled is told, in whichever list', () => {
+test('a duplicated row is reported in every list', () => {
   for (const { name, properties } of lists.filter(({ properties }) => 'id' in properties)) {
     const example = exampleOf(Type.Object(properties)) as object;
     const one = [{ ...example, id: 1 }];
@@ -249,7 +249,7 @@ const another = (value: unknown) =>
         ? value.slice(1)
         : `${value}2`;
 
-test('a difference in any one property that requests may write is told', () => {
+test('a difference in any writable property is reported', () => {
   for (const { name, properties, written } of lists)
     for (const property of written) {
       const item = exampleOf(Type.Object(properties)) as Record<string, unknown>;
@@ -266,12 +266,12 @@ test('a difference in any one property that requests may write is told', () => {
     }
 });
 
-test('a difference is told the other way round as well', () => {
+test('a difference is reported in both directions', () => {
   for (const [base, run, told] of cases)
     assert.equal(differenceOf(run, base).length, told.length, told.join());
 });
 
-test('what was there before both is told as changed, however much of it is', () => {
+test('an existing row is reported as changed, however many of its properties changed', () => {
   const initial = changed(addPet(3, 'Smaug'));
   const [base, run] = [
     changed(addPet(3, 'A', 2, 9)),
@@ -283,14 +283,14 @@ test('what was there before both is told as changed, however much of it is', () 
   assert.deepEqual(differenceOf(base, run), ['no pet A instead of one', 'one pet B instead of none']);
 });
 
-test('of many differences the first are told, and how many more there are', () => {
+test('only the first of many differences are reported, with the number of the others', () => {
   const many = changed(...Array.from({ length: 50 }, (_, i) => addPet(i + 3, `Pet ${i}`)));
   const told = differenceOf(many, store());
   assert.equal(told.length, 21);
   assert.equal(told.at(-1), '30 more differences');
 });
 
-test('what differs from run to run is told and not compared, and all else is', () => {
+test('values that vary without faults are reported and not compared, and all others are compared', () => {
   const named = (name: string, ...more: Change[]) => changed(addPet(3, name), addOrder(2, 3, 1), ...more);
   const base = named('Smaug-1f');
   const variation = variationOf(base, [named('Smaug-77')]);
@@ -309,7 +309,7 @@ test('what differs from run to run is told and not compared, and all else is', (
   ]);
 });
 
-test('rows whose names differ from run to run are told apart by what refers to them', () => {
+test('rows whose names vary are distinguished by the rows that refer to them', () => {
   const two = (a: string, b: string, ...ids: [number, number]) =>
     changed(addPet(3, a), addPet(4, b), addOrder(2, ids[0], 1), addOrder(3, ids[1], 5));
   const base = two('x1', 'x2', 3, 4);
@@ -318,7 +318,7 @@ test('rows whose names differ from run to run are told apart by what refers to t
   assert.deepEqual(differenceOf(base, two('x5', 'x6', 4, 3), { variation }), []);
 });
 
-test('where their number differs from run to run, rows that are added are not counted, but all else is told', () => {
+test('if the number of added rows varies, they are not counted, but all other differences are reported', () => {
   const initial = store();
   const base = changed(addPet(3, 'A'), addPet(4, 'B'));
   const variation = variationOf(base, [changed(addPet(3, 'A'))], initial);
@@ -330,7 +330,7 @@ test('where their number differs from run to run, rows that are added are not co
   assert.deepEqual(difference(changed(removePet(0))), ['pet Rex was deleted instead of kept']);
 });
 
-test('where not always the same rows are removed, these are not counted, but what is added is', () => {
+test('if the removed rows vary, they are not counted, but added rows are', () => {
   const initial = store();
   const base = changed(removePet(0));
   const variation = variationOf(base, [changed(removePet(1))], initial);
@@ -341,7 +341,7 @@ test('where not always the same rows are removed, these are not counted, but wha
   ]);
 });
 
-test('a row of which most differs from run to run is still one that must be there, and none that was there before', () => {
+test('a row whose properties mostly vary is still required, and is not mistaken for an existing row', () => {
   const initial = store();
   const named = (name: string, ...more: Change[]) =>
     changed(
@@ -368,7 +368,7 @@ test('a row of which most differs from run to run is still one that must be ther
   assert.deepEqual(difference(named('c3', twice)), ['two categories added instead of one, such as d4']);
 });
 
-test('what was removed and made anew with something random is not found in what was never removed', () => {
+test('a row recreated with random properties is not mistaken for the original row', () => {
   const initial = store();
   const anew = (description: string) =>
     changed(
@@ -382,7 +382,7 @@ test('what was removed and made anew with something random is not found in what 
   assert.ok(difference.includes('category Fish is the old one instead of a new one'), difference.join());
 });
 
-test('rows of random names are told apart by what else they hold, in whichever order they are added', () => {
+test('rows with random names are distinguished by their other properties, in any order', () => {
   const two = (a: string, b: string, isTurned: boolean) =>
     changed(
       addPet(isTurned ? 4 : 3, a),
@@ -407,7 +407,7 @@ const oneMore = other('pet', 'stock', '2', '3');
 const later = other('order', 'shipDate', '2026-02-01T09:00:00Z', '2026-02-02T09:00:00Z');
 const shipped = (shipDate: string) => setOrder(0, { shipDate });
 
-/** What the other writer did, what the client leaves without it and beside it, and what is held against the client. */
+/** The other writer's changes, the client's changes without and with them, and the reported differences. */
 const besideOthers: [OtherChange[], base: Change[], run: Change[], told: string[]][] = [
   // The client keeps it, overwrites it, or builds on it.
   [[renamedRex], [], [setPet(0, { name: `Rex${sign}` })], []],
@@ -420,21 +420,21 @@ const besideOthers: [OtherChange[], base: Change[], run: Change[], told: string[
     [setPet(0, { status: 'pending', name: `Rex${sign}` })],
     [],
   ],
-  // What was its own to do is still to be done.
+  // The client's own change is still required.
   [
     [renamedRex],
     [setPet(0, { status: 'pending' })],
     [setPet(0, { name: `Rex${sign}` })],
     ['pet Rex has status available instead of pending'],
   ],
-  // Of another pet nothing was changed.
+  // The other writer did not change another pet.
   [
     [renamedRex],
     [],
     [setPet(1, { name: `Nemo${sign}` })],
     ['pet Nemo has name Nemo (another writer) instead of Nemo'],
   ],
-  // Twice.
+  // The other writer changed it twice.
   [
     [renamedRex, other('pet', 'name', `Rex${sign}`, 'Rex (another writer 2)')],
     [],
@@ -442,7 +442,7 @@ const besideOthers: [OtherChange[], base: Change[], run: Change[], told: string[
     [],
   ],
   [[renamedDogs], [], [setCategory(0, { name: `Dogs${sign}` })], []],
-  // Stock set again, kept, counted from, or decided anew; and the status that follows it.
+  // The client sets, keeps, or changes the new stock, or decides again. The status follows the stock.
   [[oneMore], [setStock(0, 7)], [setStock(0, 7)], []],
   [[oneMore], [setStock(0, 7)], [setStock(0, 8)], []],
   [[oneMore], [setStock(0, 4)], [setStock(0, 6)], []],
@@ -453,12 +453,12 @@ const besideOthers: [OtherChange[], base: Change[], run: Change[], told: string[
   [[later], [shipped('2026-02-08T09:00:00Z')], [shipped('2026-02-09T09:00:00Z')], []],
 ];
 
-test('what another writer changed is not held against the client, and what it left undone is', () => {
+test("another writer's changes do not count against the client, and its own omissions do", () => {
   for (const [others, base, run, told] of besideOthers)
     assert.deepEqual(differenceOf(changed(...base), changed(...run), { others }), told);
 });
 
-test('large states are compared in time that grows with their number, whatever they hold', () => {
+test('comparing large states takes time in proportion to their size', () => {
   const count = 10_000;
   const large = (name: (i: number) => string, quantity: number) =>
     changed(...Array.from({ length: count }, (_, i) => addPet(i + 3, name(i), 1, quantity)));

@@ -29,7 +29,7 @@ const judged = (command: string[], options: Partial<GradeOptions>) =>
 const runsUnder = ({ faults }: Grade, name: string) => faults.find(({ fault }) => fault === name)?.runs ?? [];
 const whatIn = ({ deviations }: FaultRun) => deviations.map(({ what }) => what);
 
-test('an agent that repeats calls by their key and reads before it speaks reaches its goal under every fault', async () => {
+test('an agent that repeats calls by their key and checks before it reports reaches its goal under every fault', async () => {
   const names = ['lost-answer', 'gateway-timeout', 'reset', 'small-pages', 'conflict', 'large-ids'];
   const graded = await judged(agent('careful'), { faults: names, trials: 2 });
   const { verdict, baseline, faults, runCount, goal } = graded;
@@ -49,7 +49,7 @@ test('an agent that repeats calls by their key and reads before it speaks reache
   assert.match(text, /^all faults +12 of 12 +1\.00 +1\.00$/m);
 });
 
-test('an agent that orders twice and says "done" whatever happened is found, and its words are named', async () => {
+test('an agent that orders twice and always says "done" is found, and its words are quoted', async () => {
   const graded = await judged(agent('careless'), { faults: ['lost-answer', 'rate-limited'], trials: 2 });
   assert.equal(graded.verdict, 'failed');
   assert.ok(graded.baseline.trials?.every(({ verdict }) => verdict === 'survived'));
@@ -93,7 +93,7 @@ test('an agent that orders twice and says "done" whatever happened is found, and
   assert.match(comparedWith(other, card).changes?.note ?? '', /have different goals/);
 });
 
-/** A program in JavaScript that has `send(method, path, body)`, `done` of the goal, and `tries`, how often it sent. */
+/** A JavaScript program with `send(method, path, body)`, `done` of the goal, and `tries`, its number of requests. */
 function program(t: Parameters<typeof temporaryFolder>[0], source: string): string[] {
   const file = join(temporaryFolder(t), 'agent.mjs');
   writeFileSync(
@@ -110,7 +110,7 @@ function program(t: Parameters<typeof temporaryFolder>[0], source: string): stri
   return [process.execPath, file];
 }
 
-test('without faults each trial is judged: what it says must be so, and nothing else may change', async (t) => {
+test('without faults each trial is judged: its claims must be true, and nothing else may change', async (t) => {
   const done = "console.log('Done: order ' + id + ', 26 left')";
   const cases: [source: string, verdict: string, what: string[]][] = [
     [`const { id } = await order(); ${done}`, 'survived', []],
@@ -145,7 +145,7 @@ test('without faults each trial is judged: what it says must be so, and nothing 
     ["await send('GET', '/pets'); console.log('I could not.')", 'failed', []],
     ["await send('GET', '/pets'); console.log(goal); process.exit(3)", 'failed', []],
     ['await order(); process.exit(3)', 'failed', []],
-    // What came and went again has left nothing.
+    // A resource that was created and removed leaves nothing.
     [
       `const { id: first } = await send('POST', '/pets', { name: 'x', categoryId: 1 });
        await send('DELETE', '/pets/' + first); const { id } = await order(); ${done}`,
@@ -177,7 +177,7 @@ test('without faults each trial is judged: what it says must be so, and nothing 
   assert.match(toText(cardOf(graded[6] as Grade)), /failed \(its last line says so\): I could not\./);
 });
 
-test('an agent that hangs, or reaches its goal only sometimes, is told so, and a fault that never came counts for nothing', async (t) => {
+test('an agent that hangs, or reaches its goal only sometimes, is reported; a fault that never occurred does not count', async (t) => {
   const hangs = await judged(program(t, 'await order(); setInterval(() => {}, 1e6)'), {
     timeoutMs: 2_500,
   });

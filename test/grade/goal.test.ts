@@ -15,7 +15,7 @@ const goalOf = (wanted: unknown, more: object = {}) =>
   readGoal(JSON.stringify({ goal: 'x', wanted, ...more }));
 const nemo = { resource: 'orders', where: { petId: 13 } };
 
-test('a goal file is refused with a pointer to each mistake, and with what is allowed', () => {
+test('an invalid goal file is refused with a pointer to each mistake, and the allowed values', () => {
   const refused: [text: string, message: RegExp][] = [
     ['', /^is not JSON: /],
     ['\u001b[2J', /^is not JSON: .*\\u001b/],
@@ -80,7 +80,7 @@ test('a goal file is refused with a pointer to each mistake, and with what is al
   assert.throws(() => goalOf(Array(50).fill({})), { message: /and 45 more$/ });
 });
 
-test('the goal of the examples is read as it stands there', () => {
+test('the goal of the examples can be read', () => {
   const text = readFileSync(new URL('../../examples/agents/goal.json', import.meta.url), 'utf8');
   const { wanted, says } = readGoal(text);
   assert.deepEqual(
@@ -96,7 +96,7 @@ test('the goal of the examples is read as it stands there', () => {
   assert.deepEqual(JSON.parse(shown), JSON.parse(text), 'the guide shows it');
 });
 
-test('words claim that all is done only by whole words, whatever values they name', () => {
+test('only whole words count as a claim of success, whatever values they contain', () => {
   const claimed = (text: string, words: string) => claims(words, goalOf([nemo], { says: text }).says ?? []);
   for (const words of ['done', 'Done.', 'abandoned, then done', 'not undone but done!'])
     assert.ok(claimed('done', words), words);
@@ -108,7 +108,7 @@ test('words claim that all is done only by whole words, whatever values they nam
   assert.ok(!claimed('order{orders.id} sent', 'order7 sentinel'));
 });
 
-/** A small store, as it is before, and after some change. */
+/** A small store, before and after some change. */
 function store(change: (state: StoreState) => void = () => {}): StoreState {
   const state: StoreState = {
     categories: [{ id: 1, name: 'Dogs' }],
@@ -129,7 +129,7 @@ const after = (change: (state: StoreState) => void, others: OtherChange[] = []):
   others,
 });
 
-test('what no predicate covers must stay as it was', () => {
+test('data that no predicate covers must stay unchanged', () => {
   const renamed = after(({ pets }) => Object.assign(pets[0] as object, { name: 'Max' }));
   const nothing: unknown[] = [];
   assert.deepEqual(
@@ -184,7 +184,7 @@ test('what no predicate covers must stay as it was', () => {
   ]);
 });
 
-test('a program is not blamed for what another writer did, but for what it left undone after that', () => {
+test("another writer's changes do not count against a program, and its own omissions do", () => {
   const other = (property: OtherChange['property'], was: string, is: string): OtherChange => ({
     ...{ kind: 'pet', id: 1, property },
     ...{ before: was, after: is },
@@ -205,7 +205,7 @@ test('a program is not blamed for what another writer did, but for what it left 
   assert.deepEqual(told(stock, decided(3)), ['undone: inventory where petId is 1: quantity is 2, wanted 7']);
 });
 
-test('pass^k is estimated without bias from the trials that reached the fault, as the mean over its places', () => {
+test('pass^k is an unbiased estimate from the trials that reached the fault, averaged over its places', () => {
   const runs = (name: string, verdicts: Verdict[]) =>
     verdicts.map((verdict, i) => ({ name: `${name}, trial ${i + 1}`, trial: i + 1, verdict }) as FaultRun);
   const [s, f, n] = ['survived', 'did-it-twice', 'not-reached'] as const;

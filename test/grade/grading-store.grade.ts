@@ -60,7 +60,7 @@ test('a service that cannot be used for grading is explained in words', async (t
   assert.ok(!existsSync(none), 'nothing is made where there is no service');
 });
 
-test('after kill -9 of an older Node.js that handed over, nothing is left of a grading', async (t) => {
+test('after kill -9 of an older Node.js that started the installed one, a grading leaves no workspace', async (t) => {
   const dataDir = temporaryFolder(t);
   const { origin } = await startService(t, dataDir, labOnly);
   const env = { PETSTORE_DATA_DIR: dataDir, PETSTORE_BASE_URL: `${origin}/v1` };

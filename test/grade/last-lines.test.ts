@@ -24,7 +24,7 @@ test('a truncated line shows no part of a secret', () => {
   );
 });
 
-/** What runtimes print when an error ends a program, and the line that says why. */
+/** The output of runtimes when an error ends a program, and the line with the reason. */
 const endings: [what: string, printed: string, line: string][] = [
   [
     'Node.js',
@@ -147,11 +147,11 @@ exit status 2
 ];
 
 for (const [what, printed, line] of endings)
-  test(`the line that says why a program failed is found: ${what}`, () => {
+  test(`the line with the reason of the failure is found: ${what}`, () => {
     assert.equal(tellingLine(linesOf(printed)), line);
   });
 
-test('a stack that is longer than all that is kept does not hide the error', () => {
+test('a stack that is longer than the kept output does not hide the error', () => {
   const stack = Array.from({ length: 60 }, (_, i) => `    at call${i} (file:///app/error.mjs:${i}:1)\n`);
   const lines = linesOf('begun\n', 'GaveUp: no luck\n', ...stack, '\nNode.js v26.10.0\n');
   assert.equal(tellingLine(lines), 'GaveUp: no luck');
@@ -159,7 +159,7 @@ test('a stack that is longer than all that is kept does not hide the error', () 
   const dump = Array.from({ length: 300 }, (_, i) => `  error${i}: [Symbol(kFlushError)],\n`);
   const dumped = linesOf('GaveUp: no luck at all {\n', ...dump, '}\n', '\nNode.js v26.10.0\n');
   assert.equal(tellingLine(dumped), 'GaveUp: no luck at all');
-  // A library's error with all that it holds, in one piece.
+  // A library's error with all its properties, in one piece.
   const whole = `AxiosError: aborted\n    at send (file:///app/a.mjs:1:1) {\n${'  [Symbol(kPath)]: "/v1",\n'.repeat(2_000)}}\n`;
   assert.equal(tellingLine(linesOf(whole)), 'AxiosError: aborted');
 });

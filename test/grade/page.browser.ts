@@ -28,7 +28,7 @@ const lines = {
   about: (fault: string) => `petstore lab faults ${fault}`,
 };
 
-test('a card as a page can be read by everybody, everywhere', { skip, timeout }, async (t) => {
+test('a card as a page is accessible and works offline', { skip, timeout }, async (t) => {
   const folder = temporaryFolder(t);
   const browser = await chromium.launch({ executablePath, args });
   t.after(() => browser.close());
@@ -37,7 +37,7 @@ test('a card as a page can be read by everybody, everywhere', { skip, timeout },
 
   const earlier = toData(toCard(carefulGrade, Date.now(), lines));
 
-  /** Opens the page of a grade, with all that folds open. */
+  /** Opens the page of a grade, with all sections unfolded. */
   const open = async (name: keyof typeof grades, look: (typeof looks)[number] = looks[0], isOpen = true) => {
     const file = join(folder, `${name}.html`);
     writeFileSync(file, toPage(comparedWith(earlier, toCard(grades[name] as Grade, Date.now(), lines))));
@@ -54,7 +54,7 @@ test('a card as a page can be read by everybody, everywhere', { skip, timeout },
 
   for (const look of looks) {
     await t.test(
-      `nothing keeps anybody from reading it: ${look.colorScheme}, ${look.width} pixels`,
+      `axe finds no fault in the page, and it does not scroll sideways: ${look.colorScheme}, ${look.width} pixels`,
       async () => {
         const page = await open('carelessGrade', look);
         assert.deepEqual(await findings(page, ['html']), []);
@@ -65,7 +65,7 @@ test('a card as a page can be read by everybody, everywhere', { skip, timeout },
   }
 
   for (const name of ['carefulGrade', 'brokenGrade', 'hostileGrade'] as const) {
-    await t.test(`the same of ${name}`, async () => {
+    await t.test(`axe finds no fault in the page of ${name}, and it does not scroll sideways`, async () => {
       const page = await open(name, looks[2]);
       assert.deepEqual(await findings(page, ['html']), []);
       assert.equal(await page.evaluate('document.documentElement.scrollWidth'), looks[2].width);
@@ -73,7 +73,7 @@ test('a card as a page can be read by everybody, everywhere', { skip, timeout },
     });
   }
 
-  await t.test('a link at the top opens what it leads to, and the worst problem is open', async () => {
+  await t.test('a link at the top opens its target, and the worst problem is open', async () => {
     const page = await open('carelessGrade', looks[0], false);
     const problem = page.locator('details.problem');
     assert.equal(await problem.first().getAttribute('open'), '');
@@ -87,7 +87,7 @@ test('a card as a page can be read by everybody, everywhere', { skip, timeout },
     await page.close();
   });
 
-  await t.test('the requests behind what a program did wrong are marked, with their numbers', async () => {
+  await t.test('the requests of a mistake are marked, with their numbers', async () => {
     const page = await open('carelessGrade');
     const track = page.getByRole('region', { name: 'lost-answer, first use', exact: true }).locator('.track');
     const marked = await track.locator('.guilty').evaluateAll((marks) => marks.length);
@@ -99,42 +99,46 @@ test('a card as a page can be read by everybody, everywhere', { skip, timeout },
     await page.close();
   });
 
-  await t.test('the picture of attempts tells what came when, and which waits were too short', async () => {
-    const page = await open('carelessGrade');
-    const track = page.locator('#rate-limited').getByRole('img', { name: /^GET \/v1\/pets\?limit=20: / });
-    assert.match(
-      (await track.getAttribute('aria-label')) as string,
-      /: 429, 429 after 0\.21 s, 429 after 0\.2 s,/,
-    );
-    assert.equal(await track.locator('.mark.waits').count(), 4);
-    assert.equal(await track.locator('.wait.too-soon').count(), 3);
-    const boxes = await track
-      .locator('.mark')
-      .evaluateAll((marks) =>
-        marks.map(
-          (mark) => (mark as unknown as { getBoundingClientRect(): { x: number } }).getBoundingClientRect().x,
-        ),
+  await t.test(
+    'the diagram of attempts shows when each started, and which waits were too short',
+    async () => {
+      const page = await open('carelessGrade');
+      const track = page.locator('#rate-limited').getByRole('img', { name: /^GET \/v1\/pets\?limit=20: / });
+      assert.match(
+        (await track.getAttribute('aria-label')) as string,
+        /: 429, 429 after 0\.21 s, 429 after 0\.2 s,/,
       );
-    assert.deepEqual(
-      boxes,
-      boxes.toSorted((a, b) => a - b),
-    );
-    const obeyed = page.locator('#unavailable .track').first();
-    assert.deepEqual(
-      [await obeyed.locator('.wait').count(), await obeyed.locator('.too-soon').count()],
-      [1, 0],
-    );
-    await page.close();
-  });
+      assert.equal(await track.locator('.mark.waits').count(), 4);
+      assert.equal(await track.locator('.wait.too-soon').count(), 3);
+      const boxes = await track
+        .locator('.mark')
+        .evaluateAll((marks) =>
+          marks.map(
+            (mark) =>
+              (mark as unknown as { getBoundingClientRect(): { x: number } }).getBoundingClientRect().x,
+          ),
+        );
+      assert.deepEqual(
+        boxes,
+        boxes.toSorted((a, b) => a - b),
+      );
+      const obeyed = page.locator('#unavailable .track').first();
+      assert.deepEqual(
+        [await obeyed.locator('.wait').count(), await obeyed.locator('.too-soon').count()],
+        [1, 0],
+      );
+      await page.close();
+    },
+  );
 
-  await t.test('on paper all is open', async () => {
+  await t.test('in print all sections are open', async () => {
     const page = await open('carelessGrade', looks[0], false);
     await page.emulateMedia({ media: 'print' });
     assert.ok(await page.locator('#unavailable').isVisible());
     await page.close();
   });
 
-  await t.test('it runs nothing of what a program wrote, and asks for nothing', async () => {
+  await t.test('it runs no code from program output, and loads nothing', async () => {
     const page = await open('hostileGrade', looks[0], false);
     assert.equal(await page.locator('script, img').count(), 0);
     await page.close();

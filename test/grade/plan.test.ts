@@ -21,14 +21,14 @@ const usageOf = (uses: Record<string, number>, rest: Partial<Usage> = {}): Usage
   ...rest,
 });
 
-/** The places and strikes of a fault. */
+/** The places of a fault, and the uses that it strikes. */
 const strikes = (fault: string, uses: Record<string, number>, isThorough = false) =>
   plansOf({ fault }, usageOf(uses), isThorough).map(({ place, faults }) => [
     place,
     ...faults.map(({ operation, after }) => `${operation ?? 'any'} ${after ?? 0}`),
   ]);
 
-test('a step strikes the first use of each operation, a middle one, and the last', () => {
+test('a step is performed on the first use of each operation, on a middle one, and on the last', () => {
   assert.deepEqual(strikes('lost-answer', { placeOrder: 6, listPets: 2, getPet: 1, streamEvents: 4 }), [
     ['first', 'placeOrder 0', 'listPets 0', 'getPet 0'],
     ['middle', 'placeOrder 3'],
@@ -38,7 +38,7 @@ test('a step strikes the first use of each operation, a middle one, and the last
   assert.deepEqual(strikes('conflict', { listPets: 3, createPet: 3 }), [], 'it fits neither');
 });
 
-test('each fault strikes another middle use, and none the first or the last', () => {
+test('faults strike different middle uses, and never the first or the last', () => {
   const middleOf = (fault: string, uses: number) =>
     plansOf({ fault }, usageOf({ placeOrder: uses })).find(({ place }) => place === 'middle')?.faults[0]
       ?.after;
@@ -48,7 +48,7 @@ test('each fault strikes another middle use, and none the first or the last', ()
   assert.equal(middleOf('lost-answer', 3), 1);
 });
 
-test('a failure that comes back many times in a row strikes the first read, and the first write', () => {
+test('a failure that repeats many times strikes the first read, and the first write', () => {
   const uses = { streamEvents: 1, createPet: 4, listPets: 2 };
   const plans = plansOf({ fault: 'internal-error' }, usageOf(uses));
   const repeated = plans.filter(({ faults }) => faults.some(({ times }) => times !== undefined));
@@ -74,7 +74,7 @@ test('a failure that comes back many times in a row strikes the first read, and 
   );
 });
 
-test('what a fault lets choose is tried in a run for each choice, unless one is given', () => {
+test("each value of a fault's parameter is tried in its own run, unless the user chooses one", () => {
   const namesOf = (planned: PlannedFault) =>
     plansOf(planned, usageOf({ createPet: 2, listPets: 1 })).map(({ name, faults }) => {
       assert.equal(new Set(faults.map(({ shape }) => shape)).size, 1);
@@ -95,7 +95,7 @@ test('what a fault lets choose is tried in a run for each choice, unless one is 
   ]);
 });
 
-test('a thorough grading strikes every use', () => {
+test('a thorough grading performs the fault on every use', () => {
   assert.deepEqual(strikes('lost-answer', { placeOrder: 3, listPets: 2 }, true), [
     [1, 'placeOrder 0', 'listPets 0'],
     [2, 'placeOrder 1', 'listPets 1'],
@@ -103,13 +103,13 @@ test('a thorough grading strikes every use', () => {
   ]);
 });
 
-test('a condition holds for a whole run, and what is for the key comes once', () => {
+test('a condition applies to a whole run, and a fault of the key is performed once', () => {
   assert.deepEqual(strikes('small-pages', { listPets: 9 }), [['whole', 'any 0']]);
   assert.deepEqual(strikes('small-pages', { createPet: 9 }), []);
   assert.deepEqual(strikes('banned', { createPet: 9 }), [['whole', 'any 5']]);
 });
 
-test('a silent fault strikes the first read in one run, and the first write in another', () => {
+test('a silent fault is performed on the first read in one run, and on the first write in another', () => {
   assert.deepEqual(strikes('no-answer', { createPet: 4, getPet: 4, listPets: 4 }), [
     ['first', 'getPet 0'],
     ['first', 'createPet 0'],
@@ -122,7 +122,7 @@ test('a silent fault strikes the first read in one run, and the first write in a
   );
 });
 
-test('a fault with an operation or a number of uses is performed exactly so, once', () => {
+test('a fault with an operation or a number of uses is performed exactly there, once', () => {
   const exactly = { fault: 'lost-answer', operation: 'createPet', after: 3 };
   const used = usageOf({ createPet: 9, listPets: 9 });
   const [plan, ...others] = plansOf(exactly, used, true);
@@ -141,13 +141,13 @@ test('a fault with an operation or a number of uses is performed exactly so, onc
   );
 });
 
-test('answers are delayed longer than the program has ever waited', () => {
+test('delays are longer than the program has ever waited', () => {
   const delayed = (longestMs: number) =>
     plansOf({ fault: 'delay' }, usageOf({ getPet: 1 }, { longestMs }))[0]?.faults[0]?.delayMs;
   assert.deepEqual([3, 2_500, 40_000].map(delayed), [1_000, 5_000, 30_000]);
 });
 
-test('a fault that a user gives is refused in words that say what is allowed', () => {
+test('an invalid fault from the user is refused, and the error says what is allowed', () => {
   for (const [given, problem] of [
     [{ fault: 'lost-answer', operation: 'createPet', after: 3, times: 2 }, undefined],
     [{ fault: 'retry-after-odd', shape: 'zero' }, undefined],
@@ -174,7 +174,7 @@ test('a fault that a user gives is refused in words that say what is allowed', (
   }
 });
 
-test('every plan is a valid rehearsal with a name of its own, however much the program does', () => {
+test('every plan is a valid rehearsal with a unique name, however much the program does', () => {
   for (const requestCount of [1, 2, 1_000_000]) {
     const names: string[] = [];
     for (const fault of faults) {
@@ -194,7 +194,7 @@ test('every plan is a valid rehearsal with a name of its own, however much the p
 const limit = (requestCount: number) =>
   plansOf({ fault: 'near-limit' }, usageOf({ listPets: requestCount }, { requestCount }));
 
-test('a limit leaves less than the program needs, but enough for two minutes', () => {
+test('a limit is lower than the program needs, but enough for two minutes', () => {
   for (let count = 2; count <= 1_500; count++) {
     const [{ faults, waitsMs, isUntilMinuteEnds }] = limit(count) as [RunPlan];
     const remaining = Number(faults[0]?.remaining);
@@ -205,7 +205,7 @@ test('a limit leaves less than the program needs, but enough for two minutes', (
   assert.deepEqual(limit(1), [], 'one request comes to no limit');
 });
 
-test('a run into a limit begins so that it waits for a few seconds at the end of a minute', () => {
+test('a run into a limit starts so that it waits a few seconds at the end of a minute', () => {
   const minute = Date.parse('2026-06-01T12:00:00Z');
   for (const tookMs of [100, 5_000, 20_000]) {
     for (let second = 0; second < 60; second++) {
@@ -217,7 +217,7 @@ test('a run into a limit begins so that it waits for a few seconds at the end of
   }
 });
 
-test('a run that missed the end of its minute on a busy machine is repeated, and no other', () => {
+test('only a run that missed the end of its minute on a busy machine is repeated', () => {
   const [plan] = limit(10) as [RunPlan];
   assert.equal(hasMissedMinute(plan, { performed: 0, tookMs: 30_000 }), true);
   assert.equal(hasMissedMinute(plan, { performed: 1, tookMs: 30_000 }), false);
@@ -226,7 +226,7 @@ test('a run that missed the end of its minute on a busy machine is repeated, and
   assert.equal(hasMissedMinute(other, { performed: 0, tookMs: 30_000 }), false);
 });
 
-test('so many run at once and no more, and what is urgent comes before what waits', async () => {
+test('at most the allowed number of runs is in progress, and urgent runs start first', async () => {
   const slots = new RunQueue(2);
   const begun: string[] = [];
   let running = 0;

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { temporaryFolder } from '../support/folder.ts';
 import { careless, grade, isAlive, programOf } from '../support/grading.ts';
 
-test('without a fault the program must end well and use the store', async () => {
+test('without faults the program must exit with 0 and use the store', async () => {
   for (const [command, problem] of [
     [['no-such-program'], /^no-such-program does not start \(ENOENT\)\.$/],
     [['./package.json/foo'], /^\.\/package\.json\/foo does not start \(ENOTDIR\)\.$/],
@@ -35,14 +35,14 @@ test('a program gets no input, and the last lines of its output are kept, withou
   assert.ok(baseline.lastLines.includes('the end pet_***'));
 });
 
-test('a program does not see that a Node.js test grades it, so it may be such a test itself', async () => {
+test('a graded program may itself be a Node.js test, because it does not see that a test grades it', async () => {
   assert.ok(process.env.NODE_TEST_CONTEXT);
   const suite = programOf('rude', 'reads').toSpliced(1, 0, '--test');
   const { baseline } = await grade(suite, { faults: [] });
   assert.ok(baseline.lastLines.includes('ℹ pass 1'), baseline.lastLines.join('\n'));
 });
 
-test('no process that a program started in its group is left', async (t) => {
+test('all processes in the group of a program are ended', async (t) => {
   const pidsOf = async (what: string, timeoutMs?: number) => {
     const pids = join(temporaryFolder(t), 'pids');
     const { baseline } = await grade(programOf('rude', what, pids), { faults: [], timeoutMs });
@@ -56,13 +56,13 @@ test('no process that a program started in its group is left', async (t) => {
   for (const pid of [...stayed.pids, ...left.pids]) assert.ok(!isAlive(pid), `${pid} is gone`);
 });
 
-test('a process that left the group of the program is not awaited', async () => {
+test('grade does not wait for a process that left the group of the program', async () => {
   const beganMs = performance.now();
   await grade(programOf('rude', 'leaves a daemon'), { faults: [] });
   assert.ok(performance.now() - beganMs < 8_000);
 });
 
-test('when it is stopped, the program is ended, and the reason is thrown', async (t) => {
+test('an aborted grading ends the program, and throws the reason', async (t) => {
   const pids = join(temporaryFolder(t), 'pids');
   const reason = new Error('Ctrl-C');
   const stop = new AbortController();

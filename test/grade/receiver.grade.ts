@@ -16,7 +16,7 @@ const secret = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2Vv5d7OnLyM=';
 let store: GradingStore;
 after(() => store?.close());
 
-/** What a receiver gets wrong. */
+/** The mistakes of a receiver. */
 type Mistake =
   | 'answers 500'
   | 'answers but forgets'
@@ -37,13 +37,13 @@ interface Kept {
   count: number;
 }
 
-/** A receiver that keeps the names of pets in a file, and is right but for one mistake. */
+/** A receiver that keeps the names of pets in a file. It is correct except for one mistake. */
 async function startShop(t: TestContext, mistake?: Mistake) {
   const file = join(temporaryFolder(t), 'pets.json');
   const pets = new Map<number, Kept>();
   const handled = new Set<string>();
   const copies = new Map<string, number>();
-  /** A second copy that has come meanwhile was not found to be known either. */
+  /** A second copy may have arrived meanwhile. Its id was not yet known either. */
   const untilBothLooked = async (messageId: string) => {
     for (let waits = 0; waits < 50 && copies.get(messageId) === 1; waits++) await sleep(10);
   };
@@ -116,7 +116,7 @@ async function gradeShop(t: TestContext, mistake?: Mistake) {
   });
 }
 
-test('a right receiver of webhooks passes every check', async (t) => {
+test('a correct webhook receiver passes every check', async (t) => {
   const { verdict, checks } = await gradeShop(t);
   assert.deepEqual(
     checks.map(({ name, result, because }) => `${name} ${result}: ${because}`),
@@ -151,7 +151,7 @@ for (const [mistake, check] of Object.entries(caughtBy))
     assert.equal(verdict, isRequired ? 'failed' : 'passed');
   });
 
-test('a receiver that does not run is named', async (t) => {
+test('a receiver that does not run is reported', async (t) => {
   store ??= await openGradingStore({});
   const url = new URL('http://127.0.0.1:1/hooks');
   const grading = gradeReceiver({ url, secret, store, stateCommand: 'echo', signal: t.signal });
@@ -159,7 +159,7 @@ test('a receiver that does not run is named', async (t) => {
   await assert.rejects(grading, { message });
 });
 
-test('a command of the user that fails is named', async (t) => {
+test('a user command that fails is reported', async (t) => {
   store ??= await openGradingStore({});
   const { url } = await startShop(t);
   const grading = gradeReceiver({ url, secret, store, stateCommand: 'exit 3', signal: t.signal });

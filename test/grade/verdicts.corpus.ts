@@ -6,14 +6,14 @@ import { type Program, programs } from './corpus/programs.ts';
 const env = await prepare();
 const chosen = process.argv.slice(2);
 
-/** Programs mostly wait, so several are graded at once. The right ones take longest, so they begin first. */
+/** Programs mostly wait, so several are graded at once. The correct ones take longest, so they start first. */
 const [concurrency, atOnce] = [6, 4];
 const right = programs.filter(({ must }) => must === undefined);
 const wrong = programs.filter(({ must }) => must !== undefined);
 
 /**
- * Right programs of the whole corpus meet every fault here, but each of them only one fault in four, and its neighbour the next ones. That
- * takes minutes instead of half an hour. `npm run proof -- verdicts` lets each meet all.
+ * Together the correct programs of the corpus meet every fault here. Each meets only one fault in four, and the next program the next ones.
+ * This takes minutes instead of half an hour. `npm run proof -- verdicts` uses all faults for each.
  */
 const share = 4;
 const shared = right.map(

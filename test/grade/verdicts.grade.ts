@@ -22,7 +22,7 @@ const careful = programOf('careful');
 
 const whatIn = ({ deviations }: FaultRun) => deviations.map(({ what }) => what);
 
-/** Without those that make a program wait for half a minute, and without 401: the careful program has one key only. */
+/** Without faults that make a program wait for half a minute, and without 401: the careful program has only one key. */
 const quick = faults
   .filter(({ name, perMinute, isSilent }) => !perMinute && !isSilent && name !== 'unauthorized')
   .map(({ name }) => name);
@@ -57,7 +57,7 @@ test('a careful program survives every fault that it meets, and its checks pass'
   );
 });
 
-test('a program that repeats a POST after a lost answer did it twice, at whichever use', async () => {
+test('a program that repeats a POST after a lost response did it twice, at any use', async () => {
   const { fault, run, verdict } = await under('lost-answer', careless('blind retries'));
   assert.equal(fault.verdict, 'did-it-twice');
   assert.deepEqual(
@@ -79,7 +79,7 @@ test('a program that repeats a POST after a lost answer did it twice, at whichev
   assert.equal((await under(exactly, careless('blind retries'))).fault.verdict, 'survived');
 });
 
-test('a program that reads only the first page leaves the rest undone when pages are small', async () => {
+test('a program that reads only the first page leaves work undone when pages are small', async () => {
   const { fault, run } = await under('small-pages', careless('pages'));
   assert.equal(fault.verdict, 'left-undone');
   assert.match(whatIn(run).join(), /^category Birds has name Birds instead of Category 3, /);
@@ -100,7 +100,7 @@ test('a program that gives up fails, with its exit status and its last lines', a
   assert.deepEqual([off.faults, off.runCount, off.verdict], [[], 2, 'incomplete']);
 });
 
-test('a program that tries again without end is found, and one that gives up after a few attempts is right', async () => {
+test('a program that retries forever fails, and one that gives up after a few attempts survives', async () => {
   const repeated = ({ runs }: FaultGrade) => runs.find(({ strikes }) => strikes[0]?.times) as FaultRun;
   const hammers = await under('internal-error', careless('retries without end'));
   assert.ok(hammers.fault.runs.every(({ verdict }) => verdict === 'survived'));
@@ -114,7 +114,7 @@ test('a program that tries again without end is found, and one that gives up aft
   assert.notEqual(repeated(right.fault).exitStatus, 0);
 });
 
-test('a program that gives up at once when it is told to wait for days is right, whatever the form of the wait', async () => {
+test('a program may give up at once when Retry-After is days, in any of its forms', async () => {
   const { fault, verdict } = await under('retry-after-odd', careful);
   assert.deepEqual([fault.verdict, verdict], ['survived', 'passed']);
   const ends = fault.runs.flatMap(({ label, place, exitStatus }) =>
@@ -126,7 +126,7 @@ test('a program that gives up at once when it is told to wait for days is right,
   ]);
 });
 
-test('changes of another writer do not count against a program; to overwrite them fails a check', async () => {
+test("another writer's changes do not count against a program; overwriting them fails a check", async () => {
   const blind = await under('conflict', careless('other writers'));
   assert.deepEqual([blind.fault.verdict, blind.verdict], ['survived', 'failed']);
   assert.deepEqual(failedChecks(blind.run), ['updates.not-lost']);
@@ -142,13 +142,13 @@ test('a program that does not end in time hangs', async () => {
   assert.deepEqual([fault.verdict, run.exitStatus], ['hung', undefined]);
 });
 
-test('under a silent answer, how long the program waited is told', async () => {
+test('under a silent response the card shows how long the program waited', async () => {
   const silent = { fault: 'no-answer', operation: 'createPet', silenceMs: 1_500 };
   const patient = await under(silent, careless('blind retries'));
   assert.equal(patient.run.gaveUpAfterMs, null);
 });
 
-test('a fault that never fits is not reached, whether it was tried or not', async () => {
+test('a fault that never applies is not reached, whether it was tried or not', async () => {
   const begun: string[] = [];
   const { faults, verdict } = await grade(careless('connections'), {
     faults: ['stale-connection', 'small-pages'],
@@ -165,7 +165,7 @@ test('a fault that never fits is not reached, whether it was tried or not', asyn
   assert.equal(verdict, 'incomplete');
 });
 
-test('a limit is reached when no request is left', async () => {
+test('near-limit is reached when no request remains', async () => {
   const performed = async (remaining: number) =>
     (await runUnder([{ fault: 'near-limit', remaining }], careless('nothing special'))).performed;
   assert.equal(await performed(3), 0);
@@ -178,7 +178,7 @@ test('names that differ between runs are listed and not compared', async () => {
   assert.match(notCompared.join('\n'), /^name of pet Smaug [\d.e-]+$/);
 });
 
-test('what differs between later runs counts against no fault', async (t) => {
+test('differences between later runs without faults count against no fault', async (t) => {
   const file = join(temporaryFolder(t), 'runs');
   const inTurn = programOf('careless', 'names in turn', file, 'Smaug,Smaug,Fafnir,Smaug,Fafnir');
   const told: Progress[] = [];
@@ -191,7 +191,7 @@ test('what differs between later runs counts against no fault', async (t) => {
   assert.deepEqual(told.at(-1), { stage: 'ended', fault: 'new-fields', required: true, run });
 });
 
-test('ids in names are compared as the program meant them, unless it rounds them', async () => {
+test('ids in names are compared by meaning, unless the program rounds them', async () => {
   const { fault, run } = await under('large-ids', careless('ids in texts'));
   assert.deepEqual([fault.verdict, run.deviations], ['survived', []]);
   const rounded = await under('large-ids', programOf('careless', 'ids in texts', 'rounded'));
@@ -199,7 +199,7 @@ test('ids in names are compared as the program meant them, unless it rounds them
   assert.match(whatIn(rounded.run).join(), /^pet Of 8, 8 has name Of 8, 1\d{16} instead of Of 8, 8$/);
 });
 
-test('requests that a program left in flight are awaited', async () => {
+test('grade waits for requests that a program left in flight', async () => {
   const { fault, run } = await under('delay', careless('what it leaves'));
   assert.deepEqual([fault.verdict, run.deviations], ['survived', []]);
 });

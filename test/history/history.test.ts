@@ -6,7 +6,7 @@ import { proveHistories } from '../support/history-proof.ts';
 import { type CallOptions, type JsonAnswer, type Petstore, startPetstore } from '../support/petstore.ts';
 import { testDatabaseUrl } from '../support/storage.ts';
 
-/** Enough to come to every type of event. `npm run proof -- history` takes more, and others. */
+/** Enough for every type of event. `npm run proof -- history` makes more, with other seeds. */
 const histories = 15;
 const seed = 20_261_121;
 
@@ -23,7 +23,7 @@ async function start(t: TestContext) {
   await store.call('POST', '/pets', { body: { name: 'Smaug', categoryId: 1 } });
   const events = () => readEvents((path) => store.call('GET', path));
   let position = 2;
-  /** Sends a request, and returns each event since then as its type and, where it was an update, what was before. */
+  /** Sends a request, and returns each new event as its type and, for an update, its previous values. */
   const told = async (method: string, path: string, options: CallOptions = {}, status?: number) => {
     const answer = await store.call(method, path, options);
     assert.equal(answer.status < 400 ? undefined : answer.status, status, answer.text);
@@ -38,7 +38,7 @@ async function start(t: TestContext) {
 
 const summary = ({ type, previous }: Event) => (previous ? [type, previous] : [type]);
 
-test('an order for the last unit is told before the stock that it takes, and that before the status of the pet', async (t) => {
+test('an order for the last unit gives its own event first, then that of the stock, then that of the pet', async (t) => {
   const { orders, events } = await start(t);
   assert.deepEqual(await orders({ petId: 1 }), [
     ['order.placed'],
@@ -51,7 +51,7 @@ test('an order for the last unit is told before the stock that it takes, and tha
   assert.deepEqual(pet?.data, { id: 1, name: 'Smaug', categoryId: 1, status: 'pending' });
 });
 
-test('an order that leaves units changes no status, and one without a pet changes no stock', async (t) => {
+test('an order that leaves stock changes no status, and one without a pet changes no stock', async (t) => {
   const { told, orders } = await start(t);
   await told('PATCH', '/inventory/1', { body: { quantity: 5 } });
   assert.deepEqual(await orders({ petId: 1 }), [['order.placed'], ['inventory.updated', { quantity: 5 }]]);
@@ -61,7 +61,7 @@ test('an order that leaves units changes no status, and one without a pet change
   ]);
 });
 
-test('an order that is complete from the start is placed, and not completed', async (t) => {
+test('an order that is created complete gives order.placed, and not order.completed', async (t) => {
   const { orders } = await start(t);
   assert.deepEqual(await orders({ petId: 1, complete: true }), [
     ['order.placed'],
@@ -70,7 +70,7 @@ test('an order that is complete from the start is placed, and not completed', as
   ]);
 });
 
-test('an order that is fulfilled is completed, whatever else changes with it', async (t) => {
+test('fulfilling an order gives order.completed, whatever else changes with it', async (t) => {
   const { told, orders, events } = await start(t);
   await told('PATCH', '/inventory/1', { body: { quantity: 3 } });
   await orders({ petId: 1 });
@@ -83,7 +83,7 @@ test('an order that is fulfilled is completed, whatever else changes with it', a
   assert.deepEqual((await events()).at(-3)?.data, { id: 1, petId: 1, ...body });
 });
 
-test('the last open order of a pet without stock makes it sold where it is completed, and available where it is cancelled', async (t) => {
+test('completing the last open order of a pet without stock makes it sold, and cancelling makes it available', async (t) => {
   const { told, orders } = await start(t);
   await orders({ petId: 1 });
   assert.deepEqual(await told('DELETE', '/store/orders/1'), [
@@ -100,7 +100,7 @@ test('the last open order of a pet without stock makes it sold where it is compl
   assert.deepEqual(await told('DELETE', '/pets/1'), [['pet.deleted']], 'its completed order stays as it is');
 });
 
-test('a status that is set through a pet is told of the pet and then of its inventory entry', async (t) => {
+test('setting the status of a pet gives the event of the pet, then that of its inventory entry', async (t) => {
   const { told } = await start(t);
   assert.deepEqual(await told('PATCH', '/pets/1', { body: { status: 'pending' } }), [
     ['pet.updated', { status: 'available' }],
@@ -108,7 +108,7 @@ test('a status that is set through a pet is told of the pet and then of its inve
   ]);
 });
 
-test('stock that is set to what it was is told where the status follows it', async (t) => {
+test('setting stock to the same value gives an event if the status changes', async (t) => {
   const { told } = await start(t);
   await told('PATCH', '/pets/1', { body: { status: 'pending' } });
   assert.deepEqual(await told('PATCH', '/inventory/1', { body: { quantity: 1 } }), [
@@ -126,7 +126,7 @@ test('a pet that moves to another category changes neither category nor stock', 
   assert.deepEqual(await told('DELETE', '/categories/1'), [['category.deleted']]);
 });
 
-test('what was absent was null', async (t) => {
+test('previous shows null for a property that was absent', async (t) => {
   const { told, orders, events } = await start(t);
   const body = { name: 'Dragons', description: '' };
   assert.deepEqual(await told('PUT', '/categories/1', { body }), [
@@ -142,7 +142,7 @@ test('what was absent was null', async (t) => {
   assert.deepEqual((await events()).at(-1)?.data, { id: 1, quantity: 2, complete: false });
 });
 
-test('a request that changes nothing is no event', async (t) => {
+test('a request that changes nothing gives no event', async (t) => {
   const { told, orders } = await start(t);
   await orders({ shipDate: '2026-12-24T12:00:00Z' });
   for (const [method, path, body] of [
@@ -157,7 +157,7 @@ test('a request that changes nothing is no event', async (t) => {
   }
 });
 
-test('a request that is refused is no event, however late', async (t) => {
+test('a refused request gives no event, however late it is refused', async (t) => {
   const { told, orders } = await start(t);
   const refused = async (status: number, method: string, path: string, body?: object, headers = {}) =>
     assert.deepEqual(await told(method, path, { body, headers }, status), [], `${method} ${path}`);
@@ -178,7 +178,7 @@ test('a request that is refused is no event, however late', async (t) => {
   await refused(409, 'PATCH', '/store/orders/1', { quantity: 2 });
 });
 
-test('a request that comes again under its Idempotency-Key is no event', async (t) => {
+test('a request repeated with its Idempotency-Key gives no event', async (t) => {
   const { orders, events } = await start(t);
   const placed = { quantity: 2 };
   assert.deepEqual(await orders(placed, { 'idempotency-key': 'a', 'x-request-id': 'first' }), [
@@ -188,8 +188,8 @@ test('a request that comes again under its Idempotency-Key is no event', async (
   assert.equal((await events()).at(-1)?.requestId, 'first');
 });
 
-suite('what shares a commit', () => {
-  /** Sends requests at once, as many as share a commit, in two workspaces. */
+suite('writes that share a commit', () => {
+  /** Sends concurrent requests that share a commit, in two workspaces. */
   async function atOnce(store: Petstore, key: string): Promise<JsonAnswer[]> {
     const requests = Array.from({ length: 60 }, (_, n) => {
       const own = n % 2 ? { key } : {};
@@ -201,7 +201,7 @@ suite('what shares a commit', () => {
     return Promise.all(requests);
   }
 
-  test('is told for each write that was not refused, in the history of its workspace', async (t) => {
+  test('each write that is not refused has its event, in the history of its own workspace', async (t) => {
     const { store } = await start(t);
     const { key } = await store.addWorkspace('second', true);
     await store.holdLimits();
@@ -223,7 +223,7 @@ suite('what shares a commit', () => {
       assert.equal(requestIds.includes(headers['x-request-id']), status === 201);
   });
 
-  test('is not kept where its events cannot be written, and leaves no gap', async (t) => {
+  test('a write whose events cannot be stored is undone, and leaves no gap', async (t) => {
     const { store, events } = await start(t);
     const setLast = (last: number) =>
       store.db.write(

@@ -5,7 +5,7 @@ import { extentOf, forgetOldEvents, readEvents } from '../../src/history/store.t
 import { startPetstore } from '../support/petstore.ts';
 
 const removed = 20_000;
-/** Blocks of PostgreSQL that a reading of one event may touch, wherever the history begins. */
+/** The most blocks of PostgreSQL that reading one event may access, wherever the history begins. */
 const maxBlocks = 40;
 
 test('reading the oldest events costs the same after many older ones were removed', async (t) => {
@@ -33,7 +33,7 @@ test('reading the oldest events costs the same after many older ones were remove
   }
 });
 
-/** How many blocks PostgreSQL touches for a statement. */
+/** The number of blocks that PostgreSQL accesses for a statement. */
 async function blocksOf(sql: Sql, reading: (sql: Sql) => Promise<unknown>): Promise<number> {
   let blocks = 0;
   const explained: Sql = async ([first, ...rest], ...values) => {

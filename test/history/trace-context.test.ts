@@ -10,7 +10,7 @@ const traceId = '0af7651916cd43dd8448eb211c80319c';
 const spanId = 'b7ad6b7169203331';
 const form = /^00-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-00$/;
 
-/** A store, and the trace id of the line that it logs for a request with some header fields. */
+/** A store, and the trace id in the log line of a request with some header fields. */
 async function startTraced(t: Parameters<typeof startPetstore>[0]) {
   const store = await startPetstore(t, { seed: false });
   const traceIdFor = async (headers: Record<string, string>): Promise<string> => {
@@ -30,7 +30,7 @@ test('the log names the trace of a valid traceparent', async (t) => {
   for (const traceparent of valid) assert.equal(await traceIdFor({ traceparent }), traceId, traceparent);
 });
 
-test('without a valid traceparent each request has a trace of its own', async (t) => {
+test('without a valid traceparent each request has its own trace', async (t) => {
   const { traceIdFor } = await startTraced(t);
   const invalid = [
     '',
@@ -48,7 +48,7 @@ test('without a valid traceparent each request has a trace of its own', async (t
   ];
   const ids = [];
   for (const traceparent of invalid) ids.push(await traceIdFor({ traceparent }));
-  // An id that is not random may be sent again.
+  // A caller may repeat an id that is not random.
   for (const id of ['walk-1', 'walk-1', '00000000-0000-0000-0000-000000000000'])
     ids.push(await traceIdFor({ 'x-request-id': id }));
   for (const id of ids) assert.match(`00-${id}-${spanId}-00`, form);
@@ -61,7 +61,7 @@ test('the trace id of a request with a random id is that id', async (t) => {
   assert.equal(await traceIdFor({ 'x-request-id': id }), id.replaceAll('-', ''));
 });
 
-test('a request whose body is broken has its trace in the log', async (t) => {
+test('the log of a request with a malformed body has its trace', async (t) => {
   const { store } = await startTraced(t);
   await store.listen();
   const head = `Host: x\r\nAuthorization: Bearer ${store.key}\r\nContent-Type: application/json`;
@@ -75,7 +75,7 @@ test('a request whose body is broken has its trace in the log', async (t) => {
   assert.deepEqual([answered().status, answered().trace_id], [400, traceId]);
 });
 
-test('each attempt to send an event carries on the trace of the request that made the change', async (t) => {
+test('each attempt to deliver an event continues the trace of the request that made the change', async (t) => {
   const { store } = await startTraced(t);
   const receiver = await startReceiver(t);
   receiver.behave = (request, response) =>
@@ -105,7 +105,7 @@ test('each attempt to send an event carries on the trace of the request that mad
   }
 });
 
-test('a message that no request caused starts a trace of its own', async (t) => {
+test('a message that no request caused starts its own trace', async (t) => {
   const { store } = await startTraced(t);
   const receiver = await startReceiver(t);
   await addWebhook(store, receiver.url);

@@ -31,11 +31,11 @@ async function startFilled(t: TestContext): Promise<Petstore> {
   return store;
 }
 
-/** The fields of a 200 that a 304 repeats: those of RFC 9110, section 15.4.5, and those that tell how a list goes on. */
+/** The header fields that a 304 repeats from the 200: those of RFC 9110, section 15.4.5, and those for the position in a list. */
 const kept = ['etag', 'cache-control', 'vary', 'link', 'last-event-id'];
 
 for (const path of [...resources, ...lists]) {
-  test(`GET ${path} with the current ETag answers 304 without a body`, async (t) => {
+  test(`GET ${path} with the current ETag returns 304 without a body`, async (t) => {
     const store = await startFilled(t);
     const { headers } = await store.call('GET', path);
     const etag = headers.etag as string;
@@ -63,7 +63,7 @@ const changes: [string, string, unknown][] = [
 ];
 
 for (const [method, path, body] of changes) {
-  test(`${method} ${path} happens only while If-Match names the current ETag`, async (t) => {
+  test(`${method} ${path} succeeds only if If-Match names the current ETag`, async (t) => {
     const store = await startPetstore(t);
     const etag = (await store.call('GET', path)).headers.etag as string;
     const before = await store.content();
@@ -82,14 +82,14 @@ for (const [method, path, body] of changes) {
   });
 }
 
-test('If-Match: * asks only that the resource exists', async (t) => {
+test('If-Match: * requires only that the resource exists', async (t) => {
   const store = await startPetstore(t);
   const headers = { 'if-match': '*' };
   assert.equal((await store.call('PATCH', '/pets/1', { body: {}, headers })).status, 200);
   assert.equal((await store.call('PATCH', '/pets/4711', { body: {}, headers })).status, 404);
 });
 
-test('a change that If-None-Match forbids is refused', async (t) => {
+test('a change whose If-None-Match matches is refused', async (t) => {
   const store = await startPetstore(t);
   const etag = (await store.call('GET', '/pets/1')).headers.etag as string;
   for (const tag of ['*', etag]) {
@@ -98,7 +98,7 @@ test('a change that If-None-Match forbids is refused', async (t) => {
   }
 });
 
-test('preconditions are of no matter where they do not apply', async (t) => {
+test('preconditions are ignored where they do not apply', async (t) => {
   const store = await startPetstore(t);
   const headers = { 'if-match': 'junk', 'if-none-match': 'junk' };
   const ifMatch = { 'if-match': 'junk' };
@@ -107,7 +107,7 @@ test('preconditions are of no matter where they do not apply', async (t) => {
   assert.equal((await store.call('POST', '/categories', { body: { name: 'Dragons' }, headers })).status, 201);
 });
 
-test('two clients that change the same version: one wins, the other is told', async (t) => {
+test('of clients that change the same version one succeeds, and the others get 412', async (t) => {
   const store = await startPetstore(t);
   const etag = (await store.call('GET', '/pets/1')).headers.etag as string;
   const attempts = await Promise.all(
@@ -118,7 +118,7 @@ test('two clients that change the same version: one wins, the other is told', as
   assert.deepEqual(attempts.map(({ status }) => status).sort(), [200, 412, 412, 412]);
 });
 
-test('the ETag of an inventory entry moves when an order takes stock', async (t) => {
+test('the ETag of an inventory entry changes when an order takes stock', async (t) => {
   const store = await startPetstore(t);
   const etag = (await store.call('GET', '/inventory/1')).headers.etag;
   await store.call('POST', '/store/orders', { body: { petId: 1 } });
@@ -128,7 +128,7 @@ test('the ETag of an inventory entry moves when an order takes stock', async (t)
 const etagOf = async (store: Petstore, path: string) =>
   (await store.call('GET', path)).headers.etag as string;
 
-test('a pet that is asked for by its id alone has the ETag that it has everywhere, and a change takes it', async (t) => {
+test('a list of one pet by its id has the ETag of the pet, and a change accepts it', async (t) => {
   const store = await startPetstore(t);
   const body = { name: 'Zed', categoryId: 1 };
   const created = await store.call('POST', '/pets', { body });
@@ -148,7 +148,7 @@ test('a pet that is asked for by its id alone has the ETag that it has everywher
   assert.equal(await etagOf(store, '/pets?id=21'), changes[0]?.headers.etag);
 });
 
-test('a list that is not one pet asked for by its id has an ETag of its own', async (t) => {
+test('any other list has an ETag of its own', async (t) => {
   const store = await startPetstore(t);
   const pet = await etagOf(store, '/pets/1');
   const { link } = (await store.call('GET', '/pets?limit=1')).headers;
@@ -168,7 +168,7 @@ test('a list that is not one pet asked for by its id has an ETag of its own', as
     assert.notEqual(await etagOf(store, path), pet, path);
 });
 
-test('the ETag of a page moves with its items, and with the fields that tell how the list goes on', async (t) => {
+test('the ETag of a page changes with its items, and with the header fields of its position', async (t) => {
   const store = await startPetstore(t);
   const last = '/pets?limit=20';
   const unfound = '/store/events?type=order.cancelled';

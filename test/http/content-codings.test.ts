@@ -7,7 +7,7 @@ import { DocumentSender } from '../../src/http/document-sender.ts';
 
 const sendText = `import { sendText } from ${JSON.stringify(import.meta.resolve('../../src/http/content-codings.ts'))};`;
 
-/** Modules for a thread, and the status of the answer that is made with them. */
+/** Modules for a thread, and the status of the response. */
 const modules: [string, number][] = [
   ['process.exit(0);', 500],
   ['throw new Error("It fails.");', 500],
@@ -16,7 +16,7 @@ const modules: [string, number][] = [
   [`${sendText} sendText('made');`, 200],
 ];
 
-test('a thread that makes no text ends in time, and the next request tries again', {
+test('a thread that returns no text is ended in time, and the next request tries again', {
   timeout: 20_000,
 }, async (t) => {
   const app = fastify();
@@ -33,7 +33,7 @@ test('a thread that makes no text ends in time, and the next request tries again
     mediaType: 'text/plain',
     forms: () => {
       const [code] = modules[tries++] as [string, number];
-      // A module of TypeScript takes a while to load where much else runs.
+      // Loading a TypeScript module takes a while on a busy machine.
       const limitMs = code.startsWith('import') ? 10_000 : 300;
       return formsFromThread(new URL(`data:text/javascript,${encodeURIComponent(code)}`), undefined, limitMs);
     },

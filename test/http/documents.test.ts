@@ -32,7 +32,7 @@ const preferences: [string | undefined, string][] = [
   ['zstd, deflate', 'identity'],
   ['gzip;q=2, br;level=1, ,;', 'identity'],
   ['not gzip', 'identity'],
-  // As large as the header fields of a request may be: its members are not read one by one.
+  // As large as the header fields of a request may be. Its members are not parsed one by one.
   [`gzip${', gzip'.repeat(2_500)}`, 'identity'],
 ];
 
@@ -52,7 +52,7 @@ const paths = [
   '/llms.txt',
 ];
 
-test('a document is the same in each coding, with an ETag of its own, and is not sent again to who has it', async (t) => {
+test('a document has the same content and its own ETag in each coding, and is not sent again to a client that has it', async (t) => {
   const store = await startPetstore(t, { seed: false });
   for (const url of paths) {
     const get = (coding: string, headers = {}, method: 'GET' | 'HEAD' = 'GET') =>
@@ -76,7 +76,7 @@ test('a document is the same in each coding, with an ETag of its own, and is not
       assert.deepEqual([head.statusCode, head.body], [200, '']);
       for (const name of ['content-length', 'content-encoding', 'content-type', 'etag'])
         assert.equal(head.headers[name], answer.headers[name], name);
-      // A range is not a must, and the whole answers it, too.
+      // Ranges are optional, and the whole document is a valid response.
       const range = await get(coding, { range: 'bytes=0-9' });
       assert.deepEqual([range.statusCode, range.rawPayload.length], [200, answer.rawPayload.length]);
     }
@@ -85,7 +85,7 @@ test('a document is the same in each coding, with an ETag of its own, and is not
 });
 
 for (const page of ['/reference', '/lab'])
-  test(`${page} loads its programs and styles by names with a hash, which browsers keep; under other names they ask each time`, async (t) => {
+  test(`${page} loads scripts and styles by hashed names, which browsers cache; other names are revalidated each time`, async (t) => {
     const store = await startPetstore(t, { seed: false });
     const get = (url: string, method: 'GET' | 'POST' = 'GET') => store.app.inject({ method, url });
     const { body, headers } = await get(page);
@@ -109,7 +109,7 @@ for (const page of ['/reference', '/lab'])
 
 const text = 'x'.repeat(10_000_000);
 
-/** An app with a document of 10 MB, more than a system takes in for a client. */
+/** An app with a document of 10 MB, more than a system buffers for a client. */
 async function startApp(t: TestContext, bounds: DocumentBounds) {
   const app = fastify();
   app.decorate('documents', new DocumentSender(undefined, bounds));
@@ -125,7 +125,7 @@ async function startApp(t: TestContext, bounds: DocumentBounds) {
     return app.close();
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
-  /** Asks for the large document and reads nothing of it. Resolves once the request has arrived. */
+  /** Requests the large document and reads nothing. Resolves after the request has arrived. */
   const ask = async (): Promise<Socket> => {
     const before = asked;
     const { port } = app.server.address() as AddressInfo;
@@ -141,7 +141,7 @@ async function startApp(t: TestContext, bounds: DocumentBounds) {
 const get = async (app: FastifyInstance, path: string) =>
   fetch(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}${path}`);
 
-test('documents beyond the limit of an address wait; too many waiting ones are refused', async (t) => {
+test('document requests beyond the limit of an address wait; too many waiting ones are refused', async (t) => {
   const { app, ask } = await startApp(t, { sending: 2, waiting: 1, slowMs: 1_000_000 });
   const [first, second] = [await ask(), await ask()];
   await ask();
@@ -149,13 +149,13 @@ test('documents beyond the limit of an address wait; too many waiting ones are r
   assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '1']);
   assert.match(await refused.text(), /^.*1 requests from this address already wait/);
   assert.equal(await (await get(app, '/healthz')).text(), 'fine');
-  // A client that leaves gives its place to the next.
+  // A client that disconnects frees its place for the next.
   first.destroy();
   second.destroy();
   await until(async () => (await (await get(app, '/small')).text()) === 'small');
 });
 
-test('a client that reads too slowly keeps its place until another waits for it', async (t) => {
+test('a slow client keeps its place until another client waits for it', async (t) => {
   const { app, ask } = await startApp(t, { sending: 1, waiting: 10, slowMs: 20 });
   const slow = await ask();
   let isClosed = false;
@@ -163,18 +163,18 @@ test('a client that reads too slowly keeps its place until another waits for it'
     isClosed = true;
   });
   const answers = Array.from({ length: 3 }, () => get(app, '/small'));
-  // What had reached it can still be read.
+  // The client can still read the bytes that had reached it.
   for (const answer of answers) assert.equal(await (await answer).text(), 'small');
   slow.resume();
   await until(() => isClosed);
-  // Who reads is never too slow.
+  // A client that reads is never too slow.
   assert.equal((await (await get(app, '/large')).text()).length, text.length);
 });
 
 test('a turn of the event loop writes one piece of one document, and addresses take turns', async () => {
   const sender = new DocumentSender();
   const written: string[] = [];
-  /** Begins to send a document of 640 KiB to an address, whose client takes everything at once. */
+  /** Starts to send a document of 640 KiB to an address whose client reads everything at once. */
   const send = (ip: string) => {
     const response = {
       once: () => {},
@@ -197,7 +197,7 @@ test('a turn of the event loop writes one piece of one document, and addresses t
   }
   const sofar = written.length;
   await send('192.0.2.2');
-  // Ten pieces of its own, and as many of the other.
+  // Ten pieces of its own, and as many of the other document.
   assert.ok(written.length <= sofar + 21, `${written.length - sofar} pieces`);
   await Promise.all(greedy);
   assert.equal(written.length, 41 * 10);

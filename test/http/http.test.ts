@@ -71,18 +71,18 @@ const framings: [string, string][] = [
   ['1.0', 'Transfer-Encoding: identity\r\nConnection: keep-alive'],
 ];
 
-test('a request that is malformed or ends ambiguously gets an Error object and does nothing', async (t) => {
+test('a malformed or ambiguous request gets an Error object and changes nothing', async (t) => {
   const store = await startPetstore(t);
   await store.listen();
   const subtest = (name: string, check: () => Promise<void>) =>
     t.test(name, () => {
-      // Each has all requests of its address.
+      // Each test has the full limit of its address.
       store.nowMs += 60_000;
       return check();
     });
 
   for (const path of ['/healthz', '/metrics', '/llms.txt', '/v1/openapi.json', '/nowhere'])
-    await subtest(`${path} gets 400, and is the last on its connection`, async () => {
+    await subtest(`${path} gets 400, and the connection closes`, async () => {
       const request = `GET ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: identity\r\n\r\n`;
       const { status, headers } = await exchange(store, request);
       assert.deepEqual([status, headers.connection], [400, 'close']);
@@ -90,7 +90,7 @@ test('a request that is malformed or ends ambiguously gets an Error object and d
 
   for (const [version, fields] of framings)
     await subtest(
-      `HTTP/${version} with ${JSON.stringify(fields)} gets 400, does nothing, and is the last on its connection`,
+      `HTTP/${version} with ${JSON.stringify(fields)} gets 400, changes nothing, and the connection closes`,
       async () => {
         const content = '{"name":"Smuggled","categoryId":1}';
         const chunk = `${content.length.toString(16)}\r\n${content}\r\n0\r\n\r\n`;
@@ -126,7 +126,7 @@ test('a request that is malformed or ends ambiguously gets an Error object and d
     });
 });
 
-test('what cannot be read is charged to its address, but not where that may be the proxy of many', async (t) => {
+test('unreadable requests count against their address, unless it may be a proxy', async (t) => {
   for (const [trustProxy, remaining] of [
     [false, [59, 58]],
     [['loopback'], [60, 60]],
@@ -140,7 +140,7 @@ test('what cannot be read is charged to its address, but not where that may be t
   }
 });
 
-test('broken bytes after requests get their 400 after the answers to those', async (t) => {
+test('malformed bytes after requests get 400 after the responses to those requests', async (t) => {
   const store = await startPetstore(t);
   await store.listen();
   const { port } = store.app.server.address() as { port: number };
@@ -185,7 +185,7 @@ test('a request that never ends gets 408 with the Error object, and its socket i
   assertLimitHeaders('slow', answer);
 });
 
-test('paths outside the API can only be read', async (t) => {
+test('paths outside the API are read-only', async (t) => {
   const store = await startPetstore(t, { seed: false });
   for (const path of ['/healthz', '/readyz', '/metrics', '/v1/openapi.json', '/v1/openapi.yaml']) {
     const refused = await store.send('POST', path, { key: null, body: '{}' });
@@ -231,7 +231,7 @@ test('web pages of other origins can read only the API and its description', asy
   }
 });
 
-test('a broken chunk in a body gets 400, and the service goes on', async (t) => {
+test('a malformed chunk in a body gets 400, and the service continues', async (t) => {
   const store = await startPetstore(t);
   await store.listen();
   const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
@@ -242,7 +242,7 @@ test('a broken chunk in a body gets 400, and the service goes on', async (t) => 
   assert.equal((await store.call('GET', '/pets/1')).status, 200);
 });
 
-test('a broken chunk harms no request that came beside it', async (t) => {
+test('a malformed chunk does not affect requests that arrived with it', async (t) => {
   const store = await startPetstore(t);
   await store.listen();
   const head = (method: string) => `${method} /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n`;
@@ -255,12 +255,12 @@ test('a broken chunk harms no request that came beside it', async (t) => {
     answers.map(({ status }) => status),
     [200, 400, 200, 400, 200],
   );
-  // The harness asks nothing of its own, so the last count tells that each was charged once.
+  // The test helper sends no request itself, so the last count shows that each request was counted once.
   const remaining = answers.map(({ headers }) => Number(headers['x-ratelimit-remaining']));
   assert.equal(Math.min(...remaining), 1_000_000 - answers.length);
 });
 
-test('a broken chunk under an unknown key gets 401 and nothing more', async (t) => {
+test('a malformed chunk with an unknown key gets only 401', async (t) => {
   const store = await startPetstore(t);
   await store.listen();
   const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${generateKey()}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
@@ -270,7 +270,7 @@ test('a broken chunk under an unknown key gets 401 and nothing more', async (t) 
   assertLimitHeaders('broken chunk', answer);
 });
 
-test('a broken chunk is answered once the caller is known, however long that takes', async (t) => {
+test('a malformed chunk gets its response after the key was looked up, however long that takes', async (t) => {
   const folder = await temporaryStorage(t);
   const db = await openTestStorage(folder);
   const { promise: found, resolve: find } = Promise.withResolvers<void>();
@@ -318,7 +318,7 @@ test('a body of exactly 64 KiB is read', async (t) => {
   assert.equal((await store.call('POST', '/pets', { body: padded })).status, 201);
 });
 
-test('JSON is read as it is written, in whatever way that is', async (t) => {
+test('JSON is accepted in any spelling: escapes, odd property names, notations of numbers', async (t) => {
   const store = await startPetstore(t);
   const odd = '{"name":"a:\\"{b\\\\","categoryId":1,"x":[{"y":1},{"y":2}],"__proto__":{"y":":"}}';
   const created = await store.call('POST', '/pets', { body: odd });
@@ -332,7 +332,7 @@ test('JSON is read as it is written, in whatever way that is', async (t) => {
   assert.equal(none.body.quantity, 0, none.text);
 });
 
-test('a Content-Type without content means nothing', async (t) => {
+test('a Content-Type of an empty body is ignored', async (t) => {
   const store = await startPetstore(t);
   for (const type of ['text/plain', 'nonsense', '', ';', 'application/json']) {
     for (const length of [{}, { 'content-length': '0' }]) {
@@ -348,7 +348,7 @@ test('a Content-Type without content means nothing', async (t) => {
   }
 });
 
-test('a body that an operation does not take is read and ignored, if it is one', async (t) => {
+test('a valid body that an operation does not use is read and ignored', async (t) => {
   const store = await startPetstore(t);
   const remove = (body: string, type: string) =>
     store.call('DELETE', '/categories/4711', { body, headers: { 'content-type': type } });
@@ -357,7 +357,7 @@ test('a body that an operation does not take is read and ignored, if it is one',
   assert.equal((await remove('{', 'nonsense')).status, 415);
 });
 
-test("a caller's own X-Request-Id comes back; one that is not visible ASCII of 1 to 128 characters is replaced", async (t) => {
+test("a caller's X-Request-Id is returned; one that is not visible ASCII of 1 to 128 characters is replaced", async (t) => {
   const store = await startPetstore(t);
   const sent = async (id: string) =>
     (await store.call('GET', '/pets/1', { headers: { 'x-request-id': id } })).headers['x-request-id'];
@@ -367,7 +367,7 @@ test("a caller's own X-Request-Id comes back; one that is not visible ASCII of 1
     assert.match((await sent(id)) as string, /^[0-9a-f-]{36}$/);
 });
 
-test('the two ways to send a key are the same', async (t) => {
+test('both header fields for a key work the same', async (t) => {
   const store = await startPetstore(t);
   const ways = [
     { authorization: `Bearer ${store.key}` },
@@ -386,7 +386,7 @@ test('the two ways to send a key are the same', async (t) => {
   }
 });
 
-test('a failure of the service is a 500 that shows only the request id, and is logged', async (t) => {
+test('a service failure is a 500 that shows only the request id, and is logged', async (t) => {
   const store = await startPetstore(t);
   await store.db.write((sql) => sql`alter table pets rename column name to label`);
   const answer = await store.call('GET', '/pets/1', { headers: { 'x-request-id': 'walk-1' } });
@@ -399,7 +399,7 @@ test('a failure of the service is a 500 that shows only the request id, and is l
   );
 });
 
-test('outside /v1 nothing needs a key, and a path that belongs there is pointed to', async (t) => {
+test('paths outside /v1 need no key, and a path without its /v1 gets a hint', async (t) => {
   const store = await startPetstore(t);
   const get = (url: string) => store.send('GET', url, { key: null });
   assert.deepEqual((await get('/healthz')).body, { status: 'alive' });

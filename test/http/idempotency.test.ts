@@ -13,7 +13,7 @@ const creations: [string, unknown, unknown][] = [
 ];
 
 for (const [path, body, other] of creations) {
-  test(`POST ${path} with the same Idempotency-Key creates one thing and replays the first answer`, async (t) => {
+  test(`POST ${path} with the same Idempotency-Key creates one resource and replays the first response`, async (t) => {
     const store = await startPetstore(t);
     const headers = { 'idempotency-key': '"walk-1"' };
     const first = await store.call('POST', path, { body, headers });
@@ -35,7 +35,7 @@ for (const [path, body, other] of creations) {
   });
 }
 
-test('the same key on another path is a reuse', async (t) => {
+test('the same Idempotency-Key on another path is a conflict', async (t) => {
   const store = await startPetstore(t);
   const headers = { 'idempotency-key': 'k' };
   const body = { name: 'Zed', categoryId: 1 };
@@ -43,7 +43,7 @@ test('the same key on another path is a reuse', async (t) => {
   assert.equal((await store.call('POST', '/categories', { body, headers })).status, 422);
 });
 
-/** A POST below `/v1` and two below `/lab`, with the list that shows what they made. */
+/** A POST below `/v1` and two below `/lab`, with the list of their resources. */
 const twins: [url: string, body: object | undefined, list: string][] = [
   ['/v1/pets', { name: 'Zed', categoryId: 1 }, '/v1/pets?limit=100'],
   ['/lab/recordings', { name: 'Twins' }, '/lab/recordings'],
@@ -51,7 +51,7 @@ const twins: [url: string, body: object | undefined, list: string][] = [
 ];
 
 for (const [url, body, list] of twins) {
-  test(`while POST ${url} is being answered, a twin gets 409 and is told when to come again`, async (t) => {
+  test(`while POST ${url} is in progress, its duplicate gets 409 with Retry-After`, async (t) => {
     const store = await startPetstore(t);
     const post = () => store.send('POST', url, { body, headers: { 'idempotency-key': 'k' } });
     const before = (await store.send('GET', list)).body.length;
@@ -81,7 +81,7 @@ test('a replay works after a restart', async (t) => {
   assert.equal((await restarted.call('GET', '/inventory/1', { key: store.key })).body.quantity, 3);
 });
 
-test('a refused request leaves its key unused', async (t) => {
+test('a refused request does not use its Idempotency-Key', async (t) => {
   const store = await startPetstore(t);
   const request = { body: { petId: 4 }, headers: { 'idempotency-key': 'k' } };
   assert.equal((await store.call('POST', '/store/orders', request)).body.code, 'insufficient_stock');
@@ -91,7 +91,7 @@ test('a refused request leaves its key unused', async (t) => {
   assert.ok(!('idempotency-replayed' in placed.headers));
 });
 
-test('a key is remembered for 24 hours and free after them', async (t) => {
+test('an Idempotency-Key is remembered for 24 hours and then free', async (t) => {
   const store = await startPetstore(t);
   const request = { body: { name: 'Dragons' }, headers: { 'idempotency-key': 'k' } };
   const dayMs = 24 * 60 * 60 * 1000;
@@ -105,14 +105,14 @@ test('a key is remembered for 24 hours and free after them', async (t) => {
   assert.deepEqual(await store.db.read`select count(*) from idempotency_keys`, [[0]]);
 });
 
-test('a key that stands in two fields is refused', async (t) => {
+test('two Idempotency-Key fields in one request are refused', async (t) => {
   const store = await startPetstore(t);
   const headers = { 'idempotency-key': ['a', 'b'] as unknown as string };
   const answer = await store.call('POST', '/categories', { body: { name: 'Dragons' }, headers });
   assert.equal(answer.body.code, 'invalid_request');
 });
 
-test('two workspaces may use the same key', async (t) => {
+test('two workspaces may use the same Idempotency-Key', async (t) => {
   const store = await startPetstore(t);
   const { key } = await store.addWorkspace('second', true);
   const request = { body: { name: 'Dragons' }, headers: { 'idempotency-key': 'k' } };
@@ -141,7 +141,7 @@ test('an Idempotency-Key belongs to the API key: another API key may use the sam
   assert.equal((await store.call('GET', '/categories?limit=100')).body.length, 9);
 });
 
-test('an answer that was kept when keys belonged to the workspace is replayed to the same request', async (t) => {
+test('a response that was stored when Idempotency-Keys belonged to the workspace is replayed to the same request', async (t) => {
   const store = await startPetstore(t);
   const request = { body: { name: 'Dragons' }, headers: { 'idempotency-key': 'k' } };
   const first = await store.call('POST', '/categories', request);
@@ -154,7 +154,7 @@ test('an answer that was kept when keys belonged to the workspace is replayed to
   assert.equal((await store.call('POST', '/categories', request)).body.id, first.body.id + 1);
 });
 
-test('however many keys are old, forgetting them takes short transactions, and leaves the others', async (t) => {
+test('any number of old Idempotency-Keys is removed in short transactions, and newer ones stay', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const insert = (nameOf: (i: number) => string, count: number, createdAtMs: number) =>
     store.db.write(async (sql) => {
@@ -168,7 +168,7 @@ test('however many keys are old, forgetting them takes short transactions, and l
   await insert((i) => `new ${i}`, 3, store.nowMs);
   const { commits } = { ...store.db.counts };
   await forgetOldKeys(store.db, store.nowMs);
-  // Three of keys, and one that finds no old counts.
+  // Three remove keys, and one finds no old counts.
   assert.equal(store.db.counts.commits - commits, 4);
   assert.deepEqual(await store.db.read`select count(*) from idempotency_keys`, [[3]]);
 });
@@ -176,7 +176,7 @@ test('however many keys are old, forgetting them takes short transactions, and l
 const hourMs = 60 * 60 * 1000;
 const dayMs = 24 * hourMs;
 
-/** A store, and what creates a category below `/v1` or begins a recording below `/lab`, under an Idempotency-Key. */
+/** A store, and functions that create a category below `/v1` or start a recording below `/lab` with an Idempotency-Key. */
 async function startKeyed(t: TestContext) {
   const store = await startPetstore(t, { seed: false });
   const post = (idempotencyKey: string, { key = store.key, api = 'v1', of = store } = {}) =>
@@ -185,7 +185,7 @@ async function startKeyed(t: TestContext) {
       body: { name: 'Dragons' },
       headers: { 'Idempotency-Key': idempotencyKey },
     });
-  /** Counts keys that a key used in an hour, as if it had sent them. */
+  /** Adds to the count of a key's Idempotency-Keys in an hour, as if it had sent them. */
   const count = (keyId: string, kept: number, { api = 'v1', bytes = 0, atMs = store.nowMs } = {}) =>
     store.db.write(
       (sql) => sql`
@@ -216,7 +216,7 @@ test('an API key that has used all its Idempotency-Keys gets 409 for a new one, 
     const { status, body } = await post(name, { key });
     assert.deepEqual([status, body.code], [409, 'conflict']);
     assert.match(body.message, /at most 2,000 in 24 hours, and 8,000,000 bytes/);
-    // It is 12:00. What was counted from 11:00 to 12:00 is forgotten a day after 12:00.
+    // It is 12:00. The counts from 11:00 to 12:00 are removed a day after 12:00.
     assert.match(
       body.message,
       /Wait until 2026-06-02T12:00:00\.000Z, or send the request without Idempotency-Key/,
@@ -238,7 +238,7 @@ test('an API key that has used all its Idempotency-Keys gets 409 for a new one, 
   assert.deepEqual([made.status, isReplay(made)], [201, false], 'at the time that was told');
 });
 
-test('long responses reach the bound of bytes before the bound of Idempotency-Keys', async (t) => {
+test('long responses reach the limit of bytes before the limit of Idempotency-Keys', async (t) => {
   const { store, post } = await startKeyed(t);
   const faults = Array.from({ length: maxFaults }, (_, i) => ({
     fault: 'rate-limited',
@@ -261,7 +261,7 @@ test('long responses reach the bound of bytes before the bound of Idempotency-Ke
   assert.equal((await post('k')).status, 201);
 });
 
-test('the bound holds when many new Idempotency-Keys come to two instances at once', async (t) => {
+test('the limit applies when many new Idempotency-Keys arrive at two instances at once', async (t) => {
   const { store, post, count, startOther } = await startKeyed(t);
   const quota: Quota = { perMinute: 1_000, perDay: 1_000 };
   const { key, id } = await store.addKey('enterprise', quota);
@@ -278,7 +278,7 @@ test('the bound holds when many new Idempotency-Keys come to two instances at on
   assert.deepEqual(await store.db.read`select count(*) from idempotency_keys`, [[7]]);
 });
 
-test('a client that uses up its plan for two days never meets the bound of its Idempotency-Keys', async (t) => {
+test('a client that uses its full plan for two days never reaches the limit of Idempotency-Keys', async (t) => {
   const { store, post } = await startKeyed(t);
   const quota: Quota = { perMinute: 5, perDay: 5 };
   const { key } = await store.addKey('enterprise', quota);
@@ -291,7 +291,7 @@ test('a client that uses up its plan for two days never meets the bound of its I
   assert.match(refused.body.message, /day/, 'the plan itself refuses');
 });
 
-test('a clock that was ahead holds back no new Idempotency-Key once it is right again', async (t) => {
+test('a clock that was ahead blocks no new Idempotency-Key once it is right again', async (t) => {
   const { store, post, count } = await startKeyed(t);
   const { key, id } = await store.addKey('free');
   await count(id, keptBoundsOf(plans.free).keys, { atMs: store.nowMs + 20 * hourMs });
@@ -300,7 +300,7 @@ test('a clock that was ahead holds back no new Idempotency-Key once it is right 
   assert.equal((await post('one-more', { key })).status, 409);
 });
 
-test('an Idempotency-Key costs three small statements, and what is counted is forgotten with the keys', async (t) => {
+test('an Idempotency-Key costs three small statements, and its count is removed with it', async (t) => {
   const { store, post } = await startKeyed(t);
   await store.holdLimits();
   const cost = async (send: () => Promise<unknown>) => {
@@ -321,7 +321,7 @@ test('an Idempotency-Key costs three small statements, and what is counted is fo
   assert.deepEqual(await counted(), []);
 });
 
-test('answers that an older version keeps, before the upgrade and beside it, are replayed', async (t) => {
+test('responses that an older version stored, before the upgrade or in parallel, are replayed', async (t) => {
   const { store, post } = await startKeyed(t);
   const first = await post('k');
   await store.db.write((sql) => sql`update idempotency_keys set resets = null`);

@@ -38,7 +38,7 @@ async function serve(
   };
 }
 
-/** All that arrives until the connection ends. */
+/** All bytes until the connection ends. */
 async function readToEnd(socket: Socket): Promise<string> {
   let text = '';
   for await (const chunk of socket) text += chunk;
@@ -57,7 +57,7 @@ test('the pending response of a socket is the one that is sent next', async (t) 
   assert.equal((await readToEnd(socket)).split('HTTP/1.1 200').length, 3);
 });
 
-test('a connection ends after a response that is marked as its last, whatever its fields say', async (t) => {
+test('a connection closes after a response that is marked as its last, whatever its fields say', async (t) => {
   const { open } = await serve(t, (_request, response) => {
     endAfter(response);
     response.writeHead(200, ['Connection', 'keep-alive', 'Content-Length', '2']).end('ok');
@@ -67,7 +67,7 @@ test('a connection ends after a response that is marked as its last, whatever it
   assert.match(await readToEnd(socket), /keep-alive[\s\S]*ok$/);
 });
 
-test('after the last response the given end is called instead of that of Node.js', async (t) => {
+test('after the last response the given end function is called instead of that of Node.js', async (t) => {
   const { open } = await serve(
     t,
     (_request, response) => response.setHeader('Connection', 'close').end('ok'),
@@ -78,7 +78,7 @@ test('after the last response the given end is called instead of that of Node.js
   assert.match(await readToEnd(socket), /ok\r?\n?[\s\S]* and more$/);
 });
 
-test('a client that has closed its half gets its answer', async (t) => {
+test('a client that has closed its half of the connection gets its response', async (t) => {
   const { open } = await serve(
     t,
     (request, response) => request.socket.once('end', () => response.end('ok')),
@@ -89,7 +89,7 @@ test('a client that has closed its half gets its answer', async (t) => {
   assert.match(await readToEnd(socket), /200 OK/);
 });
 
-test('the ready lines of a response stand between its status line and the fields of writeHead', async (t) => {
+test('the raw lines of a response are placed between its status line and the fields of writeHead', async (t) => {
   class Ready extends ServerResponse<IncomingMessage> {
     readyLines = 'A: 1\r\nB: 2\r\n';
   }

@@ -33,12 +33,12 @@ test('a body may have 1,000 values of any kind; one more gets 413 with the limit
   assert.match(errorCodes.payload_too_large[1], /1,000 values/);
 });
 
-/** JSON texts as they may be written, with the odd names and numbers that JSON.stringify gives. */
+/** JSON texts with odd spacing, and the odd names and numbers that JSON.stringify writes. */
 const jsonTexts = fc
   .tuple(fc.jsonValue({ maxDepth: 6 }), fc.constantFrom('', ' ', '\r\n\t'))
   .map(([value, space]) => JSON.stringify(value, null, space));
 
-test('what JSON.parse makes of a JSON text is what is read, and what it refuses is refused', () => {
+test('JSON is parsed as by JSON.parse, except for refused duplicate names and unpaired surrogates', () => {
   const broken = fc
     .tuple(
       jsonTexts,
@@ -55,7 +55,7 @@ test('what JSON.parse makes of a JSON text is what is read, and what it refuses 
       const theirs = attempt(() => JSON.parse(text));
       const ours = attempt(() => parseJson(Buffer.from(text)));
       if ('value' in ours) assertSame(ours, theirs);
-      // Where it is stricter, it says so.
+      // The service's parser is stricter here, and says so.
       else if ('value' in theirs) assert.match(ours.message, /occurs twice|unpaired surrogate/);
       else both++;
     }),
@@ -64,7 +64,7 @@ test('what JSON.parse makes of a JSON text is what is read, and what it refuses 
   assert.ok(both > 100, 'many were broken');
 });
 
-/** That a value is what JSON.parse makes of it, or NaN where JSON.parse would round a fraction to an integer. */
+/** Asserts that a value equals that of JSON.parse, or is NaN where JSON.parse would round a fraction to an integer. */
 function assertSame(ours: unknown, theirs: unknown): void {
   if (Number.isNaN(ours)) assert.ok(Number.isInteger(theirs));
   else if (typeof ours !== 'object' || ours === null) assert.ok(Object.is(ours, theirs));
@@ -83,7 +83,7 @@ function attempt(parse: () => unknown): { value: unknown } | { message: string }
   }
 }
 
-test('numbers in any notation keep their value to the last digit, or are none that fits', () => {
+test('numbers in any notation keep their exact value, or are not accepted as integers', () => {
   const digits = fc.stringMatching(/^\d{1,25}$/);
   const numerals = fc
     .tuple(fc.constantFrom('', '-'), digits, fc.option(digits), fc.option(fc.integer({ min: -30, max: 30 })))
@@ -100,7 +100,7 @@ test('numbers in any notation keep their value to the last digit, or are none th
       const integer = power < 0 ? mantissa / unit : mantissa * unit;
       const fits = !isFraction && BigInt.asIntN(64, integer) === integer;
       assert.equal(Number.isInteger(value) && Math.abs(value) < 2 ** 63, fits, text);
-      // The last double within 64 bits stands for those between it and their end.
+      // The last double within 64 bits also represents the integers after it.
       if (fits && Math.abs(Number(integer)) < 2 ** 63)
         assert.equal(BigInt(value), BigInt(Number(integer)), text);
     }),
@@ -108,12 +108,12 @@ test('numbers in any notation keep their value to the last digit, or are none th
   );
 });
 
-/** Messages are for people. */
+/** People must be able to read messages. */
 const maxMessageLength = 3_000;
-/** Every so many of the shapes that the benchmark measures; the number shares no factor with how they are ordered. */
+/** Tests one in this many of the benchmark's shapes. The number shares no factor with their order. */
 const everyNth = 307;
 
-test('however odd and large a body, a query or a field is, what its refusal says is short', async (t) => {
+test('refusals are short, however odd and large a body, a query or a field is', async (t) => {
   const { app, key } = await startPetstore(t);
   const some = [...oddRequests()].filter((_, i) => i % everyNth === 0);
   assert.ok(some.length > 100);

@@ -51,7 +51,7 @@ const preferences: [isProblem: boolean, accept: string | undefined][] = [
   [false, 'application/json;q=0'],
   [false, `application/json;q=0, ${problemType};q=0`],
   [false, 'application/json;q=0, */*;q=0'],
-  // It would cost more to read than the rest of the answer.
+  // Parsing it would cost more than the rest of the response.
   [false, `${problemType}${', a/b;q=0.5'.repeat(100)}`],
   [false, ','.repeat(10_000)],
   [false, ';q='.repeat(3_000)],
@@ -89,7 +89,7 @@ test('a problem has the message, the code and the status of the Error object', a
   );
 });
 
-test('a success is the same whatever Accept says, and varies by nothing', async () => {
+test('a success does not depend on Accept, and has no Vary for it', async () => {
   const plain = await store.call('GET', '/pets');
   for (const accept of [problemType, 'text/html', 'application/json;q=0']) {
     const { status, headers, text } = await store.call('GET', '/pets', { headers: { accept } });
@@ -185,7 +185,7 @@ for (const [what, ask, errors] of places)
     }
   });
 
-test('the ids of a problem are those that the client knows', async (t) => {
+test('the ids in a problem are those that the client knows', async (t) => {
   const store = await startPetstore(t);
   await rehearse(store, ['large-ids']);
   const { body } = await store.call('GET', '/store/events?after=4711', { headers: { accept: problemType } });
@@ -193,7 +193,7 @@ test('the ids of a problem are those that the client knows', async (t) => {
   assert.deepEqual(body.errors, [{ parameter: 'after', detail: body.detail }]);
 });
 
-test('a used-up quota and a ban have the problem types that the RateLimit draft defines', async (t) => {
+test('a used-up quota and a ban have the problem types of the RateLimit draft', async (t) => {
   const store = await startPetstore(t);
   const registry = 'https://iana.org/assignments/http-problem-types#';
   const headers = { accept: problemType };
@@ -222,14 +222,14 @@ test('a used-up quota and a ban have the problem types that the RateLimit draft 
     const { type, 'violated-policies': policies } = (await store.call('GET', '/pets', { key, headers })).body;
     assert.deepEqual([type, policies], [`${registry}quota-exceeded`, ['minute']], fault);
   }
-  // A limit that is no quota of the key.
+  // A limit that is not a quota of the key.
   const reset = () => store.send('POST', '/lab/workspace/reset', { headers });
   await reset();
   const { status, body } = await reset();
   assert.deepEqual([status, body.type], [429, `${pages}/rate_limited`]);
 });
 
-test('a rehearsed failure of the service is a problem, and that of a gateway stays a page', async (t) => {
+test('a simulated service failure is a problem, and a simulated gateway failure stays a page', async (t) => {
   const store = await startPetstore(t);
   const headers = { accept: problemType };
   for (const [fault, code] of [
@@ -248,7 +248,7 @@ test('a rehearsed failure of the service is a problem, and that of a gateway sta
   assert.equal(fields['content-type'], 'text/html');
 });
 
-test('errors outside the API, and without a route, are problems, too', async () => {
+test('errors outside the API, and without a route, are problems too', async () => {
   for (const [method, url, status, headers] of [
     ['GET', '/nowhere', 404, {}],
     ['GET', '/reference/errors/nowhere', 404, {}],
@@ -275,7 +275,7 @@ test('errors outside the API, and without a route, are problems, too', async () 
   assert.equal(head.headers['content-length'], whole.headers['content-length']);
 });
 
-test('an answer that is written to the socket is a problem where Accept could be read', async (t) => {
+test('an error that is written directly to the socket is a problem if Accept could be read', async (t) => {
   const store = await startPetstore(t);
   await store.listen();
   const accept = `Accept: ${problemType}\r\n`;
@@ -313,7 +313,7 @@ test('a problem repeats no key, and no more of a request than an Error object', 
   assert.match(body.errors.at(-1).detail, /^140 more /);
 });
 
-test('each type that this service defines leads to a page about the code, and nothing in it comes from a request', async () => {
+test('each problem type of this service links to a page about its code, and contains nothing of the request', async () => {
   const { text: index } = await store.send('GET', '/reference/errors', { key: null });
   for (const code of Object.keys(errorCodes) as ErrorCode[]) {
     const [status, meaning] = errorCodes[code];

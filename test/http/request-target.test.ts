@@ -32,7 +32,7 @@ for (const host of ['a', 'a.example:8080', '127.0.0.1:', '[::1]:8080', '']) {
   });
 }
 
-test('a field that may stand once is not chosen from several', async (t) => {
+test('repeated single-value fields are refused, and no value is chosen', async (t) => {
   const store = await startPetstore(t);
   await store.listen();
   const content = '{"name":"Zed","categoryId":1}';
@@ -68,7 +68,7 @@ for (const target of ['/v1/pets#x', '/v1/pets?limit=1#x', '/v1/petz#', '*v1/pets
   });
 }
 
-test('a target in absolute form is taken as its path', async (t) => {
+test('an absolute-form target is reduced to its path', async (t) => {
   const store = await startPetstore(t);
   await store.listen();
   const ask = (method: string, path: string) =>
@@ -85,7 +85,7 @@ test('a target in absolute form is taken as its path', async (t) => {
   assertLimitHeaders('undecodable', undecodable);
 });
 
-test('a path of the API is the same however it is encoded, and two slashes at its beginning are two', async (t) => {
+test('a percent-encoded API path is the same path, and one with a double slash at its beginning is not', async (t) => {
   const store = await startPetstore(t);
   const ask = (method: string, path: string) => store.send(method, path);
   assert.equal((await ask('GET', '/%76%31/%70ets')).status, 200);
@@ -139,7 +139,7 @@ test('a path outside the API is used as written, so that no other spelling bypas
   assert.equal((await store.send('GET', '/v1/openapi%2Ejson', { key: null })).status, 200);
 });
 
-test('a target outside the API is its path in absolute form, too, and none with a fragment', async (t) => {
+test('an absolute-form target outside the API is also reduced to its path, and a fragment is refused', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await store.listen();
   const status = async (target: string) =>

@@ -8,12 +8,12 @@ import { exchange } from '../support/exchange.ts';
 import { startPetstore } from '../support/petstore.ts';
 import { assertSurvivesBrokenConnections } from '../support/rude.ts';
 
-/** How long a connection that is being ended lingers here, in milliseconds. */
+/** How long an ending connection may linger here, in milliseconds. */
 const lingerMs = 100;
-/** Less than the time after which it is ended by other means; the rest is for slow machines. */
+/** Less than the time until other limits end it. The rest is for slow machines. */
 const endedWithinMs = 8_000;
 
-test('1,000 connections that break off at any moment, with any method, affect no other connection', async (t) => {
+test('1,000 connections that abort at any moment, with any method, affect no other connection', async (t) => {
   const broken = await assertSurvivesBrokenConnections(t, 1_000, 20_261_121);
   assert.ok(
     Object.values(broken).every((count) => count > 100),
@@ -22,7 +22,7 @@ test('1,000 connections that break off at any moment, with any method, affect no
 });
 
 for (const content of ['', 'Content-Length: 9\r\n']) {
-  test(`CONNECT ${content && 'with content '}hands over what may break at once`, async (t) => {
+  test(`CONNECT ${content && 'with content '}passes on a socket that may fail at once`, async (t) => {
     const store = await startPetstore(t, { seed: false });
     await store.listen();
     const { port } = store.app.server.address() as { port: number };
@@ -39,7 +39,7 @@ for (const content of ['', 'Content-Length: 9\r\n']) {
   });
 }
 
-test('every connection has a listener for errors of its own from its first moment', async (t) => {
+test('every connection has its own error listener from its first moment', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await store.listen();
   const { port } = store.app.server.address() as { port: number };
@@ -47,7 +47,7 @@ test('every connection has a listener for errors of its own from its first momen
   const client = connect(port, '127.0.0.1').on('error', () => {});
   t.after(() => client.destroy());
   const [socket] = await connected;
-  // The other is that of Node.js, which it takes off what it hands over.
+  // The other listener belongs to Node.js, which removes it from handed-over sockets.
   assert.equal(socket.listenerCount('error'), 2);
 });
 
@@ -95,7 +95,7 @@ for (const [what, text] of [
   });
 }
 
-test('a client that goes on sending after a broken request can still read the answer to it', async (t) => {
+test('a client that continues to send after a malformed request can still read the response', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await store.listen();
   for (let i = 0; i < 20; i++) {

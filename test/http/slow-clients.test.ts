@@ -5,13 +5,13 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Petstore, startPetstore } from '../support/petstore.ts';
 
-/** How long a slow client has here, and how often its time is looked at, in milliseconds. */
+/** The time that a slow client has here, and the interval of the check, in milliseconds. */
 const limitMs = 300;
 const checkEveryMs = 50;
-/** Nothing ends by a limit that a test does not set. Node.js takes no more for header fields. */
+/** A test sets all its limits. Node.js allows no larger limit for header fields. */
 const never = 300_000;
 const noLimits = { headersMs: never, requestMs: never, idleMs: never, unreadMs: never, checkEveryMs };
-/** Requests that may be without a read answer on one connection. */
+/** The number of unread responses that one connection may have. */
 const maxUnread = 32;
 
 function open(store: Petstore, text: string): Socket {
@@ -35,7 +35,7 @@ const connectionsOf = ({ app }: Petstore) =>
     app.server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
   });
 
-/** What a client reads until it is cut off. Others must be served meanwhile. */
+/** The bytes that a client reads until it is disconnected. Others must be served meanwhile. */
 async function untilCutOff(store: Petstore, socket: Socket): Promise<string> {
   let text = '';
   socket.setEncoding('utf8').on('data', (chunk) => (text += chunk));
@@ -50,7 +50,7 @@ async function untilCutOff(store: Petstore, socket: Socket): Promise<string> {
 const post = (store: Petstore, length: string) =>
   `POST /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\nContent-Type: application/json\r\n${length}\r\n\r\n`;
 
-test('header fields that come drop by drop are cut off with 408 when their time is over', async (t) => {
+test('slow header fields get 408 when their time is over', async (t) => {
   const store = await startPetstore(t, { timeLimits: { ...noLimits, headersMs: limitMs } });
   await store.listen();
   const socket = open(store, 'GET /v1/pets HTTP/1.1\r\nHost: x\r\n');
@@ -64,7 +64,7 @@ for (const [what, length, drop] of [
   ['with a length', 'Content-Length: 60000', ' '],
   ['in chunks', 'Transfer-Encoding: chunked', '1\r\n \r\n'],
 ] as const) {
-  test(`a body ${what} that never ends is cut off with 408 when the time of a request is over`, async (t) => {
+  test(`a body ${what} that never ends gets 408 when the time of a request is over`, async (t) => {
     const timeLimits = { ...noLimits, headersMs: limitMs, requestMs: limitMs };
     const store = await startPetstore(t, { timeLimits });
     await store.listen();
@@ -76,7 +76,7 @@ for (const [what, length, drop] of [
   });
 }
 
-test('a client that closes its half after a request gets the whole answer', async (t) => {
+test('a client that closes its half of the connection after a request gets the whole response', async (t) => {
   const store = await startPetstore(t);
   await store.listen();
   const socket = open(store, `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`);
@@ -85,7 +85,7 @@ test('a client that closes its half after a request gets the whole answer', asyn
   assert.match(text, /^HTTP\/1\.1 200 [\s\S]*"id":1,/);
 });
 
-test('a client that closes its half within a request is answered 400 and closed at once', async (t) => {
+test('a client that closes its half within a request gets 400, and the connection closes at once', async (t) => {
   const store = await startPetstore(t, { timeLimits: noLimits });
   await store.listen();
   const socket = open(store, post(store, 'Content-Length: 60000'));
@@ -93,7 +93,7 @@ test('a client that closes its half within a request is answered 400 and closed 
   assert.match(await untilCutOff(store, socket), /^HTTP\/1\.1 400 /);
 });
 
-test('pipelined requests are answered in their order; too many unread end the connection', async (t) => {
+test('pipelined requests get their responses in order; too many unread ones close the connection', async (t) => {
   const store = await startPetstore(t);
   await store.listen();
   const statuses = async (requests: number) => {
@@ -112,7 +112,7 @@ test('pipelined requests are answered in their order; too many unread end the co
   assert.deepEqual(await statuses(100), { found: answers(maxUnread), closing: 1 });
 });
 
-test('an idle connection ends when the time that Keep-Alive promises is over', async (t) => {
+test('an idle connection closes after the time that Keep-Alive announces', async (t) => {
   const store = await startPetstore(t, { timeLimits: { ...noLimits, idleMs: 100 } });
   await store.listen();
   const socket = open(store, `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`);
@@ -120,7 +120,7 @@ test('an idle connection ends when the time that Keep-Alive promises is over', a
   assert.match(text, /^HTTP\/1\.1 200 [\s\S]*"id":1,/);
 });
 
-test('a silent connection is not ended while its answer is being made', async (t) => {
+test('an idle connection stays open while its response is in progress', async (t) => {
   const store = await startPetstore(t, { timeLimits: { unreadMs: 100 } });
   const { promise: made, resolve: make } = Promise.withResolvers<void>();
   store.app.addHook('preHandler', () => made);
@@ -138,7 +138,7 @@ test('a silent connection is not ended while its answer is being made', async (t
 });
 
 test('2,000 idle connections do not keep others from being served', async (t) => {
-  // Who has sent nothing is on time for longer than a busy machine takes to connect them all.
+  // The time limit of a silent client is longer than a busy machine needs to connect them all.
   const timeLimits = { headersMs: 60_000, requestMs: 60_000 };
   const store = await startPetstore(t, { timeLimits });
   await store.listen();
@@ -151,11 +151,11 @@ test('2,000 idle connections do not keep others from being served', async (t) =>
   assert.ok(idle.every((socket) => socket.readyState === 'open'));
 });
 
-test('200 clients that never read are cut off; others are served, and few answers wait', async (t) => {
+test('200 clients that never read are disconnected; others are served, and few responses wait', async (t) => {
   const store = await startPetstore(t, { timeLimits: { ...noLimits, unreadMs: limitMs } });
   await store.listen();
   const lists = `GET /v1/pets?limit=100 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`.repeat(200);
-  // More than a system takes in for a client.
+  // More than a system buffers for a client.
   const documents = 'GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(maxUnread - 1);
   const sockets = Array.from({ length: 200 }, (_, i) => open(store, i % 2 ? lists : documents));
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
@@ -165,7 +165,7 @@ test('200 clients that never read are cut off; others are served, and few answer
     await sleep(checkEveryMs);
   }
   const handled = store.log.filter((line) => line.includes('/v1/pets?limit=100'));
-  // On a busy machine some are cut off before all of theirs was read.
+  // On a busy machine some connections end before all their responses were read.
   assert.ok(handled.length > 0 && handled.length <= 100 * maxUnread, `${handled.length} were handled`);
   for (const socket of sockets) socket.destroy();
 });

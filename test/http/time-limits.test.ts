@@ -10,7 +10,7 @@ import { startPetstore } from '../support/petstore.ts';
 const page = (name: string) =>
   readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8').replaceAll(/\s+/g, ' ');
 
-/** The guide to events promises a comment in each. */
+/** The guide to events promises a comment within this time. */
 const signOfLifeMs = 15_000;
 
 test('the load balancers and the pages on operations and security have the time limits of the service', async (t) => {
@@ -61,7 +61,7 @@ test('the load balancers and the pages on operations and security have the time 
   assert.ok(page('security').includes(sentence), sentence);
 });
 
-test('HAProxy finds an instance that is frozen within two seconds', () => {
+test('HAProxy detects a frozen instance within two seconds', () => {
   const numberOf = (pattern: RegExp) => Number(pattern.exec(haproxy.conf)?.[1]);
   const [everyMs, soonerMs, answerMs] = [/ inter (\d+)ms/, / fastinter (\d+)ms/, /timeout check (\d+)ms/].map(
     numberOf,

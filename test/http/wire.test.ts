@@ -6,13 +6,13 @@ import type { JsonObject } from '../../src/description/schemas.ts';
 import { description, resolve } from '../support/description.ts';
 import { type Petstore, startPetstore } from '../support/petstore.ts';
 
-/** The names that the description gives to header fields of answers. */
+/** The spelling of response header fields in the description. */
 const described = Object.values(description.paths as Record<string, Record<string, JsonObject>>)
   .flatMap(Object.values)
   .flatMap(({ responses }) => Object.values(responses as Record<string, JsonObject>))
   .flatMap((response) => Object.keys((resolve(response).headers ?? {}) as object));
 
-/** The other fields of answers, as the documents that define them write their names. */
+/** The spelling of other response header fields in the documents that define them. */
 const others = [
   ...['Access-Control-Allow-Headers', 'Access-Control-Allow-Methods', 'Access-Control-Allow-Origin'],
   ...['Access-Control-Expose-Headers', 'Access-Control-Max-Age', 'Allow', 'Cache-Control', 'Connection'],
@@ -32,14 +32,14 @@ const names = new Set([...described, ...others]);
 interface Kind {
   request: string;
   status: number;
-  /** Some of the fields that it has. */
+  /** Some of its header fields. */
   fields: string[];
   body?: string;
 }
 
 const json = 'Content-Type: application/json';
 
-/** An answer of every kind: who writes it, and with which fields. */
+/** Each kind of response: who writes it, and its header fields. */
 const kinds: Record<string, Kind> = {
   'a resource': { request: 'GET /v1/pets/1', status: 200, fields: ['ETag', 'Deprecation', 'Sunset', 'Link'] },
   'a page': { request: 'GET /v1/pets?limit=1', status: 200, fields: ['ETag', 'Link', 'X-RateLimit-Limit'] },
@@ -139,10 +139,10 @@ const kinds: Record<string, Kind> = {
   'another place': { request: 'GET /', status: 302, fields: ['Location'] },
 };
 
-/** More than a request takes that is not slow by intent. */
+/** More time than any request takes that is not delayed on purpose. */
 const limitMs = 400;
 
-/** What a request over a connection of its own gets, byte by byte. */
+/** The exact bytes of a response on a new connection. */
 async function ask(store: Petstore, { request, body }: Kind) {
   const [target, ...fields] = request.split('\n');
   const own = request.includes('X-API-Key') ? [] : [`X-API-Key: ${store.key}`];
@@ -165,7 +165,7 @@ async function ask(store: Petstore, { request, body }: Kind) {
   };
 }
 
-test('answers of every kind name their header fields as they are documented, and end their text with a newline', async (t) => {
+test('responses of every kind have the documented spelling of header fields, and end their text with a newline', async (t) => {
   const store = await startPetstore(t, {
     timeLimits: { headersMs: limitMs, requestMs: limitMs, checkEveryMs: 50 },
   });
@@ -191,7 +191,7 @@ test('answers of every kind name their header fields as they are documented, and
   }
 });
 
-test('an answer that an older version kept is repeated as it was, under the documented names', async (t) => {
+test('a replayed response that an older version stored is unchanged, with the documented spelling of fields', async (t) => {
   const store = await startPetstore(t);
   await store.listen();
   const again = kinds['a repeated answer'] as Kind;

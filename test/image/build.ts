@@ -4,12 +4,12 @@ import { folder, podman, root, run } from './engine.ts';
 
 const checks = join(root, 'test/image');
 
-/** The images that the stages of the Dockerfile start from. */
+/** The base images of the Dockerfile's stages. */
 const [node, debian] = [...readFileSync(join(root, 'Dockerfile'), 'utf8').matchAll(/^FROM (\S+)/gm)].map(
   ([, name]) => `docker.io/library/${name}`,
 ) as [string, string];
 
-/** What debian:bookworm-slim leaves out, too. */
+/** Files that debian:bookworm-slim also leaves out. */
 const slim = [
   '--dpkgopt=path-exclude=/usr/share/doc/*',
   '--dpkgopt=path-include=/usr/share/doc/*/copyright',
@@ -22,7 +22,7 @@ const slim = [
 /** The steps run in a chroot with the network of this machine. Nothing is fetched from a registry of images. */
 const build = ['build', '--isolation', 'chroot', '--format', 'docker', '--pull=never', '--layers=false'];
 
-/** Makes images from Debian's packages and those of npm, and gives them the names of the two that the Dockerfile starts from. */
+/** Creates images from Debian's and npm packages, with the names of the Dockerfile's two base images. */
 export function makeBases(): void {
   const archive = join(folder, 'debian.tar');
   run('mmdebstrap', ['--mode=root', '--variant=minbase', '--quiet', ...slim, 'bookworm', archive]);
@@ -31,7 +31,7 @@ export function makeBases(): void {
   podman([...build, '--tag', node, '--file', join(checks, 'node.Dockerfile'), filesOfNode()]);
 }
 
-/** A folder with the Node.js of the service, npm, and what that needs to reach the registry of this machine. */
+/** A folder with the Node.js of the service, npm, and the settings for the registry of this machine. */
 function filesOfNode(): string {
   const files = join(folder, 'node');
   mkdirSync(files);
@@ -54,5 +54,5 @@ function filesOfNode(): string {
   return files;
 }
 
-/** Builds the Dockerfile as it is. */
+/** Builds the unchanged Dockerfile. */
 export const buildImage = (tag: string) => podman([...build, '--tag', tag, '.'], { isShown: true });

@@ -19,7 +19,7 @@ if (why.length > 0) {
   process.exit(1);
 }
 
-// Who ends this ends the programs that it runs as well, and then what they have made goes.
+// Ending this also ends the programs that it runs, and then their results are removed.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 try {
   prepare();
@@ -27,7 +27,7 @@ try {
   buildImage('petstore');
   run('go', ['build', '-C', join(root, 'test/image/compose'), '-o', join(folder, 'load-compose'), '.']);
   const tests = ['compose.ts', 'image.ts'].map((file) => fileURLToPath(new URL(file, import.meta.url)));
-  // In a network of its own, port 8080 is free, and nobody else reaches it.
+  // In its own network, port 8080 is free, and nobody else can reach it.
   const command = 'ip link set lo up && exec "$@"';
   const args = ['--net', 'sh', '-c', command, 'sh', process.execPath, '--test', ...tests];
   process.exitCode = spawnSync('unshare', args, { stdio: 'inherit' }).status ?? 1;

@@ -7,7 +7,7 @@ import { folder, root } from './engine.ts';
 
 const file = join(root, 'compose.yaml');
 
-/** What Compose makes of a file, by its own loader. */
+/** The resolved form of a file, by Compose's own loader. */
 function load(path: string, env: Record<string, string> = {}) {
   const { status, stdout, stderr } = spawnSync(join(folder, 'load-compose'), [path], {
     env: { PATH: process.env.PATH, ...env },
@@ -16,7 +16,7 @@ function load(path: string, env: Record<string, string> = {}) {
   return { status, stderr, project: status === 0 ? JSON.parse(stdout) : undefined };
 }
 
-test('Compose accepts compose.yaml, and means by it what it says', () => {
+test('Compose accepts compose.yaml, and resolves it as intended', () => {
   const { stderr, project } = load(file);
   assert.equal(stderr, '');
   const { 'load-balancer': front, postgres, valkey, ...instances } = project.services;
@@ -54,7 +54,7 @@ test('the variables that compose.yaml names reach the services', () => {
   assert.equal(valkey.command.at(-1), 'two');
 });
 
-test('Compose refuses what its schema does not know', () => {
+test('Compose refuses unknown properties', () => {
   const misspelt = join(folder, 'misspelt.yaml');
   writeFileSync(misspelt, readFileSync(file, 'utf8').replaceAll('read_only: true', 'readonly: true'));
   const { status, stderr } = load(misspelt);

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url));
-/** Images, containers and volumes of these checks, and whatever else they make. */
+/** The folder for images, containers, volumes and other files of these checks. */
 export const folder = join(root, 'node_modules/.cache/image');
 const timeoutMs = 300_000;
 
-/** Needs no daemon, no file system but a plain one, and nothing of another Podman on this machine. */
+/** Needs no daemon and only a plain file system, and shares nothing with another Podman on this machine. */
 const ownStorage = [
   ...['--root', join(folder, 'storage'), '--runroot', join(folder, 'run'), '--tmpdir', join(folder, 'state')],
   ...[
@@ -24,11 +24,11 @@ const ownStorage = [
 ];
 
 interface Options {
-  /** Shows what the program says while it runs. */
+  /** Prints the program's output while it runs. */
   isShown?: boolean;
 }
 
-/** Runs a program to its end. What fails is for the caller to judge. */
+/** Runs a program to its end. The caller handles failures. */
 export function attempt(program: string, args: string[], { isShown = false }: Options = {}) {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
     cwd: root,
@@ -42,7 +42,7 @@ export function attempt(program: string, args: string[], { isShown = false }: Op
   return { status, stdout, stderr };
 }
 
-/** Runs a program that must end well, and gives back what it wrote to standard output. */
+/** Runs a program that must succeed, and returns its standard output. */
 export function run(program: string, args: string[], options: Options = {}): string {
   const { status, stdout, stderr } = attempt(program, args, options);
   if (status !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${status}: ${stderr ?? ''}`);
@@ -54,13 +54,13 @@ export const podman = (args: string[], options: Options = {}) =>
 
 export const attemptPodman = (...args: string[]) => attempt('podman', [...ownStorage, ...args]);
 
-/** Begins with nothing, also after a run that was cut off. */
+/** Starts empty, also after an aborted run. */
 export function prepare(): void {
   clear();
   mkdirSync(folder, { recursive: true, mode: 0o700 });
 }
 
-/** Ends the containers and removes all that these checks have made. */
+/** Ends the containers and removes everything that these checks created. */
 export function clear(): void {
   if (existsSync(folder)) attemptPodman('rm', '--all', '--force', '--time', '0');
   rmSync(folder, { recursive: true, force: true });

@@ -10,7 +10,7 @@ import { attemptPodman, podman, root, run } from './engine.ts';
 const origin = 'http://127.0.0.1:8080';
 const uid = 10_001;
 const container = 'petstore';
-/** As compose.yaml starts it. Podman's own limits may lie above those of this machine. */
+/** The options of compose.yaml. Podman's own limits may exceed those of this machine. */
 const options = [
   ...['--read-only', '--read-only-tmpfs=false', '--tmpfs', '/tmp', '--cap-drop', 'ALL'],
   ...['--security-opt', 'no-new-privileges', '--volume', 'data:/data', '--network', 'host'],
@@ -42,7 +42,7 @@ function health(): number | null {
 
 before(() => podman(['create', '--name', container, ...options, 'petstore']));
 
-test('the image holds what a run needs, and nothing of npm, tests, types and manuals', () => {
+test('the image contains all runtime files, and no npm, tests, types or manuals', () => {
   const files = podman(['mount', container]);
   assert.deepEqual(readdirSync(join(files, 'app')).sort(), [
     'CHANGELOG.md',
@@ -67,7 +67,7 @@ test('the image holds what a run needs, and nothing of npm, tests, types and man
     paths.filter((path) => packages[path].dev),
     [],
   );
-  // What its user owns or everybody may write: the rest is safe also on a root that is not read-only.
+  // Files that its user owns or everybody may write. All others are safe even without a read-only root.
   const writable = find(
     '!',
     '-type',
@@ -86,7 +86,7 @@ test('the image holds what a run needs, and nothing of npm, tests, types and man
   assert.deepEqual(writable.sort(), ['/data', '/run/lock', '/tmp', '/var/tmp']);
 });
 
-test('it starts as its user without capabilities, and writes to its volume and /tmp alone', async () => {
+test('it starts as its own user without capabilities, and writes only to its volume and /tmp', async () => {
   await start();
   const status = inside('cat', '/proc/1/status');
   assert.match(status, new RegExp(`^Uid:\\s${uid}\\s${uid}\\s${uid}\\s${uid}$`, 'm'));
@@ -125,7 +125,7 @@ test('it starts as its user without capabilities, and writes to its volume and /
   assert.deepEqual([owner, mode & 0o777], [uid, 0o600]);
 });
 
-test('SIGTERM ends it with 0, once the request under way is answered; it starts again with what it had', async (t) => {
+test('SIGTERM ends it with 0 after the request in progress, and a restart keeps the data', async (t) => {
   const key = readFileSync(demoKey(), 'utf8').trim();
   const headers = { 'x-api-key': key };
   assert.equal((await fetch(`${origin}/v1/pets`, { headers })).status, 200);

@@ -6,12 +6,12 @@ import { revokeKey } from '../../src/keys/store.ts';
 import { ample, type Petstore, startPetstore } from '../support/petstore.ts';
 
 const guesser = '203.0.113.7';
-/** What an address may send in a minute without a valid key. */
+/** The requests that an address may send in a minute without a valid key. */
 const perMinute = 60;
-/** Look-ups that may wait for their turn, of all addresses together. */
+/** The most look-ups of all addresses that may wait. */
 const maxWaiting = 200;
 
-/** Asks for a pet and answers the status. */
+/** Requests a pet and returns the status. */
 async function ask(
   { app }: Petstore,
   key: string,
@@ -22,10 +22,10 @@ async function ask(
   return (await app.inject({ url, headers, remoteAddress })).statusCode;
 }
 
-/** Asks for what cannot be: whoever is known gets 400, without the storage, which so many at once would keep busy. */
+/** Sends an invalid request. With a known key it gets 400 without the storage, which so many at once would slow down. */
 const askBadly = (store: Petstore, key: string) => ask(store, key, guesser, '/v1/pets/one');
 
-/** Sends a key that nobody has, so many times. */
+/** Sends an unknown key this many times. */
 const guess = (store: Petstore, count: number) =>
   Promise.all(Array.from({ length: count }, () => ask(store, generateKey())));
 
@@ -38,9 +38,9 @@ test('guessed keys cause few look-ups, and get 429 after the limit of the addres
   const statuses = await guess(store, 1_500);
   const [unauthorized, limited] = [count(statuses, 401), count(statuses, 429)];
   assert.equal(unauthorized + limited, 1_500);
-  // Over PostgreSQL look-ups may overtake each other, and then the limit also counts some that had to wait.
+  // With PostgreSQL look-ups may overtake each other, so the limit also counts some that had to wait.
   assert.ok(unauthorized > 0 && unauthorized <= perMinute, `${unauthorized} got 401`);
-  // Others come to wait while some have their turn, one a millisecond.
+  // Others start to wait while some are in progress, one a millisecond.
   const most = perMinute + maxWaiting + performance.now() - startMs;
   const asked = store.db.counts.reads - reads;
   assert.ok(asked <= most, `${asked} reads, at most ${most}`);
@@ -55,7 +55,7 @@ test('while keys are guessed, valid keys work from the same address and from oth
   ];
   assert.equal(await ask(store, known.key), 200);
   await guess(store, perMinute);
-  // Longer than a key is trusted without being looked up.
+  // Longer than a key is trusted without a look-up.
   await sleep(550);
   const ended: string[] = [];
   const noted = async <T>(name: string, answer: Promise<T>) => {
@@ -79,9 +79,9 @@ test('while keys are guessed, valid keys work from the same address and from oth
   );
 });
 
-test('a key that is sent many times at once is looked up once, and one that is unknown not again at once', async (t) => {
+test('a key in many concurrent requests is looked up once, and an unknown key is not looked up again at once', async (t) => {
   const store = await startPetstore(t);
-  // A busy machine could let what is known of a key grow old on the way.
+  // On a busy machine the cached key could expire meanwhile.
   t.mock.method(performance, 'now', () => 0);
   const { key } = await store.addKey('pro');
   const readsOf = async (act: () => Promise<unknown>) => {
@@ -89,7 +89,7 @@ test('a key that is sent many times at once is looked up once, and one that is u
     await act();
     return store.db.counts.reads - reads;
   };
-  // Others read the pet, and what is kept of the address.
+  // Other reads are of the pet, and of the stored state of the address.
   const many = (key: string) => Promise.all(Array.from({ length: 20 }, () => ask(store, key)));
   assert.equal(await readsOf(() => many(key)), 1 + 20 + 1, 'the key, twenty pets and the account');
   const unknown = generateKey();
@@ -97,14 +97,14 @@ test('a key that is sent many times at once is looked up once, and one that is u
   assert.equal(await readsOf(() => many(unknown)), 0);
   await many(unknown);
   assert.equal(await readsOf(() => many(unknown)), 0, 'nor beyond the limit');
-  // More than an address may send without a valid key and than may wait for a look-up.
+  // More than an address may send without a valid key, plus the look-ups that may wait.
   const fresh = await store.addKey('enterprise', ample);
   const more = { length: 2 * (perMinute + maxWaiting) };
   const statuses = await Promise.all(Array.from(more, () => askBadly(store, fresh.key)));
   assert.deepEqual(new Set(statuses), new Set([400]));
 });
 
-test('a key works within a second of its creation, though it was sent before', async (t) => {
+test('a key works within a second of its creation, even if it was sent before', async (t) => {
   const store = await startPetstore(t);
   const { id, key } = await store.addKey('pro');
   const [row] = await store.db.read`select hash from api_keys where id = ${id}`;
@@ -122,7 +122,7 @@ test('a key works within a second of its creation, though it was sent before', a
   assert.equal(status, 200);
 });
 
-/** A petstore whose storage tells of keys only when asked to, by what it knew when it was asked. Its time goes on by hand. */
+/** A petstore whose storage responds to key look-ups only on demand, with the state when it was asked. The test moves its time. */
 async function startSlow(t: TestContext) {
   const store = await startPetstore(t);
   const clock = { nowMs: 1 };
@@ -140,7 +140,7 @@ async function startSlow(t: TestContext) {
   return { store, clock, held, untilHeld };
 }
 
-test('a revoked key gets in for less than a second, however late the storage answers', async (t) => {
+test('a revoked key works for less than a second, however slow the database is', async (t) => {
   const { store, clock, held, untilHeld } = await startSlow(t);
   const { id, key } = await store.addKey('pro');
   const before = ask(store, key);
@@ -157,7 +157,7 @@ test('a revoked key gets in for less than a second, however late the storage ans
   assert.deepEqual([await whileAsking, await afterwards], [401, 401]);
 });
 
-test('a new key works within a second, though the storage answers late to one who sent it before', async (t) => {
+test('a new key works within a second, even if it was sent before and the database is slow', async (t) => {
   const { store, clock, held, untilHeld } = await startSlow(t);
   const { id, key } = await store.addKey('pro');
   const revokeAt = (ms: number | null) =>
@@ -175,7 +175,7 @@ test('a new key works within a second, though the storage answers late to one wh
   assert.equal(await afterwards, 200);
 });
 
-test('however many send a key while the storage is slow, two look-ups a second are under way', async (t) => {
+test('while the database is slow, at most two look-ups a second are in progress', async (t) => {
   const { store, clock, held, untilHeld } = await startSlow(t);
   const { key } = await store.addKey('enterprise', ample);
   const answers: Promise<number>[] = [];

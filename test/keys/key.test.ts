@@ -13,7 +13,7 @@ test('a key is pet_, 30 random base62 digits and 6 of checksum', () => {
   assert.equal(new Set(keys.flatMap((key) => [...key.slice(4, 34)])).size, 62);
 });
 
-test('a key with any one character mistyped is not well-formed', () => {
+test('a key with one mistyped character is not well-formed', () => {
   const key = generateKey();
   for (let i = 0; i < key.length; i++) {
     const typo = key[i] === 'a' ? 'b' : 'a';
@@ -23,7 +23,7 @@ test('a key with any one character mistyped is not well-formed', () => {
     assert.ok(!isWellFormedKey(text));
 });
 
-test('keys are found wherever they stand in a text', () => {
+test('keys are found anywhere in a text', () => {
   const [first, second] = [generateKey(), generateKey()];
   assert.equal(withoutKeys(`?a=${first}&b="${second}"`), '?a=pet_***&b="pet_***"');
   let encoded = first;
@@ -33,7 +33,7 @@ test('keys are found wherever they stand in a text', () => {
   }
 });
 
-test('what only looks like the beginning of a key hides no part of the key behind it', () => {
+test('a string that only looks like the beginning of a key hides no part of the key behind it', () => {
   for (let length = 0; length < 36; length++) {
     const key = generateKey();
     for (const text of [key, key.replace('_', '%5F'), key.replace('_', '%255f')]) {

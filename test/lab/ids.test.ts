@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { labOperations } from '../../src/lab/operations.ts';
 import { startPetstore } from '../support/petstore.ts';
 
-test('an id with the null character, which PostgreSQL cannot hold, is refused by each operation', async (t) => {
+test('each operation refuses an id with the null character, which PostgreSQL cannot store', async (t) => {
   const store = await startPetstore(t);
   const withId = labOperations.filter(({ path }) => path.includes('{'));
   assert.ok(withId.length >= 10);

@@ -4,7 +4,7 @@ import { rehearse } from '../support/lab.ts';
 import { Petstore, startPetstore } from '../support/petstore.ts';
 import { openTestStorage } from '../support/storage.ts';
 
-/** Requests below `/lab`. Each is compared with one at `/lob`, which never existed. */
+/** Requests below `/lab`. Each is compared with one below `/lob`, which never existed. */
 const requests: [method: string, path: string][] = [
   ['GET', '/lab'],
   ['HEAD', '/lab'],
@@ -21,7 +21,7 @@ const requests: [method: string, path: string][] = [
   ['GET', '/lab/%E0%'],
 ];
 
-test('without a lab its paths respond like any unknown path, and are charged to nobody', async (t) => {
+test('without a lab its paths respond like any unknown path, and count against no key', async (t) => {
   const { app, key } = await startPetstore(t, { lab: false });
   const { key: free } = await startPetstore(t, { lab: false });
   const ask = async (method: string, url: string, headers: Record<string, string>) => {
@@ -78,7 +78,7 @@ test('without a lab a rehearsal has no effect, and no text mentions the lab', as
   }
 });
 
-test('a hint leads from a mistyped path to that of the lab', async (t) => {
+test('a mistyped lab path gets a hint', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const { body } = await store.send('GET', '/faults');
   assert.match(body.message, /Did you mean \/lab\/faults\?$/);

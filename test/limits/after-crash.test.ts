@@ -14,7 +14,7 @@ import { needsValkey, startValkey } from '../support/valkey.ts';
 
 const clock = clockAt(Date.parse('2026-06-01T12:00:00Z'));
 
-/** A service that is ended by kill -9 and starts again, within one minute of its clock. */
+/** A service that kill -9 ends and that starts again, within one minute of its clock. */
 async function startInOneMinute(t: TestContext) {
   const folder = await temporaryStorage(t);
   let service = await startService(t, folder, clock.env);
@@ -60,7 +60,7 @@ test('used-up windows and bans survive kill -9 once a response has reported them
   assert.deepEqual([body.code, headers['retry-after']], ['key_banned', '60']);
 });
 
-test('whatever answer comes first of many at once, kill -9 does not take back what it told', async (t) => {
+test('a reported limit or ban survives kill -9, whichever of many concurrent responses reported it first', async (t) => {
   const service = await startInOneMinute(t);
   for (const [told, count] of [
     [429, 35],
@@ -72,7 +72,7 @@ test('whatever answer comes first of many at once, kill -9 does not take back wh
         const { status } = await service.ask(key);
         if (status === told) resolve();
       });
-      // Those that have no answer yet fail when the service is ended.
+      // Requests without a response fail when the service is killed.
       Promise.all(many).then(
         () => reject(new Error(`none got ${told}`)),
         () => {},
@@ -121,7 +121,7 @@ test('windows that are used up together are saved by one write, and each only on
 });
 
 test(
-  'a ban that instances share outlives kill -9 of a Valkey server that appends to a file',
+  'a ban in shared limits survives kill -9 of a Valkey server with an append-only file',
   needsValkey,
   async (t) => {
     const args = ['--appendonly', 'yes', '--dir', temporaryFolder(t)];

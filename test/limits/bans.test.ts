@@ -7,13 +7,13 @@ import { fetchChecked, type JsonAnswer, Petstore, startPetstore } from '../suppo
 import { petstore, startService } from '../support/service.ts';
 import { openTestStorage, temporaryStorage } from '../support/storage.ts';
 
-test('a key that keeps sending after 429 is banned: 60 s, then twice as long, at most an hour', async (t) => {
+test('a key that keeps sending after 429 is banned: 60 s, then twice as long each time, up to an hour', async (t) => {
   const store = await startPetstore(t);
   const { key } = await store.addKey('free');
   const call = () => store.call('GET', '/pets/1', { key });
   const lengths: number[] = [];
   for (let ban = 0; ban < 8; ban++) {
-    // A minute that begins now, with whatever it still admits.
+    // A minute that starts now, with any number of remaining requests.
     store.nowMs = Math.ceil(store.nowMs / 60_000) * 60_000;
     const until429 = await times(60, call);
     assert.ok(until429.every(({ status }) => status === 200));
@@ -57,7 +57,7 @@ test('after 24 h without a ban the next one is short again', async (t) => {
   assert.equal(await ban(), 60);
 });
 
-test('a plan of few requests per minute bears ten strikes', async (t) => {
+test('a plan of few requests per minute allows ten strikes', async (t) => {
   const store = await startPetstore(t);
   const { key } = await store.addKey('enterprise', { perMinute: 1, perDay: 100 });
   const statuses = (await times(13, () => store.call('GET', '/pets/1', { key }))).map(({ status }) => status);
@@ -77,8 +77,8 @@ test('a ban survives a restart', async (t) => {
   assert.equal((await restarted.call('GET', '/pets/1', { key })).status, 200);
 });
 
-test('keys show tells use, strikes and ban; keys unban and keys plan reach a running server within a second', async (t) => {
-  // All in one minute, so that none of it is forgotten on the way.
+test('keys show lists use, strikes and ban; keys unban and keys plan reach a running server within a second', async (t) => {
+  // All in one minute, so that no strike expires meanwhile.
   const clock = await clockWithLeft(30_000);
   const folder = await temporaryStorage(t);
   const env = { PETSTORE_DATA_DIR: folder, ...clock.env };

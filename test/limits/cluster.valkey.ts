@@ -18,15 +18,15 @@ import {
 import { until } from '../support/until.ts';
 import { adminOf, needsValkey, replicated, startCluster, type ValkeyServer } from '../support/valkey.ts';
 
-/** A master is taken for lost after two seconds, and then its replica is elected. */
+/** After two seconds a master counts as lost, and then its replica is elected. */
 const failoverMs = 15_000;
 const timeoutMs = 1_000;
-/** What a busy machine may add to a time. */
+/** The delay that a busy machine may add. */
 const marginMs = 2_000;
 const patienceMs = 10_000;
 
 test(
-  'a cluster loses a master, and limits are exact once its replica has taken over',
+  'after a cluster loses a master, limits are exact once its replica has taken over',
   needsValkey,
   async (t) => {
     const servers = await startCluster(t, { hasReplicas: true });
@@ -41,12 +41,12 @@ test(
     await traffic.more(20);
     const lost = servers[0] as ValkeyServer;
     await lost.kill();
-    // Some of these keys are in the slots that are lost.
+    // Some of these keys are in the lost slots.
     await Promise.all(keys.map(({ key }) => store.call('GET', '/pets/1', { key })));
     await Promise.all(keys.map(({ key }) => other.call('GET', '/pets/1', { key })));
     assert.ok(!stores.some(isShared));
     await until(() => stores.every(isShared), failoverMs);
-    // Not all servers learn at once who follows the lost one, so sharing may come and go until they have.
+    // Not all servers know the new master at once, so sharing may stop and start until they do.
     const others = servers.filter((server) => server !== lost).map((server) => adminOf(t, server));
     const isWell = async (server: Redis) =>
       /^cluster_state:ok/m.test(String(await server.call('CLUSTER', 'INFO')));
@@ -69,7 +69,7 @@ test(
       );
       const answers = await Promise.all(calls);
       const left = answers.filter(({ status }) => status === 200).map(remaining);
-      // Those that came while it was lost were counted there until the first was not answered.
+      // Requests during the loss were counted locally, until the first one got no response.
       assert.ok([53, 54, 55].includes(left.length), `${left.length}`);
       assert.deepEqual(
         left.sort((a, b) => a - b),
@@ -81,7 +81,7 @@ test(
   },
 );
 
-test('slots move under load, and not one request is counted twice or not at all', needsValkey, async (t) => {
+test('while slots move under load, each request is counted exactly once', needsValkey, async (t) => {
   const servers = await startCluster(t);
   const urls = servers.map(({ url }) => url);
   const stores = await startInstances(t, 3, { urls, timeoutMs: patienceMs, clock });
@@ -90,7 +90,7 @@ test('slots move under load, and not one request is counted twice or not at all'
   const { name, slot, owner } = await placeOf(admins[0] as Redis, id);
   const traffic = new Traffic(stores, key);
   await traffic.more(30);
-  // From its owner to the next server, three times, so that it comes back.
+  // From its owner to the next server, three times, so that it returns.
   for (let i = owner; i < owner + 3; i++)
     await moveSlot(slot, name, [i % 3, (i + 1) % 3].map((n) => [admins[n], servers[n]]) as Move, traffic);
   await traffic.stop();
@@ -102,7 +102,7 @@ test('slots move under load, and not one request is counted twice or not at all'
   for (const store of stores) assert.equal((await metrics(store)).fallbacks, 0);
 });
 
-test('a server is lost to which slots are moving, and the service goes on', needsValkey, async (t) => {
+test('the service continues when a server is lost to which slots are moving', needsValkey, async (t) => {
   const servers = await startCluster(t);
   const urls = servers.map(({ url }) => url);
   const [store] = await startInstances(t, 1, { urls, timeoutMs, clock });
@@ -111,7 +111,7 @@ test('a server is lost to which slots are moving, and the service goes on', need
   const [from, to] = [servers[owner], servers[(owner + 1) % 3]] as [ValkeyServer, ValkeyServer];
   await beginMove(slot, adminOf(t, from), adminOf(t, to));
   await to.kill();
-  // This account is not there yet, so the owner says to ask the other.
+  // The other server does not have this account yet, so the owner redirects to it.
   assert.equal((await store.call('GET', '/pets/1', { key })).status, 200);
   assert.equal(isShared(store), false);
   assert.equal((await store.call('GET', '/pets/1', { key })).status, 200);
@@ -135,7 +135,7 @@ type Move = [[Redis, ValkeyServer], [Redis, ValkeyServer]];
 
 /** Moves a slot with the one account in it, as `redis-cli --cluster reshard` does, with requests between the steps. */
 async function moveSlot(slot: number, name: string, [[from], [to, target]]: Move, traffic: Traffic) {
-  // A server that does not know the script is asked in the middle of a move, too.
+  // During a move, a server without the script also gets a request.
   await to.script('FLUSH');
   const toId = await beginMove(slot, from, to);
   await traffic.more(50);

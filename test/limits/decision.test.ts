@@ -16,7 +16,7 @@ import { type BanRules, defaultBanRules } from '../../src/settings/ban-rules.ts'
 
 const startMs = Date.parse('2026-06-01T00:00:00Z');
 
-/** A plan small enough that a trace fills its windows, with minute and day quotas in any relation. */
+/** A plan small enough for a trace to fill its windows, with minute and day quotas in any relation. */
 const quotas = fc.record({
   perMinute: fc.integer({ min: 1, max: 12 }),
   perDay: fc.integer({ min: 1, max: 40 }),
@@ -30,7 +30,7 @@ const banRules: fc.Arbitrary<BanRules> = fc.record({
   memoryMs: fc.constantFrom(0, 90_000, dayMs),
 });
 
-/** Steps of time that land inside, on and just before the edges of windows. */
+/** Steps of time that end inside, on and just before the edges of windows. */
 const steps = fc.array(
   fc.oneof(
     { weight: 8, arbitrary: fc.constantFrom(0, 1, 50) },
@@ -70,7 +70,7 @@ function runAt(terms: Terms, times: readonly number[], account = newAccount): Ma
   });
 }
 
-/** Times of a clock that goes on by the first of each two, and is behind by the second. */
+/** Times of a clock. Each pair is a step of the right clock, and how far this clock is behind it. */
 function behindBy(trace: readonly (readonly [number, number])[]): number[] {
   let rightMs = startMs;
   return trace.map(([stepMs, behindMs]) => {
@@ -88,7 +88,7 @@ const countBy = <T>(items: T[], key: (item: T) => number) => {
 const holds = (terms: Terms, account: Account, nowMs: number) =>
   decide(account, terms, nowMs).decision.outcome;
 
-test('no calendar window ever admits more than the plan, and none less while there is room', () => {
+test('no calendar window admits more than the plan, or less while requests remain', () => {
   fc.assert(
     fc.property(quotas, steps, (quota, stepsMs) => {
       const minutes = new Map<number, number>();
@@ -106,7 +106,7 @@ test('no calendar window ever admits more than the plan, and none less while the
   );
 });
 
-test('with bans too, no calendar window admits more than the plan, even when the clock steps back by a minute', () => {
+test('with bans too, no calendar window admits more than the plan, even if the clock steps back by a minute', () => {
   const trace = fc.array(
     fc.tuple(fc.integer({ min: 0, max: 90_000 }), fc.integer({ min: 0, max: minuteMs })),
     {
@@ -133,7 +133,7 @@ test('with bans too, no calendar window admits more than the plan, even when the
   );
 });
 
-test('an account looked at has what the next request finds, wherever the clock was set', () => {
+test('peeking at an account shows the windows of the next request, wherever the clock was set', () => {
   const jumps = fc.array(fc.constantFrom(0, 1, minuteMs, -minuteMs, -90_000, dayMs, -dayMs, -2 * dayMs), {
     minLength: 1,
     maxLength: 60,
@@ -150,7 +150,7 @@ test('an account looked at has what the next request finds, wherever the clock w
   );
 });
 
-test('Retry-After is long enough, and a second less would not be', () => {
+test('Retry-After is long enough, and not a second too long', () => {
   fc.assert(
     fc.property(quotas, banRules, fc.boolean(), steps, (quota, rules, hasBans, stepsMs) => {
       const terms = hasBans ? { quota, banRules: rules } : { quota };
@@ -165,7 +165,7 @@ test('Retry-After is long enough, and a second less would not be', () => {
   );
 });
 
-test('the headers are those of the binding window: least left, and the longer between equals', () => {
+test('the headers describe the binding window: fewest left, and the longer one between equals', () => {
   fc.assert(
     fc.property(quotas, steps, (quota, stepsMs) => {
       for (const { nowMs, after, decision } of run({ quota }, stepsMs)) {
@@ -190,7 +190,7 @@ test('the headers are those of the binding window: least left, and the longer be
   );
 });
 
-test('Remaining falls with each admitted request of a minute and never rises in it', () => {
+test('Remaining falls with each admitted request of a minute and never rises within it', () => {
   fc.assert(
     fc.property(quotas, steps, (quota, stepsMs) => {
       const made = run({ quota }, stepsMs);
@@ -207,7 +207,7 @@ test('Remaining falls with each admitted request of a minute and never rises in 
   );
 });
 
-test('a ban begins with the strike that is one too many, is as long as the rules say, and ends when it says', () => {
+test('a ban begins with the first strike too many, is as long as the rules say, and ends at its time', () => {
   fc.assert(
     fc.property(quotas, banRules, steps, (quota, rules, stepsMs) => {
       const terms = { quota, banRules: rules };
@@ -248,7 +248,7 @@ test('a ban begins with the strike that is one too many, is as long as the rules
   );
 });
 
-test('a pardon voids the bans before it and their memory, and none after it', () => {
+test('clearing a ban voids it and the memory of earlier bans, but no later ban', () => {
   const terms: Terms = {
     quota: { perMinute: 1, perDay: 1000 },
     banRules: { strikesFactor: 1, firstMs: 60_000, longestMs: 3_600_000, growth: 2, memoryMs: dayMs },
@@ -283,7 +283,7 @@ const excursions = fc.record({
 
 type Excursion = typeof excursions extends fc.Arbitrary<infer One> ? One : never;
 
-/** What an account has from before the leap, and what it has after it, when the clock is right again. */
+/** The account before the leap, and the account after it, when the clock is right again. */
 function goAhead({ quota, banRules, leapMs, before, beganMs, ahead }: Excursion, perDay = quota.perDay) {
   const terms = { quota: { ...quota, perDay }, banRules };
   let rightMs = startMs + beganMs;
@@ -296,11 +296,11 @@ function goAhead({ quota, banRules, leapMs, before, beganMs, ahead }: Excursion,
   return { terms, rightMs, then, made, after: (made.at(-1) as Made).after };
 }
 
-test('a clock that was ahead for a moment holds an account back for two minutes at most', () => {
+test('a clock that was briefly ahead blocks an account for two minutes at most', () => {
   fc.assert(
     fc.property(excursions, fc.integer({ min: 0, max: 3_600_000 }), (excursion, laterMs) => {
       const { terms, rightMs, then, after, made } = goAhead(excursion, 1_000_000);
-      // A ban that began within the two minutes ahead is no work of the clock.
+      // A ban that began within the two minutes ahead is not caused by the clock.
       fc.pre(!made.some(({ decision }) => decision.isNewBan && decision.nowMs <= rightMs + 2 * minuteMs));
       const { decision, account } = decide(after, terms, rightMs);
       if (holds(terms, then, rightMs + 2 * minuteMs) === 'admitted')
@@ -312,7 +312,7 @@ test('a clock that was ahead for a moment holds an account back for two minutes 
   );
 });
 
-test('a ban outlives a clock that was ahead for a moment, and one that began meanwhile does not', () => {
+test('a ban survives a clock that was briefly ahead, and a ban made by that clock does not', () => {
   fc.assert(
     fc.property(excursions, (excursion) => {
       const { terms, rightMs, then, made, after } = goAhead(excursion);
@@ -325,7 +325,7 @@ test('a ban outlives a clock that was ahead for a moment, and one that began mea
   );
 });
 
-test('the count of a day continues even if the clock often jumps ahead for a moment', () => {
+test('the count of a day continues even if the clock often jumps ahead briefly', () => {
   const spells = fc.array(fc.tuple(leaps, fc.integer({ min: 1, max: 15 }), fc.integer({ min: 1, max: 15 })), {
     maxLength: 30,
   });
@@ -347,7 +347,7 @@ test('the count of a day continues even if the clock often jumps ahead for a mom
   );
 });
 
-test('no window is told to end later than its length from now, whatever the clock does', () => {
+test('no window is reported to end later than its length from now, whatever the clock does', () => {
   const jumps = fc.array(
     fc.oneof(
       leaps,
@@ -371,7 +371,7 @@ test('no window is told to end later than its length from now, whatever the cloc
   );
 });
 
-test('a pardon voids what was counted ahead of the clock, and one that was given ahead of it does nothing', () => {
+test('clearing a ban voids counts made ahead of the clock, and a clearing from the future has no effect', () => {
   const quota = { perMinute: 1, perDay: 1_000 };
   const terms: Terms = { quota, banRules: defaultBanRules };
   for (const leapMs of [minuteMs, 20 * 3_600_000]) {
@@ -385,7 +385,7 @@ test('a pardon voids what was counted ahead of the clock, and one that was given
   assert.equal(runAt(pardoned, Array(13).fill(startMs)).at(-1)?.decision.outcome, 'banned');
 });
 
-test('an account whose clock was ahead by a minute stays in it, and a client that waits as told is admitted', () => {
+test('an account a minute ahead stays in that minute, and waiting for Retry-After is enough', () => {
   const terms = { quota: { perMinute: 1, perDay: 1 } };
   const ahead = decide(newAccount, terms, startMs + 2 * dayMs).account;
   assert.equal(decide(ahead, terms, startMs).decision.outcome, 'admitted');

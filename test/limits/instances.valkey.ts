@@ -15,11 +15,11 @@ import { openTestStorage, temporaryStorage, testDatabaseUrl } from '../support/s
 import { until } from '../support/until.ts';
 import { needsValkey, nodeOf, startCluster, startValkey, type ValkeyServer } from '../support/valkey.ts';
 
-/** For what must not fail however busy the machine is. */
+/** A timeout for requests that must not fail on a busy machine. */
 const patienceMs = 10_000;
-/** For what is about Valkey being away. */
+/** A timeout for tests of an outage of Valkey. */
 const timeoutMs = 100;
-/** What a busy machine may add to a time. */
+/** The delay that a busy machine may add. */
 const marginMs = 2_000;
 
 for (const [name, start] of [
@@ -27,7 +27,7 @@ for (const [name, start] of [
   ['a cluster of three', startCluster],
 ] as const) {
   test(
-    `over ${name}, three instances admit exactly 300 requests of a Pro key in a minute`,
+    `with ${name}, three instances admit exactly 300 requests of a Pro key in a minute`,
     needsValkey,
     async (t) => {
       const urls = (await start(t)).slice(0, 1).map(({ url }) => url);
@@ -48,7 +48,7 @@ for (const [name, start] of [
   );
 }
 
-test('a ban on one instance holds on all, and a pardon reaches all', needsValkey, async (t) => {
+test('a ban on one instance applies on all, and clearing it reaches all', needsValkey, async (t) => {
   const { url } = await startValkey(t);
   const stores = await startInstances(t, 3, { urls: [url], timeoutMs: patienceMs, clock });
   const { key, id } = await stores[0].addKey('enterprise', { perMinute: 1, perDay: 100 });
@@ -62,60 +62,64 @@ test('a ban on one instance holds on all, and a pardon reaches all', needsValkey
   assert.deepEqual((await statuses()).includes(403), false);
 });
 
-test('instances whose clocks differ share one window, by the clock of the server', needsValkey, async (t) => {
-  const { url } = await startValkey(t);
-  const stores = await startInstances(t, 2, { urls: [url], timeoutMs: patienceMs });
-  const { key } = await stores[0].addKey('free');
-  await roomInMinute(10_000);
-  const minuteEndsAt = String(Math.ceil(Date.now() / 60_000) * 60);
-  for (const [i, store] of stores.entries()) {
-    store.nowMs += i * 45_000;
-    const answer = await store.call('GET', '/pets/1', { key });
-    assert.deepEqual([remaining(answer), answer.headers['x-ratelimit-reset']], [59 - i, minuteEndsAt]);
-  }
-});
-
 test(
-  'requests of a key that arrive together share a round trip, and each is counted',
+  'instances with different clocks share one window, by the clock of the server',
   needsValkey,
   async (t) => {
     const { url } = await startValkey(t);
-    const store = await startPetstore(t, { valkey: { urls: [url], timeoutMs: patienceMs, clock } });
-    const { key } = await store.addKey('free');
-    const { key: other } = await store.addKey('free');
-    await Promise.all([key, other].map((key) => store.call('GET', '/pets/1', { key })));
-    const before = (await metrics(store)).roundTrips;
-    const arriving = [...Array(70).fill(key), ...Array(5).fill(other)];
-    const answers = await Promise.all(arriving.map((key) => store.call('GET', '/pets/1', { key })));
-    assert.equal((await metrics(store)).roundTrips, before + 2);
-    const [own, others] = [answers.slice(0, 70), answers.slice(70)];
-    assert.deepEqual(
-      own.map(({ status }) => status),
-      [...Array(59).fill(200), ...Array(11).fill(429)],
-    );
-    assert.deepEqual(
-      own.slice(0, 59).map(remaining),
-      Array.from({ length: 59 }, (_, i) => 58 - i),
-    );
-    assert.deepEqual(others.map(remaining), [58, 57, 56, 55, 54]);
+    const stores = await startInstances(t, 2, { urls: [url], timeoutMs: patienceMs });
+    const { key } = await stores[0].addKey('free');
+    await roomInMinute(10_000);
+    const minuteEndsAt = String(Math.ceil(Date.now() / 60_000) * 60);
+    for (const [i, store] of stores.entries()) {
+      store.nowMs += i * 45_000;
+      const answer = await store.call('GET', '/pets/1', { key });
+      assert.deepEqual([remaining(answer), answer.headers['x-ratelimit-reset']], [59 - i, minuteEndsAt]);
+    }
   },
 );
 
-test('counts outlive the instances, and each request costs one round trip', needsValkey, async (t) => {
+test('concurrent requests of a key share a round trip, and each is counted', needsValkey, async (t) => {
   const { url } = await startValkey(t);
-  const valkey = { urls: [url], timeoutMs: patienceMs, clock };
-  const store = await startPetstore(t, { valkey });
+  const store = await startPetstore(t, { valkey: { urls: [url], timeoutMs: patienceMs, clock } });
   const { key } = await store.addKey('free');
+  const { key: other } = await store.addKey('free');
+  await Promise.all([key, other].map((key) => store.call('GET', '/pets/1', { key })));
   const before = (await metrics(store)).roundTrips;
-  await times(7, () => store.call('GET', '/pets/1', { key }));
-  assert.equal((await metrics(store)).roundTrips, before + 7);
-  await store.close();
-  const next = new Petstore(await openTestStorage(store.folder), store.folder, { valkey });
-  t.after(() => next.close());
-  assert.equal(remaining(await next.call('GET', '/pets/1', { key })), 52);
+  const arriving = [...Array(70).fill(key), ...Array(5).fill(other)];
+  const answers = await Promise.all(arriving.map((key) => store.call('GET', '/pets/1', { key })));
+  assert.equal((await metrics(store)).roundTrips, before + 2);
+  const [own, others] = [answers.slice(0, 70), answers.slice(70)];
+  assert.deepEqual(
+    own.map(({ status }) => status),
+    [...Array(59).fill(200), ...Array(11).fill(429)],
+  );
+  assert.deepEqual(
+    own.slice(0, 59).map(remaining),
+    Array.from({ length: 59 }, (_, i) => 58 - i),
+  );
+  assert.deepEqual(others.map(remaining), [58, 57, 56, 55, 54]);
 });
 
-test('a server that has forgotten the script is told it again', needsValkey, async (t) => {
+test(
+  'counts survive restarts of instances, and each request costs one round trip',
+  needsValkey,
+  async (t) => {
+    const { url } = await startValkey(t);
+    const valkey = { urls: [url], timeoutMs: patienceMs, clock };
+    const store = await startPetstore(t, { valkey });
+    const { key } = await store.addKey('free');
+    const before = (await metrics(store)).roundTrips;
+    await times(7, () => store.call('GET', '/pets/1', { key }));
+    assert.equal((await metrics(store)).roundTrips, before + 7);
+    await store.close();
+    const next = new Petstore(await openTestStorage(store.folder), store.folder, { valkey });
+    t.after(() => next.close());
+    assert.equal(remaining(await next.call('GET', '/pets/1', { key })), 52);
+  },
+);
+
+test('a server that has lost the script gets it again', needsValkey, async (t) => {
   const { url, port } = await startValkey(t);
   const store = await startPetstore(t, { valkey: { urls: [url], timeoutMs: patienceMs, clock } });
   const { key } = await store.addKey('free');
@@ -128,7 +132,7 @@ test('a server that has forgotten the script is told it again', needsValkey, asy
 });
 
 test(
-  'when the server dies under load every instance goes on, and shares again once it is back',
+  'when the server dies under load every instance continues, and shares again when it is back',
   needsValkey,
   async (t) => {
     const first = await startValkey(t);
@@ -179,7 +183,7 @@ test(
 );
 
 test(
-  'a server that stops answering costs the time-out once, and what it counted is not forgotten',
+  'a server that stops responding causes one time-out, and its counts are kept',
   needsValkey,
   async (t) => {
     const { url, child } = await startValkey(t);
@@ -211,7 +215,7 @@ test(
   },
 );
 
-test('behind a port that takes connections and never answers, nothing but the start waits', async (t) => {
+test('with a port that accepts connections and never responds, only the start waits', async (t) => {
   const sockets = new Set<Socket>();
   const silent = createServer((socket) => {
     sockets.add(socket.resume().on('close', () => sockets.delete(socket)));
@@ -233,7 +237,7 @@ test('behind a port that takes connections and never answers, nothing but the st
 });
 
 test(
-  'without a server in reach the service starts, says so, is ready, and shares once there is one',
+  'without a reachable server the service starts, says so, is ready, and shares when one appears',
   needsValkey,
   async (t) => {
     const port = await freePort();
@@ -250,11 +254,11 @@ test(
   },
 );
 
-test('one lost node of a cluster ends sharing until it is back', needsValkey, async (t) => {
+test('a lost node of a cluster ends sharing until it is back', needsValkey, async (t) => {
   const servers = await startCluster(t);
   const [, lost] = servers as [ValkeyServer, ValkeyServer];
   const store = await startPetstore(t, { valkey: { urls: servers.map(({ url }) => url), timeoutMs, clock } });
-  // The lost node counts the last of them alone.
+  // Only the lost node counts the last of them.
   const keys: string[] = [];
   for (let node: number | undefined; node !== 1; ) {
     const { key, id } = await store.addKey('free');
@@ -274,7 +278,7 @@ test('one lost node of a cluster ends sharing until it is back', needsValkey, as
   await until(() => isShared(store));
 });
 
-test('a password opens the server and is never told', needsValkey, async (t) => {
+test('a password opens the server and is never printed', needsValkey, async (t) => {
   const { port } = await startValkey(t, { args: ['--requirepass', 'sesame/1'] });
   const at = (password: string) => ({
     urls: [`redis://:${password}@127.0.0.1:${port}`],
@@ -291,7 +295,7 @@ test('a password opens the server and is never told', needsValkey, async (t) => 
   assert.ok(!stderr.includes('sesame'));
 });
 
-test('a password that a server repeats is not told by the command line', needsValkey, async (t) => {
+test('a password that a server repeats is not shown on the command line', needsValkey, async (t) => {
   const { port } = await startValkey(t, { args: ['--rename-command', 'AUTH', ''] });
   const VALKEY_URL = `redis://bob:sesame%2F1@127.0.0.1:${port}`;
   const env = { PETSTORE_DATA_DIR: await temporaryStorage(t), VALKEY_URL };
@@ -305,14 +309,14 @@ test('a password that a server repeats is not told by the command line', needsVa
 });
 
 test(
-  'the command line tells and changes what processes share, by the clock of the server',
+  'the command line shows and changes shared limits, by the clock of the server',
   needsValkey,
   async (t) => {
     const valkey = await startValkey(t);
     const folder = await temporaryStorage(t);
     const env = { PETSTORE_DATA_DIR: folder, VALKEY_URL: valkey.url, VALKEY_TIMEOUT_MS: String(patienceMs) };
     const services = [await startService(t, folder, env)];
-    // One service has a folder of SQLite; any number share a PostgreSQL.
+    // Only one service can use a folder of SQLite. Any number can share a PostgreSQL.
     if (testDatabaseUrl) services.push(await startService(t, folder, env));
     const quota = ['--per-minute', '2', '--per-day', '100'];
     const { id, key } = JSON.parse(
@@ -325,7 +329,7 @@ test(
       return (await Promise.all(answers)).map(({ status }) => status).sort();
     };
     const show = () => petstore(['keys', 'show', id, '--json'], env);
-    // All in one minute, so that none of it is forgotten on the way.
+    // All in one minute, so that no strike expires meanwhile.
     await roomInMinute(15_000);
     assert.deepEqual(await statuses(6), [200, 200, 429, 429, 429, 429]);
     const used = JSON.parse(show().stdout);

@@ -30,12 +30,12 @@ for (const [plan, perMinute] of [
   });
 }
 
-test('every answer under /v1 carries the limit headers, the hard ones too; a preflight carries none', async (t) => {
+test('every response under /v1 has the limit headers, also unusual ones; a preflight has none', async (t) => {
   const store = await startPetstore(t);
   const { key } = await store.addKey('free');
   const json = (body: string, headers = {}) => ({ key, body, headers });
   const etag = (await store.call('GET', '/categories/1', { key })).headers.etag as string;
-  // The harness holds each answer to its limit headers; here the count shows that each was charged to the key.
+  // The test helper checks the limit headers of each response. The count here shows that each was counted for the key.
   const requests: [number, string, string, object][] = [
     [200, 'GET', '/pets', { key }],
     [200, 'HEAD', '/pets', { key }],
@@ -69,7 +69,7 @@ test('every answer under /v1 carries the limit headers, the hard ones too; a pre
   assert.ok(!('x-ratelimit-limit' in headers));
 });
 
-test('the headers tell the binding window in both forms', async (t) => {
+test('the headers show the binding window in both forms', async (t) => {
   const store = await startPetstore(t);
   store.nowMs = Date.parse('2026-06-01T12:34:18.400Z');
   const { key } = await store.addKey('free');
@@ -81,7 +81,7 @@ test('the headers tell the binding window in both forms', async (t) => {
   assert.equal(headers.ratelimit, '"minute";r=59;t=42,"day";r=999;t=41142');
 });
 
-test('when less is left of the day than of the minute, the headers and Retry-After are of the day', async (t) => {
+test('if fewer requests remain of the day than of the minute, the headers and Retry-After describe the day', async (t) => {
   const store = await startPetstore(t);
   const { key } = await store.addKey('enterprise', { perMinute: 10, perDay: 3 });
   const [first, , third, refused] = (await times(4, () => store.call('GET', '/pets/1', { key }))) as [
@@ -101,7 +101,7 @@ test('when less is left of the day than of the minute, the headers and Retry-Aft
   assert.equal((await store.call('GET', '/pets/1', { key })).status, 200);
 });
 
-test('refused requests consume nothing: the next minute is whole', async (t) => {
+test('refused requests are not counted: the next minute has its full limit', async (t) => {
   const store = await startPetstore(t);
   const { key } = await store.addKey('free');
   const answers = await times(110, () => store.call('GET', '/pets/1', { key }));
@@ -127,7 +127,7 @@ test('counts survive a restart', async (t) => {
   assert.equal(remaining(await restarted.call('GET', '/pets/1', { key: null })), 54);
 });
 
-test('a crash forgets at most the last second of counting', async (t) => {
+test('a crash loses at most the last second of counting', async (t) => {
   const folder = await temporaryStorage(t);
   const env = { PETSTORE_DATA_DIR: folder };
   const service = await startService(t, folder);
@@ -163,7 +163,7 @@ test('callers without a valid key share the Free limits of their address, which 
   assert.equal((await store.call('GET', '/pets/1', { key: null })).status, 401);
 });
 
-test('a key counts as one only in the form of its header field', async (t) => {
+test('a key is accepted only in the form of its header field', async (t) => {
   const store = await startPetstore(t);
   const status = async (headers: Record<string, string>) =>
     (await store.call('GET', '/pets/1', { key: null, headers })).status;
@@ -174,7 +174,7 @@ test('a key counts as one only in the form of its header field', async (t) => {
   assert.equal(await status({ 'x-api-key': `Bearer ${key}` }), 401);
 });
 
-test('while the storage cannot tell whose a key is, nobody is charged', async (t) => {
+test('while the storage cannot find keys, no request is counted', async (t) => {
   const store = await startPetstore(t);
   await store.call('GET', '/pets/1', { key: null });
   const { key } = await store.addKey('pro');
@@ -188,7 +188,7 @@ test('while the storage cannot tell whose a key is, nobody is charged', async (t
   assert.deepEqual([back.status, remaining(back)], [200, 299]);
 });
 
-test('the headers of a failure tell what is left also where the clock was set back', async (t) => {
+test('the headers of a failure show the remaining requests even if the clock was set back', async (t) => {
   const store = await startPetstore(t);
   await times(60, () => store.call('GET', '/pets/1', { key: null }));
   const { key } = await store.addKey('pro');
@@ -217,7 +217,7 @@ test('counts that cannot be saved are kept and saved later', async (t) => {
   assert.equal((await store.db.read`select id from limit_accounts where workspace_id = 1`).length, 2);
 });
 
-test('a mistyped key costs no look-up', async (t) => {
+test('a mistyped key causes no look-up', async (t) => {
   const store = await startPetstore(t);
   await store.call('GET', '/pets/1', { key: null });
   const { reads } = store.db.counts;
@@ -229,7 +229,7 @@ test('a mistyped key costs no look-up', async (t) => {
   assert.equal(store.db.counts.reads, reads + 1);
 });
 
-test('addresses are grouped as callers: IPv4 alone, IPv6 by /64', () => {
+test('callers are grouped by address: IPv4 alone, IPv6 by /64', () => {
   const groups: [string | undefined, string | undefined][] = [
     ['203.0.113.7', '203.0.113.7'],
     ['::ffff:203.0.113.7', '203.0.113.7'],
@@ -246,7 +246,7 @@ test('addresses are grouped as callers: IPv4 alone, IPv6 by /64', () => {
   for (const [address, group] of groups) assert.equal(addressGroup(address), group, String(address));
 });
 
-test('X-Forwarded-For is believed from a trusted proxy alone', async (t) => {
+test('X-Forwarded-For is used only from a trusted proxy', async (t) => {
   const from = async (store: Petstore, remoteAddress: string, forwardedFor?: string) => {
     const headers = forwardedFor ? { 'x-forwarded-for': forwardedFor } : {};
     const { headers: answered } = await store.app.inject({ url: '/v1/pets', remoteAddress, headers });
@@ -270,7 +270,7 @@ test('X-Forwarded-For is believed from a trusted proxy alone', async (t) => {
   );
 });
 
-test('over a real socket and into a real minute, a client that obeys Retry-After is admitted', async (t) => {
+test('with a real socket and a real minute, a client that respects Retry-After is admitted', async (t) => {
   const store = await startPetstore(t);
   const { key } = await store.addKey('enterprise', { perMinute: 2, perDay: 100 });
   await store.close();

@@ -1,4 +1,4 @@
-/** Limits where the master changes: Sentinels, and names that lead to a server: a part of `npm test -- valkey`. */
+/** Limits when the master changes: Sentinels, and names that resolve to a server: a part of `npm test -- valkey`. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,14 +33,14 @@ import {
   startValkey,
 } from '../support/valkey.ts';
 
-/** For a master that is lost: the Sentinels notice after half a second, and a service within another. */
+/** For a lost master: the Sentinels notice after half a second, and a service within another. */
 const failoverMs = 10_000;
 const timeoutMs = 1_000;
-/** What a busy machine may add to a time. */
+/** The delay that a busy machine may add. */
 const marginMs = 2_000;
 
 test(
-  'the master of three Sentinels is killed, and limits are exact on the next one',
+  'after the master of three Sentinels is killed, limits are exact on the next one',
   needsValkey,
   async (t) => {
     const password = 'sesame+1';
@@ -59,7 +59,7 @@ test(
         return info.includes(`slaves=1,sentinels=3`);
       });
     }
-    // The first two are gone and silent.
+    // The first two are gone or silent.
     const silent = await StallingProxy.start(t, sentinels[0]?.port ?? 0);
     silent.stall();
     const ports = [await freePort(), silent.port, ...sentinels.map(({ port }) => port)];
@@ -100,7 +100,7 @@ test(
 
 const needsBoth = { skip: needsValkey.skip || needsOpenssl.skip };
 
-test('with TLS, Sentinels and servers are found by their names', needsBoth, async (t) => {
+test('with TLS, Sentinels and servers are verified by their names', needsBoth, async (t) => {
   const folder = temporaryFolder(t);
   const { cert, key } = makeCertificate(t, 'localhost');
   const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
@@ -126,7 +126,7 @@ test('with TLS, Sentinels and servers are found by their names', needsBoth, asyn
   assert.ok(service.output().includes(shared), service.output());
 });
 
-test('what a Sentinel says no to is told, and no password of it', needsValkey, async (t) => {
+test('a refusal by a Sentinel is logged, without its password', needsValkey, async (t) => {
   const master = await startValkey(t);
   const { port } = await startSentinel(t, master, { lines: ['requirepass sesame'] });
   const at = (name: string, password: string) => ({
@@ -141,7 +141,7 @@ test('what a Sentinel says no to is told, and no password of it', needsValkey, a
 });
 
 test(
-  'servers that can never share stop the start with one line that says what to write',
+  'an unusable set of servers stops the start with one line that says what to write',
   needsValkey,
   async (t) => {
     const servers = [await startValkey(t), await startValkey(t)];
@@ -163,7 +163,7 @@ test(
   },
 );
 
-test('an address of Sentinels is read as others write it, and what is no address is refused', () => {
+test('a Sentinel address is read in its usual forms, and an invalid one is refused', () => {
   const read = (url: string) => readConfig({ VALKEY_URL: url }).valkeyUrls;
   assert.deepEqual(read('redis+sentinel://u:p,1@a:1, [::1]:2,b/pets/3?sentinel_password=s'), [
     'redis+sentinel://u:p,1@a:1/pets/3?sentinel_password=s',
@@ -185,44 +185,40 @@ test('an address of Sentinels is read as others write it, and what is no address
     assert.throws(() => read(url), /^Error: VALKEY_URL must be/, url);
 });
 
-test(
-  'behind a name that leads to a replica an instance limits on its own until it leads to a master',
-  needsValkey,
-  async (t) => {
-    const first = await startValkey(t);
-    const second = await startValkey(t, { args: ['--replicaof', `127.0.0.1 ${first.port}`] });
-    const name = await StallingProxy.start(t, first.port);
-    const stores = await startInstances(t, 2, { urls: [`redis://127.0.0.1:${name.port}`], timeoutMs, clock });
-    const { key } = await stores[0].addKey('pro');
-    const { key: busy } = await stores[0].addKey('enterprise', ample);
-    for (const store of stores) await store.call('GET', '/pets/1', { key });
-    const [old, next] = [adminOf(t, first), adminOf(t, second)];
-    await replicated(old);
-    await next.replicaof('NO', 'ONE');
-    await old.replicaof('127.0.0.1', second.port);
-    const traffic = new Traffic(stores, busy);
-    await until(() => !stores.some(isShared));
-    const connections = name.count;
-    await sleep(2_000);
-    assert.ok(name.count <= connections + 10, `${name.count - connections} connections in two seconds`);
-    for (const store of stores) {
-      assert.equal((await metrics(store)).shared, 0);
-      assert.equal((await store.send('GET', '/readyz', { key: null })).status, 200);
-      assert.deepEqual(
-        [logged(store, alone), logged(store, 'READONLY'), logged(store, 'is a replica')],
-        [1, 1, 1],
-      );
-    }
-    name.targetPort = second.port;
-    await until(() => stores.every(isShared), failoverMs);
-    await traffic.stop();
-    assert.ok(traffic.answers.every(({ status }) => status === 200));
-    for (const [i, store] of stores.entries())
-      assert.equal(remaining(await store.call('GET', '/pets/1', { key })), 297 - i);
-  },
-);
+test('while a name resolves to a replica, an instance limits on its own', needsValkey, async (t) => {
+  const first = await startValkey(t);
+  const second = await startValkey(t, { args: ['--replicaof', `127.0.0.1 ${first.port}`] });
+  const name = await StallingProxy.start(t, first.port);
+  const stores = await startInstances(t, 2, { urls: [`redis://127.0.0.1:${name.port}`], timeoutMs, clock });
+  const { key } = await stores[0].addKey('pro');
+  const { key: busy } = await stores[0].addKey('enterprise', ample);
+  for (const store of stores) await store.call('GET', '/pets/1', { key });
+  const [old, next] = [adminOf(t, first), adminOf(t, second)];
+  await replicated(old);
+  await next.replicaof('NO', 'ONE');
+  await old.replicaof('127.0.0.1', second.port);
+  const traffic = new Traffic(stores, busy);
+  await until(() => !stores.some(isShared));
+  const connections = name.count;
+  await sleep(2_000);
+  assert.ok(name.count <= connections + 10, `${name.count - connections} connections in two seconds`);
+  for (const store of stores) {
+    assert.equal((await metrics(store)).shared, 0);
+    assert.equal((await store.send('GET', '/readyz', { key: null })).status, 200);
+    assert.deepEqual(
+      [logged(store, alone), logged(store, 'READONLY'), logged(store, 'is a replica')],
+      [1, 1, 1],
+    );
+  }
+  name.targetPort = second.port;
+  await until(() => stores.every(isShared), failoverMs);
+  await traffic.stop();
+  assert.ok(traffic.answers.every(({ status }) => status === 200));
+  for (const [i, store] of stores.entries())
+    assert.equal(remaining(await store.call('GET', '/pets/1', { key })), 297 - i);
+});
 
-test('nothing is counted on a replica that takes writes, which it would forget', needsValkey, async (t) => {
+test('nothing is counted on a writable replica, which would lose the counts', needsValkey, async (t) => {
   const master = await startValkey(t);
   const args = ['--replicaof', `127.0.0.1 ${master.port}`, '--replica-read-only', 'no'];
   const replica = await startValkey(t, { args });

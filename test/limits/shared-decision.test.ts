@@ -30,7 +30,7 @@ const terms: fc.Arbitrary<Terms> = fc.record(
 
 const leaps = [2 * minuteMs, 20 * 3_600_000, 3_653 * dayMs];
 
-/** Clocks that run, step back, come to the end of a ban or to the next day, and were wrong by days. */
+/** Clocks that run, step back, reach the end of a ban or the next day, or were wrong by days. */
 const steps = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(0, 1, 1_000, 7_500) },
   { weight: 3, arbitrary: fc.integer({ min: -70_000, max: 70_000 }) },
@@ -39,7 +39,7 @@ const steps = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom(...leaps, ...leaps.map((ms) => -ms)) },
 );
 
-/** Requests at one time. Before them time has passed, the plan may have changed, and a pardon may have been given. */
+/** Requests at one time. Before them time has passed, the plan may have changed, and the ban may have been cleared. */
 const bursts = fc.array(
   fc.record({
     stepMs: steps,
@@ -68,7 +68,7 @@ for (const [name, start] of [
   });
 }
 
-test('an account is kept as long as it tells something, and then expires', needsValkey, async (t) => {
+test('an account is kept while it is relevant, and then expires', needsValkey, async (t) => {
   const { url } = await startValkey(t);
   const valkey = await connectValkey([url], patienceMs);
   t.after(() => valkey.disconnect());
@@ -84,7 +84,7 @@ test('an account is kept as long as it tells something, and then expires', needs
   assert.equal(await hoursLeft({ quota, banRules }, 12), 9, 'as long as the ban is remembered');
 });
 
-test('an account that an older version wrote goes on', needsValkey, async (t) => {
+test('an account that an older version wrote continues', needsValkey, async (t) => {
   const { url } = await startValkey(t);
   const valkey = await connectValkey([url], patienceMs);
   t.after(() => valkey.disconnect());
@@ -97,7 +97,7 @@ test('an account that an older version wrote goes on', needsValkey, async (t) =>
   assert.deepEqual(made, [decide(older, terms, startMs)]);
 });
 
-test('an answer that is no decision is refused, so that the instance limits on its own', async () => {
+test('an invalid response of the script is refused, so the instance limits on its own', async () => {
   const decision = ['admitted', 0, ...Array(11).fill(1)];
   const others = [null, 'OK', ['admitted', 0, 1], ['admitted', 0, 1, ...Array(9).fill(1), 'x']];
   for (const answer of [null, 'OK', decision, [], [decision, decision], ...others.map((other) => [other])]) {
@@ -108,7 +108,7 @@ test('an answer that is no decision is refused, so that the instance limits on i
   }
 });
 
-/** Holds every decision, its headers and the account after it equal. */
+/** Asserts that every decision, its headers and the account after it are equal. */
 async function assertSame(
   valkey: Valkey,
   name: string,

@@ -1,4 +1,4 @@
-/** Limits over a server that answers and cannot do its work: a part of `npm test -- valkey`. */
+/** Limits with a server that responds and cannot work: a part of `npm test -- valkey`. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Redis } from 'iovalkey';
@@ -13,7 +13,7 @@ const timeoutMs = 1_000;
 const single = async (t: TestContext, args: string[] = []) => [await startValkey(t, { args })];
 const dropClients = (admin: Redis) => admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
 
-/** The reason that is told, how a server comes to it and is healed, and servers where one with defaults does not do. */
+/** The logged reason, how to cause and fix it, and the servers if one with defaults is not enough. */
 const troubles: [
   string,
   (admin: Redis) => Promise<() => Promise<unknown>>,
@@ -88,7 +88,7 @@ for (const [reason, harm, start = single] of troubles) {
       const [server] = await start(t);
       assert.ok(server);
       const store = await startPetstore(t, { valkey: { urls: [server.url], timeoutMs, clock } });
-      // New ones each time, since it takes one of the first server's slots to find a cluster out.
+      // New keys each time, since only a slot of the first server shows the cluster's state.
       const use = async () => {
         const keys = await Promise.all(Array.from({ length: 6 }, () => store.addKey('free')));
         return Promise.all(keys.map(({ key }) => store.call('GET', '/pets/1', { key })));
@@ -111,7 +111,7 @@ for (const [reason, harm, start = single] of troubles) {
 }
 
 test(
-  'an address that is wrong in itself is told with the reason, and another database is never taken',
+  'an unusable address is logged with the reason, and no other database is used',
   needsValkey,
   async (t) => {
     const { url } = await startValkey(t);

@@ -1,4 +1,4 @@
-/** Limits where the clock of the service is wrong for a moment. */
+/** Limits while the clock of the service is briefly wrong. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { clearBan } from '../../src/keys/store.ts';
@@ -10,7 +10,7 @@ import { openTestStorage } from '../support/storage.ts';
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 const leapsMs = [minuteMs, 2 * minuteMs, 20 * hourMs, 3 * dayMs, 3_653 * dayMs];
 
-/** Sets the clock of a store for as long as `ask` takes. */
+/** Sets the clock of a store while `ask` runs. */
 async function at(store: Petstore, nowMs: number, ask: () => Promise<unknown>) {
   const rightMs = store.nowMs;
   store.nowMs = nowMs;
@@ -18,7 +18,7 @@ async function at(store: Petstore, nowMs: number, ask: () => Promise<unknown>) {
   store.nowMs = rightMs;
 }
 
-/** Holds `t` of both windows to their lengths. */
+/** Asserts that `t` of both windows is at most their length. */
 function assertWithinWindows({ headers }: JsonAnswer): void {
   const [minute, day] = [...(headers.ratelimit as string).matchAll(/t=(\d+)/g)].map(([, t]) => Number(t));
   assert.ok((minute as number) <= 60 && (day as number) <= 86_400);
@@ -36,7 +36,7 @@ for (const [caller, hasKey] of [
   ['a key', true],
   ['an address', false],
 ] as const) {
-  test(`after a clock that was ahead for a moment ${caller} is held back for two minutes at most, also after a restart`, async (t) => {
+  test(`after a clock that was briefly ahead ${caller} is blocked for two minutes at most, also after a restart`, async (t) => {
     let store = await startPetstore(t);
     for (const leapMs of leapsMs) {
       for (const restarts of [false, true]) {
@@ -57,7 +57,7 @@ for (const [caller, hasKey] of [
   });
 }
 
-test('a day and a ban go on where they were after a clock that was ahead for a moment', async (t) => {
+test('a day and a ban continue after a clock that was briefly ahead', async (t) => {
   const store = await startPetstore(t);
   const { key } = await store.addKey('enterprise', { perMinute: 5, perDay: 12 });
   const ask = () => store.call('GET', '/pets/1', { key });
@@ -82,7 +82,7 @@ test('a day and a ban go on where they were after a clock that was ahead for a m
   assert.match(refused.body.message, /12 requests per day/);
 });
 
-test('a ban that began while the clock was ahead is over when it is right again, and so is a pardon', async (t) => {
+test('a ban or a clearing made while the clock was ahead is void when it is right again', async (t) => {
   const store = await startPetstore(t);
   const { key, id } = await store.addKey('enterprise', { perMinute: 2, perDay: 100 });
   const ask = () => store.call('GET', '/pets/1', { key });
@@ -99,12 +99,12 @@ test('a ban that began while the clock was ahead is over when it is right again,
   assert.equal((await times(12, ask)).at(-1)?.status, 403, 'the pardon was given ahead of the clock');
 });
 
-test('keys unban clears what was counted ahead of the clock', async (t) => {
+test('keys unban clears counts made ahead of the clock', async (t) => {
   const store = await startPetstore(t);
   const { key, id } = await store.addKey('enterprise', { perMinute: 2, perDay: 100 });
   const ask = () => store.call('GET', '/pets/1', { key });
   store.nowMs = Date.now();
-  // Less than a minute, so that the key is held back.
+  // Less than a minute, so that the key is still limited.
   await at(store, store.nowMs + minuteMs, () => times(13, ask));
   assert.equal((await ask()).status, 403);
   const { status } = petstore(['keys', 'unban', id], { PETSTORE_DATA_DIR: store.folder });
@@ -114,7 +114,7 @@ test('keys unban clears what was counted ahead of the clock', async (t) => {
   assert.deepEqual([first.status, remaining(first)], [200, 1]);
 });
 
-test('accounts of the future are removed once the day before them is over', async (t) => {
+test('accounts from the future are removed once the day before them is over', async (t) => {
   const store = await startPetstore(t);
   const { key } = await store.addKey('free');
   const ask = () => store.call('GET', '/pets/1', { key });

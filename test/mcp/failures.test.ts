@@ -28,7 +28,7 @@ async function newAgent(t: Parameters<typeof connectAgent>[0], perMinute = 1_000
 
 const pet = (idempotencyKey: string) => ({ name: 'Ada', categoryId: 1, idempotencyKey });
 
-test('a limited call says how long to wait, and succeeds afterwards', async (t) => {
+test('a rate-limited call says how long to wait, and then succeeds', async (t) => {
   const { key, agent } = await newAgent(t, 2);
   const find = () => call(agent, 'find_pets');
   assert.deepEqual(
@@ -49,7 +49,7 @@ test('a limited call says how long to wait, and succeeds afterwards', async (t) 
   assert.equal((await find()).isError, false);
 });
 
-test('a key that does not wait is banned, learns for how long, and is told so by a tool that answers', async (t) => {
+test('a key that does not wait is banned, and get_limits still shows the ban', async (t) => {
   const { agent } = await newAgent(t, 1);
   const results = await times(12, () => call(agent, 'find_pets'));
   assert.deepEqual(
@@ -62,7 +62,7 @@ test('a key that does not wait is banned, learns for how long, and is told so by
   assert.equal(Date.parse(content.ban.until), store.nowMs + 60_000);
 });
 
-test('messages have a limit of their own, also such as cannot be read', async () => {
+test('messages have their own limit, which also counts unreadable ones', async () => {
   const { key } = await store.addKey('free');
   const answers = await times(labQuota.perMinute, () => sendMessage(store, '{', { key }));
   assert.ok(answers.every(({ status }) => status === 400));
@@ -72,7 +72,7 @@ test('messages have a limit of their own, also such as cannot be read', async ()
   assert.equal((await store.call('GET', '/pets', { key })).headers['x-ratelimit-remaining'], '59');
 });
 
-test('a lost answer breaks the connection, and the same call again gets the first result', async (t) => {
+test('a lost response breaks the connection, and the same call again gets the first result', async (t) => {
   const { key, agent } = await newAgent(t);
   const { id } = await rehearse(store, [{ fault: 'lost-answer', operation: 'createPet' }], { key });
   await assert.rejects(call(agent, 'add_pet', pet('lost')));
@@ -84,7 +84,7 @@ test('a lost answer breaks the connection, and the same call again gets the firs
   assert.equal(events.length, 1);
 });
 
-test('an answer that is cut in half is reported as lost', async (t) => {
+test('a truncated response is reported as lost', async (t) => {
   const { key, agent } = await newAgent(t);
   await rehearse(store, [{ fault: 'truncated', operation: 'createPet' }], { key });
   const { isError, content } = await call(agent, 'add_pet', pet('half'));
@@ -93,7 +93,7 @@ test('an answer that is cut in half is reported as lost', async (t) => {
   assert.equal((await call(agent, 'add_pet', pet('half'))).isError, false);
 });
 
-test('failures of the service and of a gateway have a code, and say when to come back', async (t) => {
+test('failures of the service and of a gateway have a code, and say when to try again', async (t) => {
   const { key, agent } = await newAgent(t);
   const expected = {
     unavailable: 'unavailable',
@@ -116,7 +116,7 @@ test('failures of the service and of a gateway have a code, and say when to come
   }
 });
 
-test('ids beyond 2^53 are strings, which every tool takes back, and a rounded number is refused', async (t) => {
+test('ids beyond 2^53 are strings, which every tool accepts, and a rounded number is refused', async (t) => {
   const { key, agent } = await newAgent(t);
   await rehearse(store, ['large-ids'], { key });
   const { content } = await call(agent, 'find_pets', { limit: 1 });
@@ -145,7 +145,7 @@ test('a refusal of the store has its code and message', async (t) => {
   assert.equal(other.content.code, 'idempotency_key_reused');
 });
 
-test('wrong arguments are named, all of them, and nothing is done', async (t) => {
+test('all wrong arguments are named, and nothing is changed', async (t) => {
   const { agent } = await newAgent(t);
   const wrong = await call(agent, 'add_pet', { nmae: 'Ada', categoryId: 'one', status: 'new' });
   assert.equal(wrong.isError, true);
@@ -172,7 +172,7 @@ test('wrong arguments are named, all of them, and nothing is done', async (t) =>
   }
 });
 
-test('the largest id is valid, and nothing has it', async (t) => {
+test('the largest id is valid, and no resource has it', async (t) => {
   const { agent } = await newAgent(t);
   const { content } = await call(agent, 'get_stock', { petId: '9223372036854775807' });
   assert.equal(content.code, 'not_found');
@@ -187,7 +187,7 @@ test('an unknown tool is an error that names the tools', async (t) => {
   });
 });
 
-test('two calls side by side, also of two keys, get their own results', async (t) => {
+test('concurrent calls, also of two keys, get their own results', async (t) => {
   const [one, two] = [await newAgent(t), await newAgent(t)];
   const stocks = await Promise.all(
     [1, 2, 5, 6, 13].flatMap((petId) =>
@@ -201,7 +201,7 @@ test('two calls side by side, also of two keys, get their own results', async (t
   assert.ok(other !== first && other !== second, 'a key of another caller is another one');
 });
 
-test('a message without a valid key is answered 401 and read no further', async () => {
+test('a message without a valid key gets 401 before its body is read', async () => {
   for (const key of [null, 'pet_mistyped']) {
     const answer = await sendMessage(store, '{ no json', { key });
     assert.equal(answer.status, 401);
@@ -210,7 +210,7 @@ test('a message without a valid key is answered 401 and read no further', async 
   }
 });
 
-test('what is no JSON is -32700, batches are -32600, and huge bodies are refused', async () => {
+test('invalid JSON is -32700, batches are -32600, and huge bodies are refused', async () => {
   for (const text of ['{ no json', '', '{"id":1,"id":2}']) {
     const { status, body } = await sendMessage(store, text);
     assert.deepEqual([status, body.jsonrpc, body.id, body.error.code], [400, '2.0', null, -32_700], text);
@@ -232,7 +232,7 @@ test('what is no JSON is -32700, batches are -32600, and huge bodies are refused
   }
 });
 
-test('only POST is taken, at this spelling of the path', async () => {
+test('only POST is accepted, at this spelling of the path', async () => {
   for (const method of ['GET', 'DELETE', 'PUT']) {
     const { status, headers } = await store.send(method, '/mcp');
     assert.deepEqual([status, headers.allow], [405, 'POST, OPTIONS']);
@@ -245,7 +245,7 @@ test('only POST is taken, at this spelling of the path', async () => {
   assert.equal((await store.send('POST', '/%6dcp', { body: {} })).status, 404);
 });
 
-test('web pages of other origins may not send messages, those of this machine may', async () => {
+test('web pages of other origins must not send messages, those of this machine may', async () => {
   const message = callMessage('get_stock', { petId: 1 });
   for (const [from, expected] of [
     ['https://evil.example', 403],
@@ -276,7 +276,7 @@ test('no stream stays open', async () => {
   assert.match(text, /subscriptions\/acknowledged.*"resultType":"complete"/s);
 });
 
-test('the request of a call ends when the connection of its caller breaks', async (t) => {
+test('the request of a call ends when its caller disconnects', async (t) => {
   const { key } = await newAgent(t);
   const { id } = await rehearse(store, [{ fault: 'delay', delayMs: 30_000, operation: 'listOrders' }], {
     key,
@@ -296,7 +296,7 @@ test('the request of a call ends when the connection of its caller breaks', asyn
   assert.deepEqual([lines()[0].operation, lines()[0].status], ['listOrders', 0]);
 });
 
-test('the address of a call is that of its caller, also behind a proxy', async (t) => {
+test('a call has the address of its caller, also behind a proxy', async (t) => {
   const behind = await startPetstore(t, { trustProxy: true });
   const headers = { 'x-forwarded-for': '203.0.113.9' };
   await sendMessage(behind, callMessage('get_stock', { petId: 1 }), { headers });

@@ -31,7 +31,7 @@ const calls: Record<string, object> = {
 };
 
 for (const revision of Object.keys(revisions) as Revision[])
-  test(`${revision}: every tool does its task, and its result is as its schema says`, async (t) => {
+  test(`${revision}: every tool does its task, and its result matches its schema`, async (t) => {
     const store = await startPetstore(t);
     const agent = await connectAgent(t, await store.listen(), store.key, revision);
     assert.equal(agent.getNegotiatedProtocolVersion(), revision);
@@ -66,7 +66,7 @@ for (const revision of Object.keys(revisions) as Revision[])
     assert.equal(results.get_limits?.content.plan, 'enterprise');
   });
 
-test('a tool that only reads changes nothing, and a call that is repeated changes nothing more', async (t) => {
+test('a read-only tool changes nothing, and a repeated call changes nothing more', async (t) => {
   const store = await startPetstore(t);
   await store.holdLimits();
   const agent = await connectAgent(t, await store.listen(), store.key);
@@ -81,12 +81,12 @@ test('a tool that only reads changes nothing, and a call that is repeated change
   }
 });
 
-test('a tool is called destructive if it changes or removes something by its id', () => {
+test('a tool is marked destructive if it changes or removes something by its id', () => {
   const destructive = tools.filter((tool) => annotationsOf(tool).destructiveHint).map(({ name }) => name);
   assert.deepEqual(destructive, ['set_stock', 'fulfil_order', 'cancel_order']);
 });
 
-test('pages go on by their cursor, and events by their position', async (t) => {
+test('pages continue by their cursor, and events by their position', async (t) => {
   const store = await startPetstore(t);
   const agent = await connectAgent(t, await store.listen(), store.key);
   const names: string[] = [];
@@ -104,7 +104,7 @@ test('pages go on by their cursor, and events by their position', async (t) => {
   assert.equal(news.position, news.events.at(-1).id);
 });
 
-test('guides are resources, as they are served', async (t) => {
+test('guides are resources, with the served text', async (t) => {
   for (const revision of Object.keys(revisions) as Revision[]) {
     const agent = await connectAgent(t, origin, shared.key, revision);
     const { resources } = await agent.listResources();
@@ -122,7 +122,7 @@ test('guides are resources, as they are served', async (t) => {
   }
 });
 
-test('the guide "Agents" lists the tools that there are, also without a lab', async (t) => {
+test('the guide "Agents" lists the existing tools, also without a lab', async (t) => {
   for (const lab of [true, false]) {
     const store = await startPetstore(t, { seed: false, lab });
     const agent = await connectAgent(t, await store.listen(), store.key);
@@ -145,7 +145,7 @@ test('the guide "Agents" lists the tools that there are, also without a lab', as
   }
 });
 
-test('a call is one counted request, and what is free is not counted', async (t) => {
+test('a call counts as one request, except free calls', async (t) => {
   const { key } = await shared.addKey('free');
   const agent = await connectAgent(t, origin, key);
   const remaining = async () => (await call(agent, 'get_limits')).content.minute.remaining;

@@ -30,7 +30,7 @@ const dashboard = JSON.parse(textOf('deploy/grafana/petstore.json'));
 const ofPanels = (dashboard.panels as Panel[]).flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 const ofDashboard = [...ofPanels, ...dashboard.annotations.list.map(({ expr }: { expr: string }) => expr)];
 
-/** Labels that Prometheus adds to what it scrapes. */
+/** Labels that Prometheus adds to scraped series. */
 const added = ['job', 'instance'];
 
 const promtool = (...args: string[]) => {
@@ -61,7 +61,7 @@ test('each metric, label and value that an alert or the dashboard names is in /m
           );
       }
     }
-    if (expr.includes('nodejs_gc_')) continue; // It has no series before the first collection of garbage.
+    if (expr.includes('nodejs_gc_')) continue; // It has no series before the first garbage collection.
     for (const [, names = ''] of expr.matchAll(/\bby \(([^)]*)\)/g))
       for (const label of names.split(', ')) assert.ok(labels.includes(label), `${label} in ${expr}`);
   }
@@ -81,25 +81,25 @@ test('each alert has a summary, a reason, a test, and a line that says what to d
   }
 });
 
-test('promtool takes the alerts, and each fires when it should', { skip: whyNo('promtool') }, () => {
+test('promtool accepts the alerts, and each fires when it should', { skip: whyNo('promtool') }, () => {
   promtool('check', 'rules', join(root, 'deploy/prometheus/alerts.yaml'));
   promtool('test', 'rules', join(root, 'deploy/prometheus/alerts.test.yaml'));
 });
 
-test('promtool takes the settings that the pages show', { skip: whyNo('promtool') }, (t) => {
+test('promtool accepts the settings that the pages show', { skip: whyNo('promtool') }, (t) => {
   const folder = temporaryFolder(t);
   copyFileSync(join(root, 'deploy/prometheus/alerts.yaml'), join(folder, 'alerts.yaml'));
   for (const page of ['metrics', 'kubernetes']) {
     const [, settings] = /```yaml\n(scrape_configs:.+?)```/s.exec(textOf(`docs/operations/${page}.md`)) ?? [];
     assert.ok(settings, page);
-    // The promtool of Debian does not know how to ask Kubernetes.
+    // The promtool of Debian cannot query Kubernetes.
     const known = settings.replace(/kubernetes_sd_configs: .*/, 'static_configs: []');
     writeFileSync(join(folder, 'prometheus.yaml'), known);
     promtool('check', 'config', join(folder, 'prometheus.yaml'));
   }
 });
 
-test('promtool takes each query of the dashboard', { skip: whyNo('promtool') }, (t) => {
+test('promtool accepts each query of the dashboard', { skip: whyNo('promtool') }, (t) => {
   const rules = ofDashboard.map((expr, i) => ({
     record: `query_${i}`,
     expr: expr.replaceAll('$__rate_interval', '1m'),

@@ -10,7 +10,7 @@ import { type Petstore, requestOf, startPetstore } from '../support/petstore.ts'
 
 const sunset = '2030-12-05T00:00:00Z';
 
-test('a deprecated operation tells since when, until when, and where to go, whatever it answers', async (t) => {
+test('every response of a deprecated operation has its dates and its successor', async (t) => {
   const store = await startPetstore(t);
   const guide = 'http://localhost:8080/reference#tag/versioning';
   for (const path of ['/pets/1', '/pets/4711', '/pets/x']) {
@@ -25,7 +25,7 @@ test('a deprecated operation tells since when, until when, and where to go, what
   assert.ok(!('deprecation' in (await store.call('GET', '/categories/1')).headers));
 });
 
-test('so do the answers to those who have it already, have no key, or have no room left', async (t) => {
+test('so do 304, 401, 429 and ban responses', async (t) => {
   const store = await startPetstore(t);
   const { key } = await store.addKey('enterprise', { perMinute: 1, perDay: 100 });
   const { headers } = await store.call('GET', '/pets/1');
@@ -41,13 +41,13 @@ test('so do the answers to those who have it already, have no key, or have no ro
     assert.ok(headers.deprecation && headers.sunset && headers.link, `${status}`);
 });
 
-test('a deprecated operation is served after its sunset unless that is enforced', async (t) => {
+test('a deprecated operation still works after its sunset, unless the sunset is enforced', async (t) => {
   const store = await startPetstore(t);
   store.nowMs = Date.parse(sunset) + 1;
   assert.equal((await store.call('GET', '/pets/1')).status, 200);
 });
 
-test('with an enforced sunset it answers 410 from that very moment on, and names the successor', async (t) => {
+test('with an enforced sunset the operation returns 410 from that moment, and names the successor', async (t) => {
   const store = await startPetstore(t, { enforceSunset: true });
   store.nowMs = Date.parse(sunset) - 1;
   assert.equal((await store.call('GET', '/pets/1')).status, 200);
@@ -61,7 +61,7 @@ test('with an enforced sunset it answers 410 from that very moment on, and names
   assert.equal((await store.call('PUT', '/pets/1', { body: { name: 'B', categoryId: 1 } })).status, 200);
 });
 
-test('the operator sees once a day which keys still call it, and how many there are', async (t) => {
+test('the log lists once a day the keys that still call a deprecated operation, and their number', async (t) => {
   const store = await startPetstore(t);
   const { key, keyId, workspaceId } = await store.addWorkspace('second', true);
   const told = () => store.log.map((line) => JSON.parse(line)).filter(({ msg }) => /deprecated/.test(msg));
@@ -71,7 +71,7 @@ test('the operator sees once a day which keys still call it, and how many there 
   };
   await store.call('GET', '/categories/1', { key });
   await store.call('GET', '/pets/1', { key: null });
-  // The router takes this for a pet without an id.
+  // The router treats this as a pet without an id.
   await store.call('GET', '/pets/', { key });
   assert.deepEqual(told(), []);
   for (const path of ['/pets/1', '/pets/2', '/pets/4711']) await store.call('GET', path, { key });
@@ -90,7 +90,7 @@ test('the operator sees once a day which keys still call it, and how many there 
   assert.equal(await metric('petstore_deprecated_callers'), 1);
 });
 
-/** Operations that were never served, each deprecated. */
+/** Operations for these tests only, each deprecated. */
 const text = { tag: 'Pets', summary: 'Made up', description: 'Made up.' } as const;
 const dates = { since: '2026-01-01', sunset: '2027-06-01' };
 let handled = 0;
@@ -129,20 +129,20 @@ const allPets = operation({
 });
 const served = [...operations, renamePet, dropPets, allPets];
 
-/** Sends a request that the description of the tests does not know. */
+/** Sends a request that the description does not know. */
 async function send(store: Petstore, method: 'POST' | 'DELETE' | 'GET', path: string, options = {}) {
   const { headers, payload } = requestOf(options, store.key);
   return store.app.inject({ method, url: `/v1${path}`, headers, ...(payload !== undefined && { payload }) });
 }
 
-/** The target of the link to the successor, below the base URL. */
+/** The target of the successor link, below the base URL. */
 function successorIn({ headers }: { headers: { link?: unknown } }): string {
   const [, target = ''] = /<([^<>]*)>; rel="successor-version"/.exec(String(headers.link)) ?? [];
   assert.ok(target.startsWith(baseUrl), String(headers.link));
   return target.slice(baseUrl.length);
 }
 
-test('a deprecated POST tells its successor with the id that was asked for, whatever it answers', async (t) => {
+test('every response of a deprecated POST links to the successor with the id of the request', async (t) => {
   const store = await startPetstore(t, { operations: served });
   const body = { name: 'Bella', categoryId: 1 };
   const answers = [
@@ -163,7 +163,7 @@ test('a deprecated POST tells its successor with the id that was asked for, what
   }
 });
 
-test('where a successor needs a path parameter that the request has not, the link leads to its description', async (t) => {
+test("if the successor's path needs a parameter that the request lacks, the link leads to its description", async (t) => {
   const store = await startPetstore(t, { operations: served });
   const odd = ['1..', '%3E%3B%20rel=next', '1'.repeat(101)].map((id) =>
     send(store, 'POST', `/pets/${id}/name`, { body: {} }),
@@ -179,7 +179,7 @@ test('where a successor needs a path parameter that the request has not, the lin
   }
 });
 
-test('after an enforced sunset a deprecated POST is 410 whatever is sent, names its successor, and does nothing', async (t) => {
+test('after an enforced sunset a deprecated POST always gets 410, names its successor, and changes nothing', async (t) => {
   const store = await startPetstore(t, { operations: served, enforceSunset: true });
   store.nowMs = Date.parse(dates.sunset);
   handled = 0;
@@ -217,7 +217,7 @@ test('the description of a deprecated operation names the method and the path of
   }
 });
 
-test('a page of a deprecated list links the next page and the successor, and is described so', async (t) => {
+test('a page of a deprecated list links the next page and the successor, and its description says so', async (t) => {
   const store = await startPetstore(t, { operations: served });
   const { headers } = await send(store, 'GET', '/all-pets');
   assert.equal(successorIn({ headers }), '/pets');
@@ -228,7 +228,7 @@ test('a page of a deprecated list links the next page and the successor, and is 
   assert.match(String(components.headers.LifecyclePageLink?.description), /rel="next"/);
 });
 
-test('a successor that is no operation stops the start, and is named', async (t) => {
+test('a successor that is no operation stops the start with an error that names it', async (t) => {
   const wrong = { ...renamePet, deprecated: { ...dates, successor: 'patchPet' } };
   const { app } = await startPetstore(t, { seed: false, operations: [...operations, wrong] });
   const error = { message: 'renamePet has patchPet as its successor, which is not an operation.' };

@@ -6,7 +6,7 @@ import { RequestLog } from '../../src/observe/log/requests.ts';
 const second = Date.parse('2026-06-01T12:00:00Z');
 const facts = { requestId: 'r', method: 'GET', url: '/', address: '::1', status: 200, durationMs: 1.23456 };
 
-/** The log of requests, and its lines as they were written. */
+/** The request log, and its lines as written. */
 function startLog(level: 'info' | 'warn' = 'info') {
   const lines: string[] = [];
   return { lines, log: new RequestLog(createLogger(level, { write: (line) => lines.push(line) })) };
@@ -17,7 +17,7 @@ function stopClock(t: TestContext) {
   return (timeMs: number) => t.mock.timers.setTime(timeMs);
 }
 
-test('the line of a request has what is known, in this order, and nothing else', (t) => {
+test('the line of a request has the known fields, in this order, and nothing else', (t) => {
   stopClock(t);
   const { lines, log } = startLog();
   const id = '9f8b7c6d-5e4f-4a3b-8c2d-1e0f9a8b7c6d';
@@ -32,7 +32,7 @@ test('the line of a request has what is known, in this order, and nothing else',
   ]);
 });
 
-test('whatever a caller sends, its line is one line of JSON that says it', () => {
+test('any request of a caller is one valid line of JSON', () => {
   const odd = [
     'a"b\\c',
     '\u0000\u0007\b\t\n\r\u001b[2J\u007f\u0085',
@@ -45,7 +45,7 @@ test('whatever a caller sends, its line is one line of JSON that says it', () =>
   for (const text of odd) log.answered({ ...facts, requestId: text, method: text, url: text, address: text });
   for (const [i, text] of odd.entries()) {
     const line = lines[i] as string;
-    // What is written is UTF-8, so nothing may be lost in it.
+    // A round trip through UTF-8 loses no character.
     assert.equal(Buffer.from(line).toString(), line);
     assert.equal(line.indexOf('\n'), line.length - 1);
     const { reqId, method, url, address, msg } = JSON.parse(line);
@@ -53,7 +53,7 @@ test('whatever a caller sends, its line is one line of JSON that says it', () =>
   }
 });
 
-test('the time of a line is that of its millisecond, also where a second ends and where the clock goes back', (t) => {
+test('the time of a line has its own millisecond, also at the end of a second and after the clock goes back', (t) => {
   const setTime = stopClock(t);
   const { lines, log } = startLog();
   for (const passedMs of [-1, -1, 0, 1, 999, 1_000, 60_000, -1]) {
@@ -75,13 +75,13 @@ test('the time of a line is that of its millisecond, also where a second ends an
   );
 });
 
-test('a log of level warn has no lines of requests', () => {
+test('a log of level warn has no request lines', () => {
   const { lines, log } = startLog('warn');
   log.answered(facts);
   assert.deepEqual(lines, []);
 });
 
-test('no secret gets into the line of a request, whichever field holds it', () => {
+test('no secret gets into a request line, whichever field contains it', () => {
   const { lines, log } = startLog();
   const key = `pet_${'k3Y'.repeat(12)}`;
   const encodeEach = (text: string) => Buffer.from(text).toString('hex').replaceAll(/../g, '%$&');

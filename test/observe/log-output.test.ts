@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 
 const needsPipe = { skip: process.platform === 'win32' && 'it needs named pipes' };
 
-/** A pipe that does not block, and what was read from it. The system holds 64 KiB of what was not read. */
+/** A pipe that does not block, and its output. The system buffers 64 KiB of unread bytes. */
 async function pipe(t: TestContext) {
   const path = join(await temporaryStorage(t), 'log');
   execFileSync('mkfifo', [path]);
@@ -28,22 +28,18 @@ async function pipe(t: TestContext) {
   return { fd, readSome, text: () => Buffer.concat(parts).toString() };
 }
 
-test(
-  'lines that are longer than a pipe holds come whole and in order to a slow reader',
-  needsPipe,
-  async (t) => {
-    const { fd, readSome, text } = await pipe(t);
-    const output = new LogOutput(fd);
-    const lines = Array.from({ length: 12 }, (_, i) => `${i} ${'é🐕'.repeat(i % 3 === 0 ? 30_000 : i)}\n`);
-    for (const line of lines) {
-      output.write(line);
-      await nextTurn();
-    }
-    await until(() => {
-      readSome();
-      return text().split('\n').length > lines.length;
-    });
-    assert.equal(text(), lines.join(''));
-    assert.equal(output.dropped, 0);
-  },
-);
+test("lines that exceed a pipe's buffer reach a slow reader complete and in order", needsPipe, async (t) => {
+  const { fd, readSome, text } = await pipe(t);
+  const output = new LogOutput(fd);
+  const lines = Array.from({ length: 12 }, (_, i) => `${i} ${'é🐕'.repeat(i % 3 === 0 ? 30_000 : i)}\n`);
+  for (const line of lines) {
+    output.write(line);
+    await nextTurn();
+  }
+  await until(() => {
+    readSome();
+    return text().split('\n').length > lines.length;
+  });
+  assert.equal(text(), lines.join(''));
+  assert.equal(output.dropped, 0);
+});

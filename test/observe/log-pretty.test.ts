@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 const esc = '\u001b';
 const clock = /^\d\d:\d\d:\d\d {2}/;
 
-/** A logger for people without colours, and what it has written. */
+/** A logger for people without colours, and its output. */
 function prettyLog() {
   let written = '';
   const format = prettyFor('pretty', new PassThrough() as unknown as NodeJS.WriteStream);
@@ -21,7 +21,7 @@ function prettyLog() {
   };
 }
 
-test('a request is one short line for people, and what it says cannot be mistaken', async (t) => {
+test('a request is one short readable line, and no field can imitate another', async (t) => {
   const folder = await temporaryStorage(t);
   const env = { LOG_FORMAT: 'pretty', TRUST_PROXY: 'on' };
   const service = await startService(t, folder, env);
@@ -49,7 +49,7 @@ test('a request is one short line for people, and what it says cannot be mistake
   assert.equal(lines.length, 7);
 });
 
-test('nothing in a line about a request begins another row as a line of its own would', () => {
+test('nothing in a line about a request looks like the beginning of another line', () => {
   const { log, written } = prettyLog();
   for (const blank of [' ', '\u00a0', '\t']) {
     const long = `x${blank.repeat(60)}12:00:00${blank}${blank}GET`.repeat(9);
@@ -63,7 +63,7 @@ test('nothing in a line about a request begins another row as a line of its own 
   }
 });
 
-test('an error stands below its line, and nothing in it looks like a line of its own', () => {
+test('an error is printed below its line, and nothing in it looks like another line', () => {
   const { log, written } = prettyLog();
   const error = Object.assign(new Error('first\n12:00:00  GET /forged  200'), { code: 'E_ODD' });
   log.error({ err: error, reqId: 'a b' }, 'failed');
@@ -76,7 +76,7 @@ test('an error stands below its line, and nothing in it looks like a line of its
   assert.equal(rest.at(-1)?.trim(), 'code=E_ODD');
 });
 
-test('nothing that a terminal obeys or that turns text around gets through, wherever it stands', () => {
+test('control and bidirectional characters are escaped in every field', () => {
   const { log, written } = prettyLog();
   const odd = '\u001b[2J\u0007\r\n\u009b31m\u202e\u2066\u2028\u200f\u{e0001}\ud800.';
   log.info({ method: odd, url: odd, status: odd, keyId: odd, reason: odd }, 'answered');
@@ -92,7 +92,7 @@ test('nothing that a terminal obeys or that turns text around gets through, wher
   assert.ok(written().includes('\\u001b[2J\\u0007\\u000d\\u000a\\u009b31m\\u202e'));
 });
 
-test('secrets stay out of the pretty log, and long fields are cut in it', () => {
+test('secrets stay out of the pretty log, and its long fields are truncated', () => {
   const { log, written } = prettyLog();
   const key = `pet_${'a1'.repeat(18)}`;
   const secret = `whsec_${'b2'.repeat(16)}`;

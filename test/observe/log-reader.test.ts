@@ -13,11 +13,11 @@ import { temporaryStorage } from '../support/storage.ts';
 import { atTerminal, needsTerminal } from '../support/terminal.ts';
 import { until } from '../support/until.ts';
 
-/** What a pipe and its reader hold beside the lines that the service keeps. */
+/** The bytes that a pipe and its reader buffer, besides the lines that the service keeps. */
 const maxInPipe = 512 * 1024;
 const longUrl = `/v1/pets?${'x'.repeat(12_000)}`;
 
-/** Sends as many requests, each of which makes a line of the log with its number, and waits for the answers. */
+/** Sends this many requests, each with its number in its log line, and waits for the responses. */
 async function flood({ origin }: Pick<Service, 'origin'>, key: string, count: number): Promise<void> {
   const socket = connect(Number(new URL(origin).port), '127.0.0.1').setEncoding('latin1');
   const request = (i: number) =>
@@ -35,7 +35,7 @@ async function flood({ origin }: Pick<Service, 'origin'>, key: string, count: nu
   await once(socket, 'close');
 }
 
-/** Lines of the log that have come through. */
+/** The log lines received. */
 const linesOf = (service: Service) =>
   service
     .output()
@@ -44,11 +44,11 @@ const linesOf = (service: Service) =>
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line));
 
-/** Numbers in lines of the log that have come through. Lines of a flood are too long to parse them again and again. */
+/** The numbers in the log lines received. Lines of a flood are too long to parse repeatedly. */
 const numbersIn = (service: Service, pattern: RegExp) =>
   [...service.output().matchAll(pattern)].map(([, number]) => Number(number));
 
-/** The numbers of the requests of a flood that have come through. */
+/** The numbers of the received requests of a flood. */
 const floodLinesOf = (service: Service) => numbersIn(service, /^\{.*"reqId":"(\d+)".*\}$/gm);
 
 async function unreadLines({ origin }: Service): Promise<number> {
@@ -87,7 +87,7 @@ test('a service whose log nobody reads ends on SIGTERM', async (t) => {
 
 const counted = (count: number) => Array.from({ length: count }, (_, i) => i);
 
-test('SIGTERM loses no line, though the reader is slow and begins late', async (t) => {
+test('SIGTERM loses no line, even if the reader is slow and starts late', async (t) => {
   const folder = await temporaryStorage(t);
   const service = await startService(t, folder, slowStopwatch(60));
   const key = await ampleKey(folder);
@@ -96,7 +96,7 @@ test('SIGTERM loses no line, though the reader is slow and begins late', async (
   const count = 2_000;
   await flood(service, key, count);
   const stopped = service.stop('SIGTERM');
-  // By now the service writes its last lines, or will soon.
+  // The service is writing its last lines, or will soon.
   await until(() =>
     fetch(`${service.origin}/healthz`).then(
       () => false,
@@ -113,7 +113,7 @@ test('SIGTERM loses no line, though the reader is slow and begins late', async (
   assert.equal(linesOf(service).at(-1).msg, 'stopped');
 });
 
-test('lines are written soon, and stay when the service is killed', async (t) => {
+test('lines are written soon, and survive kill -9', async (t) => {
   const folder = await temporaryStorage(t);
   const service = await startService(t, folder);
   const key = await ampleKey(folder);
@@ -124,7 +124,7 @@ test('lines are written soon, and stay when the service is killed', async (t) =>
   assert.deepEqual(floodLinesOf(service), counted(count));
 });
 
-test('a service whose log reader is gone starts and serves, and counts the lines that are lost', async (t) => {
+test('a service whose log reader is gone starts and works, and counts the lost lines', async (t) => {
   const folder = await temporaryStorage(t);
   const service = await startService(t, folder, {}, { atOnce: ({ stdout }) => stdout?.destroy() });
   const key = await ampleKey(folder);
@@ -136,7 +136,7 @@ test('a service whose log reader is gone starts and serves, and counts the lines
   assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
 });
 
-test('a service at a terminal that stands still answers, and ends on SIGTERM', needsTerminal, async (t) => {
+test('a service at a stopped terminal responds, and ends on SIGTERM', needsTerminal, async (t) => {
   const folder = await temporaryStorage(t);
   const port = await freePort();
   const env = { PORT: String(port), PETSTORE_DATA_DIR: folder };
@@ -154,7 +154,7 @@ test('a service at a terminal that stands still answers, and ends on SIGTERM', n
 
 function isAlive(pid: number): boolean {
   try {
-    // One that has ended may still be known to the system.
+    // The system may still list an ended process.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;

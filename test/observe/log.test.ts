@@ -9,7 +9,7 @@ const maxFieldLength = 1_000;
 const linesOf = (store: Petstore) => store.log.map((line) => JSON.parse(line));
 const answered = (store: Petstore) => linesOf(store).filter(({ msg }) => msg === 'answered');
 
-test('a long field is cut in the log, which tells how much is left out', async (t) => {
+test('a long field is truncated in the log, with the number of omitted characters', async (t) => {
   const store = await startPetstore(t, { trustProxy: true });
   const path = `/pets?${'x'.repeat(15_000)}`;
   await store.call('GET', path, { headers: { 'x-forwarded-for': 'y'.repeat(1_500) } });
@@ -20,7 +20,7 @@ test('a long field is cut in the log, which tells how much is left out', async (
   assert.ok(line.length < 3_000);
 });
 
-test('an error is cut in the log as well', () => {
+test('a long error is truncated in the log too', () => {
   let written = '';
   const log = createLogger('info', { write: (line) => (written += line) });
   log.error({ err: Object.assign(new Error('m'.repeat(50_000)), { detail: 'd'.repeat(50_000) }) }, 'failed');
@@ -49,7 +49,7 @@ for (const [what, spell] of [
   });
 }
 
-test('no part of a password gets into the log where a field is cut', () => {
+test('a truncated log field contains no part of a password', () => {
   let written = '';
   const log = createLogger('info', { write: (line) => (written += line) });
   const address = 'redis://me:hunter2hunter2@localhost/';
@@ -59,7 +59,7 @@ test('no part of a password gets into the log where a field is cut', () => {
   assert.doesNotMatch(written, /:h/);
 });
 
-/** A petstore in whose log a second only passes when the test says so. */
+/** A petstore whose log's seconds pass only when the test says so. */
 async function startAtRest(t: TestContext, options: Options = {}) {
   const store = await startPetstore(t, options);
   t.mock.timers.enable({ apis: ['setTimeout'] });
@@ -86,7 +86,7 @@ test('the log samples the requests of an address without a valid key, and counts
   assert.match(await store.metrics(), /^petstore_log_lines_dropped_total\{reason="repeated"\} 60$/m);
 });
 
-test('what cannot be read as a request is sampled in the log as well', async (t) => {
+test('unreadable requests are also sampled in the log', async (t) => {
   const { store } = await startAtRest(t, { seed: false });
   await store.listen();
   await Promise.all(Array.from({ length: 25 }, () => exchange(store, 'NONSENSE\r\n\r\n')));
@@ -104,7 +104,7 @@ test('the samples of all addresses together are bounded', async (t) => {
   assert.equal(linesOf(store).at(-1).leftOut, 200);
 });
 
-test('every request that a key was admitted for stands in the log, and refused ones of the key are sampled', async (t) => {
+test('the log has every request that was admitted for a key, and samples of its refused ones', async (t) => {
   const { store, passSecond } = await startAtRest(t);
   const { key } = await store.addKey('enterprise', { perMinute: 50, perDay: 100 });
   await repeat(90, () => store.call('GET', '/pets?x=1', { key }));
@@ -115,7 +115,7 @@ test('every request that a key was admitted for stands in the log, and refused o
   assert.equal(linesOf(store).at(-1).leftOut, 30);
 });
 
-test('failures are told each where a key was admitted, and else sampled', async (t) => {
+test('every failure of an admitted request is logged, and other failures are sampled', async (t) => {
   const { store, passSecond } = await startAtRest(t);
   await store.call('GET', '/pets/1');
   await store.db.write((sql) => sql`alter table pets rename column name to label`);
@@ -132,7 +132,7 @@ test('failures are told each where a key was admitted, and else sampled', async 
   );
 });
 
-test('why a request was refused stands in the log of level debug, and never in the answer', async (t) => {
+test('the reason of a refusal is in the log of level debug, and never in the response', async (t) => {
   const store = await startPetstore(t, { logLevel: 'debug' });
   for (const [method, path, body, cause] of [
     ['POST', '/pets', '{"name"', /SyntaxError: .*JSON/],

@@ -6,13 +6,13 @@ import { startPetstore } from '../support/petstore.ts';
 import { testDatabaseUrl } from '../support/storage.ts';
 import { until } from '../support/until.ts';
 
-test('an instance over PostgreSQL shows its connections, its reads and what waits', {
+test('an instance with PostgreSQL shows its connections, its reads and the waiting work', {
   skip: testDatabaseUrl ? false : 'it needs PostgreSQL',
 }, async (t) => {
   const store = await startPetstore(t);
   const ids = [];
   for (let i = 0; i <= writers; i++) ids.push((await store.addWorkspace(`more-${i}`, false)).workspaceId);
-  // Counts of limits are written in the background.
+  // The counts of limits are written in the background.
   await store.holdLimits();
   const before = await store.metrics();
   const { promise: isHeld, resolve: letGo } = Promise.withResolvers<void>();

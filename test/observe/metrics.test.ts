@@ -9,7 +9,7 @@ import { metricsIn, textOfAllMetrics, valueIn } from '../support/metrics.ts';
 import { startPetstore } from '../support/petstore.ts';
 import { whyNo } from '../support/programs.ts';
 
-test('/metrics tells requests, latency, limit decisions, bans and storage, without any key or id', async (t) => {
+test('/metrics shows requests, latency, limit decisions, bans and storage, without any key or id', async (t) => {
   const store = await startPetstore(t);
   const { key, id } = await store.addKey('enterprise', { perMinute: 2, perDay: 100 });
   for (let i = 0; i < 13; i++) await store.call('GET', '/pets/1', { key });
@@ -33,7 +33,7 @@ test('/metrics tells requests, latency, limit decisions, bans and storage, witho
   for (const secret of [key, id, store.key, '127.0.0.1']) assert.ok(!text.includes(secret));
 });
 
-test('what alerts look for is 0 before it happens the first time', async (t) => {
+test('the counters of alerts are 0 before the first event', async (t) => {
   const text = await (await startPetstore(t, { seed: false })).metrics();
   const { id: deprecated } = operations.find((operation) => operation.deprecated) ?? {};
   for (const { id, success } of operations)
@@ -76,7 +76,7 @@ test('health checks and requests for metrics are not counted as requests', async
   assert.equal(valueIn(text, 'petstore_request_duration_seconds_count{operation="none"}'), 1);
 });
 
-test('writes that wait are counted, and so are the writes of each commit', async (t) => {
+test('waiting writes are counted, and so are the writes of each commit', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const before = await store.metrics();
   const { promise: isHeld, resolve: letGo } = Promise.withResolvers<void>();
@@ -93,14 +93,14 @@ test('writes that wait are counted, and so are the writes of each commit', async
   const after = await store.metrics();
   assert.equal(valueIn(after, 'petstore_writes_waiting'), 0);
   const grown = (series: string) => valueIn(after, series) - valueIn(before, series);
-  // Each text asks whether the storage is ready, which is a write of its own.
+  // Building the text checks the storage for readiness, which is a write.
   const ofReady = 1;
   assert.equal(grown('petstore_commit_writes_sum'), 4 + ofReady);
   assert.equal(grown('petstore_commit_writes_bucket{le="4"}'), grown('petstore_commit_writes_count'));
   assert.equal(grown('petstore_commit_duration_seconds_count'), grown('petstore_commit_writes_count'));
 });
 
-test('a histogram counts a value in the first bucket that holds it', () => {
+test('a histogram counts a value in the first bucket that contains it', () => {
   const histogram = new Histogram([1, 2.5, 5]);
   for (const value of [0, 1, 1.5, 2.5, 5, 5.1, 1_000]) histogram.observe(value);
   assert.deepEqual(histogram.counts, [2, 2, 1, 2]);
@@ -111,7 +111,7 @@ test('a histogram counts a value in the first bucket that holds it', () => {
   );
 });
 
-test('the page on metrics has each metric with its type, labels and meaning', async () => {
+test('the page on metrics lists each metric with its type, labels and meaning', async () => {
   const page = readFileSync(new URL('../../docs/operations/metrics.md', import.meta.url), 'utf8');
   const own = [...metricsIn(await textOfAllMetrics())].filter(([name]) => name.startsWith('petstore_'));
   const rows = own.map(([name, { type, labels, help }]) => [

@@ -12,7 +12,7 @@ import { until } from '../support/until.ts';
 const caller = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
 const sampled = `00-${caller.traceId}-${caller.spanId}-01`;
 
-/** A service in a process of its own, which gets the variables of OpenTelemetry. */
+/** A service in its own process, which gets the variables of OpenTelemetry. */
 async function startTraced(t: TestContext, env: Record<string, string>) {
   const folder = temporaryFolder(t);
   const service = await startService(t, folder, { LOG_FORMAT: 'json', ...env });
@@ -30,7 +30,7 @@ async function startTraced(t: TestContext, env: Record<string, string>) {
   return { service, key, call };
 }
 
-/** The lines of the log. The welcome stands among them. */
+/** The log lines, without those of the welcome. */
 const logOf = ({ output }: Service) =>
   output()
     .split('\n')
@@ -43,7 +43,7 @@ const lineOf = async (service: Service, requestId: string) => {
   return find();
 };
 
-test('a write, its turn in the queue and each attempt of its webhook are spans of one trace, which the log names', async (t) => {
+test('a write, its wait in the queue and its webhook attempts are spans of one trace, which the log names', async (t) => {
   const collector = await startCollector(t);
   const { service, call } = await startTraced(t, tracesTo(collector));
   const receiver = await startReceiver(t);
@@ -96,7 +96,7 @@ test('a write, its turn in the queue and each attempt of its webhook are spans o
   assert.ok(!collector.text.includes('secret?path'));
 });
 
-test('a request without a traceparent is the root of a trace, and a path without a route has none in its name', async (t) => {
+test('a request without a traceparent starts a trace, and the name of a span without a route has no path', async (t) => {
   const collector = await startCollector(t);
   const { service, call } = await startTraced(t, {
     OTEL_TRACES_EXPORTER: 'otlp',
@@ -175,7 +175,7 @@ test('a stop sends the last spans', async (t) => {
   );
 });
 
-test('a collector that never answers holds up neither requests nor the stop', async (t) => {
+test('a collector that never responds delays neither requests nor the stop', async (t) => {
   const collector = await startCollector(t);
   collector.behave = () => {};
   const hour = '3600000';
@@ -189,7 +189,7 @@ test('a collector that never answers holds up neither requests nor the stop', as
   assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
 });
 
-test('the log says once that the collector takes nothing, and that it takes spans again', async (t) => {
+test('the log says once that the collector fails, and that it works again', async (t) => {
   const collector = await startCollector(t);
   const { behave } = collector;
   collector.behave = answer(400);
@@ -212,14 +212,14 @@ test('the log says once that the collector takes nothing, and that it takes span
   );
 });
 
-test('a value that OpenTelemetry cannot use is a warning in the log', async (t) => {
+test('a value that OpenTelemetry cannot use causes a warning in the log', async (t) => {
   const collector = await startCollector(t);
   const { service } = await startTraced(t, { ...tracesTo(collector), OTEL_TRACES_SAMPLER: 'sometimes' });
   const [warning] = logOf(service).filter(({ level }) => level === 'warn');
   assert.match(warning.msg, /OTEL_TRACES_SAMPLER.*sometimes/);
 });
 
-/** Node.js that finds no package of OpenTelemetry but for its API, which prom-client brings. */
+/** A Node.js that finds no package of OpenTelemetry except its API, which prom-client installs. */
 const withoutPackages = [
   process.execPath,
   '--import',
@@ -231,7 +231,7 @@ const withoutPackages = [
     } });`)}`,
 ];
 
-test('without its packages the service runs, and says at the start of traces which ones it needs', async (t) => {
+test('without its packages the service runs, and names the missing packages at the start', async (t) => {
   const folder = temporaryFolder(t);
   const by = withoutPackages as [string, ...string[]];
   const service = await startService(t, folder, {}, { by });
@@ -243,7 +243,7 @@ test('without its packages the service runs, and says at the start of traces whi
   );
 });
 
-test('the packages that are named are those that npm ci installs', () => {
+test('the named packages are those that npm ci installs', () => {
   const { optionalDependencies } = JSON.parse(
     readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
   );

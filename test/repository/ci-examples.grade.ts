@@ -10,7 +10,7 @@ import { bin } from '../support/service.ts';
 const exampleOf = (name: string) =>
   parse(readFileSync(new URL(`../../examples/ci/${name}`, import.meta.url), 'utf8'));
 
-/** Adds a pet, and does so again when the connection breaks: with the same key, or with a new one. */
+/** Adds a pet, and sends the POST again when the connection breaks: with the same key, or with a new one. */
 const client = (isCareful: boolean) =>
   `const key = crypto.randomUUID();
    const add = (left) => fetch(process.env.PETSTORE_BASE_URL + '/pets', { method: 'POST', body: '{"name":"Smaug","categoryId":1}', headers: {
@@ -19,7 +19,7 @@ const client = (isCareful: boolean) =>
      .catch((error) => { if (left === 0) throw error; return add(left - 1); });
    add(2).then(({ status }) => console.log('status', status));`;
 
-/** A project with a client, and programs that stand for what a runner has. */
+/** A project with a client, and programs that replace those of a runner. */
 function project(t: TestContext, programs: Record<string, string>) {
   const folder = temporaryFolder(t);
   const tools = join(folder, 'tools');
@@ -41,13 +41,13 @@ function project(t: TestContext, programs: Record<string, string>) {
   return {
     ...{ folder, run },
     useClient: (isCareful: boolean) => writeFileSync(join(folder, 'client.mjs'), client(isCareful)),
-    /** The files that were kept, which are then gone. */
+    /** The files that were kept. They are then removed. */
     kept: (paths: string[]) => paths.filter((path) => existsSync(join(folder, path))),
     clear: (paths: string[]) => paths.forEach((path) => void rmSync(join(folder, path), { force: true })),
   };
 }
 
-/** Grades a careful client on the main branch, then a careless one in a request to merge, which is compared. */
+/** Grades a careful client on the main branch, then a careless one in a merge request, and compares. */
 function gradeTwice(
   { run, useClient, kept, clear, folder }: ReturnType<typeof project>,
   files: string[],

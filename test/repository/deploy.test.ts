@@ -33,7 +33,7 @@ interface Compose {
 const compose: Compose = parse(textOf('compose.yaml'), { merge: true });
 const instances = Object.entries(compose.services).filter(([, service]) => service.build);
 
-test('the image is made of files that exist, and of all that the service needs', () => {
+test('the image is built from existing files, and from all that the service needs', () => {
   const dockerfile = textOf('Dockerfile');
   const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, files]) =>
     (files as string).split(' '),
@@ -44,7 +44,7 @@ test('the image is made of files that exist, and of all that the service needs',
   for (const file of copied) assert.ok(existsSync(fileAt(file)), file);
 });
 
-test('every setting of an instance is one that the service reads', () => {
+test('the service reads every setting that the deployment sets', () => {
   const page = textOf('docs/configuration.md');
   const ofImage = [...textOf('Dockerfile').matchAll(/(\w+)=\S+/g)]
     .map(([, name]) => name as string)
@@ -57,7 +57,7 @@ test('every setting of an instance is one that the service reads', () => {
   }
 });
 
-test('no service is root or can become root, and each writes only to memory and its volumes', () => {
+test('no service runs as root or can become root, and each writes only to memory and its volumes', () => {
   assert.equal(Object.keys(compose.services).length, 6);
   for (const [name, service] of Object.entries(compose.services)) {
     assert.ok(service.user && !/^(0|root)(:|$)/.test(service.user), name);
@@ -86,7 +86,7 @@ test('only the load balancer is published, by default on loopback, and no storag
   assert.equal(compose.networks.storage?.internal, true);
 });
 
-test('Valkey and PostgreSQL ask for the password that the instances have', () => {
+test('Valkey and PostgreSQL require the password that the instances have', () => {
   const { postgres, valkey } = compose.services;
   const [of, ofValkey] = ['POSTGRES', 'VALKEY'].map((name) => `\${${name}_PASSWORD:-petstore}`);
   assert.equal(postgres?.environment?.POSTGRES_PASSWORD, of);
@@ -98,7 +98,7 @@ test('Valkey and PostgreSQL ask for the password that the instances have', () =>
   }
 });
 
-test('the load balancers know every instance', () => {
+test('the load balancers are configured with every instance', () => {
   const names = instances.map(([name]) => name);
   const namedIn = (file: string, pattern: RegExp) =>
     [...textOf(`deploy/${file}`).matchAll(pattern)].map(([, name]) => name);
@@ -108,7 +108,7 @@ test('the load balancers know every instance', () => {
   assert.deepEqual(namedIn('haproxy.cfg', pattern), [...names, ...names, ...names]);
 });
 
-test('HAProxy knows every header field of an answer by its documented name', () => {
+test('HAProxy has the documented spelling of every response header field', () => {
   const adjusted = [...textOf('deploy/haproxy.cfg').matchAll(/^ *h1-case-adjust (\S+) (\S+)$/gm)];
   assert.deepEqual(
     adjusted.map(([, from, to]) => [from, to]),
@@ -116,7 +116,7 @@ test('HAProxy knows every header field of an answer by its documented name', () 
   );
 });
 
-test('the operations page names every setting that decides how instances run', () => {
+test('the operations page names every setting for running instances', () => {
   const page = textOf('docs/operations.md');
   for (const name of [
     'DATABASE_URL',

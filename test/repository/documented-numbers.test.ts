@@ -11,7 +11,7 @@ import { workerBounds } from '../../src/lab/readings/worker.ts';
 import { keptBoundsOf, plans } from '../../src/limits/plans.ts';
 import { defaultBanRules } from '../../src/settings/ban-rules.ts';
 
-/** A text of the tree with its lines joined, since sentences run on. */
+/** A text of the tree with its lines joined, since sentences span lines. */
 const textOf = (path: string) =>
   readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8').replaceAll(/\s*\n\s*/g, ' ');
 
@@ -63,7 +63,7 @@ test('the page on security has the bounds of readings', () => {
   assert.ok(security.includes(`in a thread that has ${maxMiB} MiB and ${limitMs / 1_000} s`));
 });
 
-test('the load balancers refuse what is too large in the words of the service', () => {
+test('the load balancers refuse oversized requests with the same body as the service', () => {
   const wordsOf = (code: string) =>
     JSON.stringify(toApiError(Object.assign(new Error(), { code }), 'any').body);
   const tooLarge = wordsOf('FST_ERR_CTP_BODY_TOO_LARGE');

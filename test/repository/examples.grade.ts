@@ -17,7 +17,7 @@ const [, shownInReadme] = blocksOf(
 );
 const lines = { again: () => '', about: () => '' };
 
-/** The programs, each by what runs it. */
+/** The programs, each by its interpreter. */
 const programs: [program: string | undefined, file: string][] = [
   [process.execPath, 'careful.mjs'],
   [process.execPath, 'careless.mjs'],
@@ -25,8 +25,8 @@ const programs: [program: string | undefined, file: string][] = [
   [pythonWithRequests, 'careless.py'],
 ];
 
-// Most of a run is waiting as the service tells, and each has a service of its own.
-describe('the examples have the report cards that they tell of', { concurrency: true }, () => {
+// A run mostly waits for the announced times, and each has its own service.
+describe('the examples have the report cards that their comments show', { concurrency: true }, () => {
   for (const [program, file] of programs) {
     test(file, { skip: !program && !process.env.CI && 'no Python with requests is installed' }, async () => {
       assert.ok(program, 'no Python with requests is installed');
@@ -42,14 +42,14 @@ describe('the examples have the report cards that they tell of', { concurrency: 
 async function grade(command: string[]): Promise<Grade> {
   const store = await openGradingStore({});
   try {
-    // What hangs is ended soon. All else takes a few seconds.
+    // A hanging run is ended soon. All others take a few seconds.
     return await gradeProgram({ command, store, atOnce: 3, timeoutMs: 30_000 });
   } finally {
     await store.close();
   }
 }
 
-/** A card as the examples write it: what did not go well, by verdict, and all checks that failed in some run. */
+/** A card in the form of the examples: the runs that did not survive, by verdict, and all failed checks. */
 function summaryOf({ baseline, faults, verdict }: Grade): string {
   const names = verdicts
     .filter((name) => name !== 'survived')

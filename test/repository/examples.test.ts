@@ -20,7 +20,7 @@ const parametersOf = ({ path, method }: Operation, document = description): Para
     resolve(parameter, document),
   );
 
-/** The examples of what an operation takes in a place, a list as its items. */
+/** The examples of an operation's input in a place. A list gives its items. */
 const examplesIn = (
   place: Parameter['in'],
   operation: Operation,
@@ -42,7 +42,7 @@ const fits = (name: string, value: string) =>
   new RegExp(headerNamed(name).schema.pattern as string, 'u').test(value);
 
 for (const { start, operations, description } of apis) {
-  test(`every example of an operation at ${start} works on the demonstration, all at once and in the order of the description`, async (t) => {
+  test(`every example of an operation at ${start} works with the demo data, all at once and in the order of the description`, async (t) => {
     const store = await startPetstore(t);
     await fillLab(store);
     const origin = await store.listen();
@@ -75,7 +75,7 @@ test('the example of an ETag is that of the example pet, and If-None-Match has t
   assert.equal((await store.call('GET', '/pets/1')).headers.etag, earlier);
 });
 
-test('an Idempotency-Key is taken exactly if it fits its schema', async (t) => {
+test('an Idempotency-Key is accepted exactly if it matches its schema', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const taken = ['k', 'a"b', '~'.repeat(255), `"${'k y'.repeat(85)}"`, `"${'\\"\\\\'.repeat(127)}k"`];
   const refused = ['a b', 'é', '""', '"a', '"a"b"', '~'.repeat(256), `"${'~'.repeat(256)}"`, '"\\n"'];
@@ -87,7 +87,7 @@ test('an Idempotency-Key is taken exactly if it fits its schema', async (t) => {
   }
 });
 
-test('an X-Request-Id of another form is replaced, and its schema takes every value', async (t) => {
+test('a malformed X-Request-Id is replaced, and its schema accepts every value', async (t) => {
   const store = await startPetstore(t, { seed: false });
   for (const [value, isKept] of Object.entries({
     a: true,
@@ -101,7 +101,7 @@ test('an X-Request-Id of another form is replaced, and its schema takes every va
   }
 });
 
-test('entity tags that fit their schema are read, others are refused', async (t) => {
+test('entity tags that match their schema are accepted, others are refused', async (t) => {
   const store = await startPetstore(t);
   for (const value of ['*', '"a"', 'W/"a"', '"a","b"', '"a", W/"b", ""']) {
     assert.ok(fits('If-None-Match', value), value);

@@ -13,10 +13,10 @@ import { until } from '../support/until.ts';
 /** It takes a second at most; the rest is for busy machines. */
 const endsWithinMs = 120_000;
 
-/** Makes every Node.js tell first what it was started with. */
+/** Makes every Node.js first print its options. */
 const teller = 'data:text/javascript,console.log(JSON.stringify(process.execArgv))';
 
-/** The machine's own Node.js, if that is an older one. */
+/** The machine's own Node.js, if it is an older one. */
 const older = (process.env.PATH ?? '')
   .split(delimiter)
   .filter((folder) => !folder.includes('node_modules'))
@@ -27,8 +27,8 @@ for (const [who, by, skip] of [
   ['one that says it is older', [process.execPath, '--import', fakeNodeVersion], whyNo('pgrep')],
   ["the machine's own", [older ?? 'node'], older ? whyNo('pgrep') : 'no older Node.js is in PATH'],
 ] as [string, [string, ...string[]], string | false][]) {
-  describe(`an older Node.js hands over to the installed one: ${who}`, { skip }, () => {
-    test('a command runs as if it had been started there, and its exit code is passed on', () => {
+  describe(`an older Node.js runs the command with the installed one: ${who}`, { skip }, () => {
+    test('the command runs as if started directly, and its exit code is passed on', () => {
       const run = (...args: string[]) =>
         spawnSync(by[0], [...by.slice(1), bin, ...args], { env: environment({}), encoding: 'utf8' });
       assert.deepEqual(
@@ -38,7 +38,7 @@ for (const [who, by, skip] of [
       assert.equal(run('fly').status, 2);
     });
 
-    test('the sizes of memory that it was started with are passed on', () => {
+    test('its memory options are passed on', () => {
       const [program, ...args] = [...by, '--max-semi-space-size=16', '--no-deprecation', bin, '--version'];
       const env = environment({ NODE_OPTIONS: `--import ${teller}` });
       const { stdout } = spawnSync(program as string, args, { env, encoding: 'utf8' });
@@ -53,14 +53,14 @@ for (const [who, by, skip] of [
       });
     }
 
-    test('a command that SIGINT ends is told by SIGINT, so that the loop of a shell ends, too', async (t) => {
+    test('a command that SIGINT ends also ends by SIGINT, so that a shell loop ends', async (t) => {
       const starter = await beginSeed(t, by);
       const ended = once(starter, 'exit', { signal: AbortSignal.timeout(endsWithinMs) });
       starter.kill('SIGINT');
       assert.deepEqual(await ended, [null, 'SIGINT']);
     });
 
-    test('a service that was killed is told by the exit code that shells use', async (t) => {
+    test('a killed service ends with the exit code that shells use', async (t) => {
       const service = await startService(t, await temporaryStorage(t), {}, { by });
       const exited = once(service.child, 'exit');
       process.kill(childOf(service.child.pid as number) as number, 'SIGKILL');
@@ -96,7 +96,7 @@ for (const [who, by, skip] of [
   });
 }
 
-/** Starts a command that takes long, and waits until it was handed over. */
+/** Starts a slow command, and waits until it was handed over. */
 async function beginSeed(t: TestContext, by: string[]) {
   const env = { PETSTORE_DATA_DIR: await temporaryStorage(t) };
   petstore(['workspaces', 'create', 'shop'], env);
@@ -109,7 +109,7 @@ async function beginSeed(t: TestContext, by: string[]) {
   return starter;
 }
 
-/** Kills what was started, and waits for the end of what it has started itself, which has its standard output. */
+/** Kills the started process, and waits until the processes that share its standard output end. */
 async function kill({ child }: Service): Promise<void> {
   const service = childOf(child.pid as number) as number;
   const ended = once(child.stdout as NonNullable<typeof child.stdout>, 'close', {

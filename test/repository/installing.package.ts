@@ -18,7 +18,7 @@ import { installedPackage, npx, otherNode, serveByNpx } from '../support/install
 import { openStream } from '../support/streams.ts';
 import { until } from '../support/until.ts';
 
-/** Less than a stop may take that waits for answers under way. */
+/** Less than the duration of a stop that waits for requests in progress. */
 const endsWithinMs = 8_000;
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -26,14 +26,14 @@ const { packed, project, folder } = installedPackage();
 const textOf = (file: string) => readFileSync(join(folder, file), 'utf8');
 const manifest = JSON.parse(textOf('package.json'));
 const paths = packed.files.map(({ path }) => path);
-/** The modules and data that others may import. */
+/** The exported modules and data. */
 const exported = Object.keys(manifest.exports).map((path) => path.replace('.', manifest.name));
 
 const isDeclaration = (path: string) => path.endsWith('.d.ts');
 
 const [oldest, tooOld] = [otherNode('node-24'), otherNode('node-22')];
 
-test('the tarball has the built code, what it reads, and nothing else', () => {
+test('the tarball has the built code, the files that it reads, and nothing else', () => {
   const built = globSync('**/*.*', { cwd: join(root, 'src') })
     .filter((file) => file !== 'foundation/distribution/tree.ts' && !file.endsWith('.d.ts'))
     // Bundles contain these.
@@ -58,7 +58,7 @@ test('the tarball has the built code, what it reads, and nothing else', () => {
     assert.ok(built.includes(path.replace('.d.ts', '.js')), path);
 });
 
-test('the package asks for what its code imports, and for nothing else', () => {
+test('the dependencies of the package are exactly the packages that its code imports', () => {
   const {
     dependencies,
     optionalDependencies,
@@ -78,12 +78,12 @@ test('the package asks for what its code imports, and for nothing else', () => {
     ])
     .map(([, name = '']) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] as string)
     .filter((name) => !name.startsWith('node:'));
-  // Who turns traces on installs their packages. The service names them.
+  // Users who turn traces on install their packages. The service names them.
   const needed = [...Object.keys(dependencies), ...Object.keys(tracePackages)];
   assert.deepEqual([...new Set(imported)].sort(), needed.sort());
 });
 
-test('installing it brings no Node.js, and runs no script', () => {
+test('installing the package installs no Node.js, and runs no script', () => {
   const { packages } = JSON.parse(readFileSync(join(project, 'node_modules/.package-lock.json'), 'utf8'));
   const brought = Object.entries<{ hasInstallScript?: boolean; bin?: object }>(packages);
   assert.ok(brought.length > 50);
@@ -91,7 +91,7 @@ test('installing it brings no Node.js, and runs no script', () => {
     assert.ok(!hasInstallScript && !('node' in bin), path);
 });
 
-test('the description and the guides tell how the package is called', () => {
+test('the description and the guides show the commands of the package', () => {
   const { command, firstStart, neededNode } = ofPackage;
   const golden = readFileSync(join(root, 'openapi.json'), 'utf8')
     .replaceAll(ofTree.command, command)
@@ -113,10 +113,10 @@ for (const [name, { node, skip }] of [
   ['the oldest Node.js that it runs on', oldest],
   ['the Node.js of the tree', { node: process.execPath, skip: false }],
 ] as const) {
-  describe(`by ${name}`, { skip, concurrency: true }, () => {
+  describe(`installed by ${name}`, { skip, concurrency: true }, () => {
     const version = spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout;
 
-    test('npx runs its commands, and node is the one that was there', () => {
+    test('npx runs its commands with the Node.js of the user', () => {
       assert.deepEqual(npx(node, '--no-install', 'petstore', '--version'), {
         status: 0,
         stdout: `${manifest.version}\n`,
@@ -126,7 +126,7 @@ for (const [name, { node, skip }] of [
       assert.equal(npx(node, '--no-install', 'petstore', 'fly').status, 2);
     });
 
-    test('all that is exported can be imported', () => {
+    test('all exports can be imported', () => {
       const program = exported.map((name) =>
         name.endsWith('.json')
           ? `await import('${name}', { with: { type: 'json' } });`
@@ -137,7 +137,7 @@ for (const [name, { node, skip }] of [
       assert.equal(stderr.replaceAll(/^\(.*\n/gm, ''), '');
     });
 
-    test('npx serves the API, a stream, the reference, the page of the lab and all texts, and stops at once', async (t) => {
+    test('npx serves the API, a stream, the reference, the lab page and all texts, and stops at once', async (t) => {
       const service = await serveByNpx(t, node, join(temporaryFolder(t), 'data'));
       const { origin, port } = new URL(service.baseUrl);
       const headers = { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' };
@@ -170,7 +170,7 @@ for (const [name, { node, skip }] of [
       await until(() => !isRunning(service.pid), endsWithinMs);
     });
 
-    test('an answer that waits behind another ends with its connection, and keeps no place', async (t) => {
+    test('a response that waits behind another ends with its connection, and frees its place', async (t) => {
       const service = await serveByNpx(t, node, join(temporaryFolder(t), 'data'));
       const { origin, port } = new URL(service.baseUrl);
       const path = '/v1/openapi.json';
@@ -187,13 +187,13 @@ for (const [name, { node, skip }] of [
   });
 }
 
-test('a Node.js that is too old says so in one line', { skip: tooOld.skip }, () => {
+test('an unsupported Node.js is reported in one line', { skip: tooOld.skip }, () => {
   const version = spawnSync(tooOld.node, ['--version'], { encoding: 'utf8' }).stdout.slice('v'.length).trim();
   const stderr = `petstore: Node.js 24 or newer is needed. This is ${version}.\n`;
   assert.deepEqual(npx(tooOld.node, '--no-install', 'petstore', 'serve'), { status: 1, stdout: '', stderr });
 });
 
-/** What a program that imports modules of the package prints of its files in a strict type check, which it passes. */
+/** The output of a strict type check of a program that imports modules of the package. The check must pass. */
 function checkTypes(
   t: TestContext,
   modules: readonly string[],
@@ -224,8 +224,8 @@ for (const [module, moduleResolution] of [
   ['nodenext', 'nodenext'],
   ['preserve', 'bundler'],
 ] as const) {
-  test(`a program that imports all of it passes a strict type check, and no declaration is idle: ${moduleResolution}`, (t) => {
-    // A store runs in Node.js, whose types its programs have.
+  test(`a program that imports everything passes a strict type check, and every declaration is used: ${moduleResolution}`, (t) => {
+    // A store runs in Node.js, so its programs have the types of Node.js.
     const files = checkTypes(t, exported, { module, moduleResolution, types: ['node'] });
     for (const path of paths.filter(isDeclaration))
       assert.ok(files.includes(`/${manifest.name}/${path}\n`), path);

@@ -14,7 +14,7 @@ const job = manifest('migrate/job');
 const pods = [deployment, job].map(({ spec }) => spec.template);
 const [instance] = deployment.spec.template.spec.containers;
 
-test('the settings of the manifests are ones that the service can start with', () => {
+test('the service can start with the settings of the manifests', () => {
   const [{ literals }] = manifest('settings/kustomization').configMapGenerator;
   const env = Object.fromEntries((literals as string[]).map((literal) => literal.split(/=(.*)/s)));
   const secret = {
@@ -30,7 +30,7 @@ test('the settings of the manifests are ones that the service can start with', (
   for (const name of Object.keys(secret)) assert.ok(page.includes(`--from-literal=${name}=`), name);
 });
 
-test('no container is root, can become it, or writes to its image', () => {
+test('no container runs as root, can become root, or writes to its image', () => {
   const [, user] = /^USER (\d+)$/m.exec(textOf('Dockerfile')) ?? [];
   for (const { spec } of pods) {
     assert.equal(spec.securityContext.runAsNonRoot, true);
@@ -50,7 +50,7 @@ test('no container is root, can become it, or writes to its image', () => {
   }
 });
 
-test('the probes ask for paths of the service, at the port of the image', () => {
+test('the probes use paths of the service, at the port of the image', () => {
   const [, port] = /\bPORT=(\d+)/.exec(textOf('Dockerfile')) ?? [];
   assert.deepEqual(instance.ports, [{ name: 'http', containerPort: Number(port) }]);
   const { startupProbe, livenessProbe, readinessProbe } = instance;
@@ -62,7 +62,7 @@ test('the probes ask for paths of the service, at the port of the image', () => 
   assert.equal(livenessProbe.httpGet.path, '/healthz', 'a restart does not bring the storage back');
 });
 
-test('a stop has as long as the service may take after the pause before it', () => {
+test('the grace period covers the longest stop of the service and the pause before it', () => {
   const [, graceSeconds] = /stop_grace_period: (\d+)s/.exec(textOf('compose.yaml')) ?? [];
   const [, pauseSeconds] = instance.lifecycle.preStop.exec.command;
   assert.ok(
@@ -71,7 +71,7 @@ test('a stop has as long as the service may take after the pause before it', () 
   );
 });
 
-test('the selectors match the instances, and not the job', () => {
+test('the selectors match the instances, but not the job', () => {
   const { labels } = deployment.spec.template.metadata;
   const selectors = [
     deployment.spec.selector.matchLabels,
@@ -85,7 +85,7 @@ test('the selectors match the instances, and not the job', () => {
   assert.notDeepEqual(job.spec.template.metadata.labels, labels);
 });
 
-test('the job runs a command of the command line', async () => {
+test('the job runs an existing command', async () => {
   const [{ args }] = job.spec.template.spec.containers;
   assert.ok((await commandLine()).commands.some((command) => command.name() === args[0]));
 });

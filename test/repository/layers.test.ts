@@ -39,7 +39,7 @@ const layers = `
 const src = fileURLToPath(new URL('../../src', import.meta.url));
 const files = globSync('**/*.ts', { cwd: src }).sort();
 
-/** The files that each file imports from `src`, also for types. */
+/** The imports of each file from `src`, including types. */
 const imports = new Map(
   files.map((file) => {
     const specifiers = readFileSync(join(src, file), 'utf8').matchAll(
@@ -51,7 +51,7 @@ const imports = new Map(
 
 const layerOf = (file: string) => layers.indexOf(file.split('/')[0] as string);
 
-test('every folder and file of src stands in the table of layers', () => {
+test('the table of layers lists every folder and file of src', () => {
   const found = new Set(files.map((file) => file.split('/')[0] as string));
   assert.deepEqual([...found].sort(), layers.toSorted());
 });
@@ -84,7 +84,7 @@ test('no two entries of a folder import each other in a circle', () => {
   const circles = folders.flatMap((folder) =>
     circlesOf(importsWithin(folder)).map((circle) => `in ${folder}: ${circle}`),
   );
-  // A pet and its inventory entry share a row, and a change of it records events of both.
+  // A pet and its inventory entry share a row, and a change to it records events of both.
   assert.deepEqual(circles, ['in resources/: inventory → pets → inventory']);
 });
 
@@ -107,7 +107,7 @@ function importsWithin(folder: string): Graph {
   return graph;
 }
 
-/** The circles of a graph as texts, each found from its first name: `a → b → a`. */
+/** The cycles of a graph as texts, each starting with its first name: `a → b → a`. */
 function circlesOf(graph: Graph): string[] {
   const circles: string[] = [];
   const done = new Set<string>();

@@ -15,7 +15,7 @@ const pages = [
 ];
 const textOf = (page: string) => readFileSync(join(root, page), 'utf8');
 
-test('every file that the README and the pages link to or show is there', () => {
+test('every file that the README and the pages link to or show exists', () => {
   let links = 0;
   for (const page of pages) {
     for (const [, linked, shown] of textOf(page).matchAll(/\]\(([^)#]+)[^)]*\)|src(?:set)?="([^"]+)"/g)) {
@@ -39,7 +39,7 @@ function anchorsOf(page: string): string[] {
   );
 }
 
-test('every heading that the README and the pages link to is there', () => {
+test('every heading that the README and the pages link to exists', () => {
   let links = 0;
   for (const page of pages) {
     for (const [, path = '', anchor = ''] of textOf(page).matchAll(/\]\(([^)#]*)#([^)]+)\)/g)) {

@@ -11,7 +11,7 @@ const uuid = '0f5d1a4e-6a0b-4f0e-9d57-6f3f9e6f5c11';
 
 const closed = { additionalProperties: false };
 
-/** What a schema must be in words, values that fit it and values that do not. */
+/** The message for a schema, valid values, and invalid values. */
 const words: [TSchema, string, fits: unknown[], misfits: unknown[]][] = [
   [Type.Boolean(), 'true or false', [true], [1]],
   [Type.Integer(), 'an integer', [-7], [1.5]],
@@ -74,7 +74,7 @@ const words: [TSchema, string, fits: unknown[], misfits: unknown[]][] = [
   ],
 ];
 
-/** An operation of no resource, which takes these. */
+/** An operation without a resource, which accepts these. */
 const takes = (body: TProperties, query: TProperties = {}) =>
   operation({
     method: 'POST',
@@ -89,7 +89,7 @@ const takes = (body: TProperties, query: TProperties = {}) =>
     handle: async () => {},
   });
 
-test('a refusal says of every kind of value what it must be, and of no value that fits', async (t) => {
+test('a refusal of a wrong value says what it must be, for every kind of value', async (t) => {
   const properties = Object.fromEntries(words.map(([schema], i) => [`v${i}`, Type.Optional(schema)]));
   const store = await startPetstore(t, { seed: false, operations: [takes(properties)] });
   const { app, key } = store;
@@ -119,7 +119,7 @@ const Part = Type.Object(
   closed,
 );
 
-/** Lists of objects, and what is said of them. */
+/** Lists of objects, and their messages. */
 const badLists: [parts: unknown[], message: string][] = [
   [[{ id: 1 }, 7], 'parts[1] must be an object'],
   [[null], 'parts[0] must be an object'],
@@ -138,7 +138,7 @@ const badLists: [parts: unknown[], message: string][] = [
   [[JSON.parse('{"id": 1, "__proto__": 1}')], 'parts[0] must not have "__proto__"; it takes id, count, due'],
 ];
 
-test('a refusal says what is wrong with the first object of a list that does not fit', async (t) => {
+test('a refusal of a list says what is wrong with its first wrong object', async (t) => {
   const operations = [takes({ parts: Type.Array(Part, { maxItems: 100 }) })];
   const { app, key } = await startPetstore(t, { seed: false, operations });
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
@@ -151,7 +151,7 @@ test('a refusal says what is wrong with the first object of a list that does not
   assert.match((await send([...hundred, {}])).json().message, /parts must be at most 100 objects/);
 });
 
-/** Texts that are no date-time, each with what the message says besides. */
+/** Texts that are not a date-time, each with the rest of its message. */
 const badInstants: [string, string][] = [
   ['tomorrow', ''],
   ['2026-01-31', ''],
@@ -173,7 +173,7 @@ const badInstants: [string, string][] = [
   ['2026-06-30T23:59:60+01:00', '; a leap second is at 23:59:60 in UTC and at no other time'],
 ];
 
-test('a refusal of a date-time says which rule it breaks', async (t) => {
+test('a refusal of a date-time names the violated rule', async (t) => {
   const store = await startPetstore(t);
   const sayOf = async (method: string, path: string, shipDate: string) => {
     const { status, body } = await store.call(method, path, { body: { shipDate } });
@@ -187,7 +187,7 @@ test('a refusal of a date-time says which rule it breaks', async (t) => {
   }
 });
 
-test('numbers and dates are read from a query, and fit when they are written as numbers and dates', async (t) => {
+test('numbers and dates in a query are accepted if they are written as numbers and dates', async (t) => {
   const query = { price: Type.Optional(Type.Number()), born: Type.Optional(Type.String({ format: 'date' })) };
   const store = await startPetstore(t, { seed: false, operations: [takes({}, query)] });
   const headers = { authorization: `Bearer ${store.key}`, 'content-type': 'application/json' };
@@ -243,7 +243,7 @@ const wordless: [string, TSchema, RegExp][] = [
 ];
 
 for (const [what, schema, reason] of wordless) {
-  test(`${what} that messages have no words for stops the start, which names the field`, async (t) => {
+  test(`${what} that messages cannot describe stops the start, which names the field`, async (t) => {
     const { app } = await startPetstore(t, { seed: false, operations: [takes({ born: schema })] });
     await assert.rejects(
       async () => app.ready(),
@@ -256,7 +256,7 @@ for (const [what, schema, reason] of wordless) {
   });
 }
 
-test('a property of one value is described as OpenAPI 3.0.3 wants it, which has no const', () => {
+test('a property with one allowed value has an enum in OpenAPI 3.0.3, which has no const', () => {
   const description = describeStore([takes({ kind: Type.Literal('cat', { examples: ['cat'] }) })], baseUrl);
   const kind = '"kind":{"type":"string","enum":["cat"],"example":"cat"}';
   assert.ok(JSON.stringify(description).includes(kind));

@@ -11,7 +11,7 @@ import { resources } from '../support/resources.ts';
 
 const root = new URL('../..', import.meta.url);
 
-/** Modules that open no connection. Every other one shows up, but for the program's own. */
+/** Modules that open no connection. Every other module is listed, except the program's own. */
 const silentModules = [
   ...[
     'node:async_hooks',
@@ -32,7 +32,7 @@ const silentModules = [
     'node:url',
     'node:util',
     'node:v8',
-    // Programs in threads are files of the service, too, so this test reads them.
+    // Programs in threads are also files of the service, so this test reads them.
     'node:worker_threads',
     'node:zlib',
     '@bomb.sh/tab/commander',
@@ -47,17 +47,17 @@ const silentModules = [
   ],
   ...['typebox/schema', 'yaml'],
 ];
-/** What may be taken from other modules, since it opens none either. */
+/** Exports of other modules that open no connection either. */
 const silentNames = ['isIP', 'isIPv6', 'createServer'];
 
-/** Modules that browsers run. There a policy keeps them from asking anybody but the service (test/web/lab-page.test.ts). */
+/** Modules that browsers run. There a policy allows requests only to the service (test/web/lab-page.test.ts). */
 const forBrowsers = /^src\/web\/(?:lab-page\/|reference\/page\/|tab-key\.ts)/;
 
 const importOf = /^(?:import|export)\s+(type\s)?([\w\s*{},]*?)\s*(?:\bfrom\s*)?['"]([^'"]+)['"]/gm;
 const dynamicImport = /\bimport\(([^)]*)\)/g;
 const globals = /\b(?:fetch|WebSocket|EventSource|XMLHttpRequest|WebTransport|require|getBuiltinModule)\b/g;
 
-/** Everything in a program by which it could open a connection. */
+/** Everything in a program that could open a connection. */
 function waysOut(program: string): string[] {
   const imported = [...program.matchAll(importOf)].flatMap(([, isType, names = '', module = '']) => {
     const values = names.split(/[{},]/).map((name) => name.trim());
@@ -80,7 +80,7 @@ test('the service connects only to its storage, Valkey, webhooks and a collector
     .map((path) => [path, waysOut(readFileSync(new URL(path, root), 'utf8'))])
     .filter(([, ways]) => ways?.length);
   assert.deepEqual(Object.fromEntries(found), {
-    // To hand over to the Node.js that npm installed.
+    // To run the Node.js that npm installed.
     'bin/petstore.js': ['node:child_process', 'node:module'],
     'src/limits/valkey.ts': ['iovalkey'],
     'src/db/postgres-client.ts': ['pg'],
@@ -91,7 +91,7 @@ test('the service connects only to its storage, Valkey, webhooks and a collector
     'src/db/postgres.ts': ['pg'],
     // For the class of responses, and the names of statuses.
     'src/http/server-response.ts': ['getBuiltinModule'],
-    // To the collector, once an operator has turned traces on.
+    // To the collector, if an operator turned traces on.
     'src/observe/traces.ts': [
       '@opentelemetry/api',
       '@opentelemetry/sdk-trace-base',
@@ -105,22 +105,22 @@ test('the service connects only to its storage, Valkey, webhooks and a collector
     // The client calls the app of its own process, without a connection.
     'src/start/from-code/lab.ts': ['fetch'],
     'src/http/inject-fetch.ts': ['light-my-request', 'fetch'],
-    // Answers messages of agents, by requests that the app of its own process answers.
+    // Handles messages of agents, with requests to the app of its own process.
     'src/mcp/clients.ts': ['fetch'],
     'src/mcp/server.ts': ['@modelcontextprotocol/server', 'fetch'],
-    // Runs esbuild, which makes programs for browsers out of files.
+    // Runs esbuild, which builds programs for browsers from files.
     'src/foundation/distribution/tree.ts': ['node:child_process'],
     // In the name of a policy for browsers.
     'src/web/serve-lab-page.ts': ['require'],
     // In the text of samples.
     'src/description/samples.ts': ['fetch'],
-    // Commands, not the service: to the API, to an address that their user gives, and to the client that is recorded or graded.
+    // Commands, not the service: to the API, to an address from the user, and to the recorded or graded client.
     'src/cli/find-service.ts': ['fetch'],
     'src/start/running-service.ts': ['fetch'],
     'src/foundation/spawn-user-program.ts': ['node:child_process'],
     'src/cli/webhooks-listen.ts': ['fetch'],
     'src/grade/receiver/deliver.ts': ['node:http', 'node:https'],
-    // The client that programs import, and the service does not: to the API. Descriptions have examples.
+    // The client that programs import, not the service: to the API. Descriptions have examples.
     'src/client/connect.ts': ['fetch'],
     'src/client/description.ts': ['/pets'],
     'src/client/lab-description.ts': ['/recordings/{recordingId}/requests'],
@@ -132,7 +132,7 @@ test('the service connects only to its storage, Valkey, webhooks and a collector
   });
 });
 
-test('a way out would be found', () => {
+test('the search for outgoing connections finds one', () => {
   for (const [program, way] of [
     ["import { request } from 'node:https';", 'node:https'],
     ["import { isIP, connect } from 'node:net';", 'node:net'],
@@ -170,12 +170,12 @@ test('the service does not connect to an address that a request contains', async
     ...{ host: `127.0.0.1:${port}`, 'x-forwarded-host': `127.0.0.1:${port}`, forwarded: `for="${url}"` },
     ...{ 'x-callback-url': url, 'x-original-url': url, 'idempotency-key': `"${url}${randomUUID()}"` },
   });
-  // A workspace that was seeded has one event.
+  // A seeded workspace has one event.
   const ids: Record<string, number> = { eventId: 1 };
   for (const { param, path } of resources)
     ids[param] = (await store.call('POST', path, { headers: headers(), body })).body.id;
   const isLast = ({ method }: (typeof described)[number]) => Number(method === 'DELETE');
-  // A stream has no end; what it does with such fields, HEAD does.
+  // A stream has no end, and HEAD uses such fields in the same way.
   const methodOf = ({ id, method }: (typeof described)[number]) => (id === 'streamEvents' ? 'HEAD' : method);
   for (const operation of described.toSorted((a, b) => isLast(a) - isLast(b))) {
     const { id, pattern, params } = operation;

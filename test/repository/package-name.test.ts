@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const textOf = (file: string) => readFileSync(`${root}/${file}`, 'utf8');
 const { name, bin } = JSON.parse(textOf('package.json'));
 
-/** What readers get to see, and what the package carries. Of the changelog earlier entries stay as they were. */
+/** The files that readers see, and those in the package. Earlier entries of the changelog do not change. */
 const shipped = globSync(
   [
     ...[
@@ -27,7 +27,7 @@ const shipped = globSync(
 ).filter((file) => !file.endsWith('package-lock.json'));
 
 const ofNpm = [
-  // Runs what npm has under this name, unless the option keeps npx from it.
+  // Runs the npm package of this name, unless the option prevents that.
   /\b(?:npx|npm exec|npm x|pnpx|bunx|(?:pnpm|yarn) dlx)(?: (?!--no-install\b)-\S+)* petstore\b/,
   // Installs it, unless this is a file: PATH/petstore-VERSION.tgz.
   /\b(?:npm|pnpm|yarn|bun) (?:i|install|add|ci)\b[^\n`"]*[ "'`]petstore(?![-\w./])/,
@@ -38,7 +38,7 @@ const ofNpm = [
 const leadToNpm = (text: string) =>
   text.split('\n').filter((line) => ofNpm.some((pattern) => pattern.test(line)));
 
-test('what leads to the package of this name on npm is recognized', () => {
+test('the search finds each command that would install the other package of this name from npm', () => {
   for (const line of [
     'npx petstore serve',
     '`npx -y petstore grade`',
@@ -58,13 +58,13 @@ test('what leads to the package of this name on npm is recognized', () => {
     assert.deepEqual(leadToNpm(line), []);
 });
 
-test("no text, example or program leads to npm for this package, where its name is somebody else's", () => {
+test('no text, example or program installs the other package of this name from npm', () => {
   assert.ok(shipped.length > 300);
   const found = shipped.flatMap((file) => leadToNpm(textOf(file)).map((line) => `${file}: ${line}`));
   assert.deepEqual(found, []);
 });
 
-test('what texts and examples import is the package by the name in package.json, and what they call is its program', () => {
+test('texts and examples import the package by its name in package.json, and call its program', () => {
   const imported = shipped
     .filter((file) => /^(docs|examples|README)|^src\/client\/index\.ts/.test(file))
     .flatMap((file) =>

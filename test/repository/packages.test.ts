@@ -39,11 +39,11 @@ test('the lock file has a hash of every package, and no package runs a script at
   assert.match(textOf('Dockerfile'), /npm ci .*--ignore-scripts/);
 });
 
-test('npm has nothing to warn of, also on the oldest Node.js that package.json allows', () => {
+test('npm prints no warning, also on the oldest Node.js that package.json allows', () => {
   const oldest = semver.minVersion(engines.node).version;
   assert.equal(oldest, `${neededNode}.0.0`);
   for (const [path, { engines, deprecated, optional }] of Object.entries(packages)) {
-    // An optional package that needs a newer Node.js is left out without a warning.
+    // An optional package that needs a newer Node.js is omitted without a warning.
     const fits: boolean = optional === true || semver.satisfies(oldest, engines?.node ?? '*');
     assert.ok(fits, `${path} needs Node.js ${engines?.node}`);
     assert.equal(deprecated, undefined, path);
@@ -52,7 +52,7 @@ test('npm has nothing to warn of, also on the oldest Node.js that package.json a
 
 for (const [program, prefix, bin] of [
   ['Node.js', 'node-', /^bin\/node/],
-  // What runs it names its file.
+  // Its callers use its file.
   ['esbuild', '@esbuild/', /^$/],
 ] as const)
   test(`the lock file has the ${program} of each platform, in one version`, () => {
@@ -73,7 +73,7 @@ for (const [program, prefix, bin] of [
     assert.equal(new Set(own.map(([, version]) => version)).size, 1);
   });
 
-test('npm scripts and npx run the Node.js that is locked', () => {
+test('npm scripts and npx run the locked Node.js', () => {
   const { stdout } = spawnSync('npx node --version', {
     shell: true,
     cwd: fileURLToPath(fileAt('')),

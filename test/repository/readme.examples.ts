@@ -17,7 +17,7 @@ const skip = !hasCurl && !process.env.CI && 'curl is not installed';
 const guide = (name: string) =>
   guides('http://localhost:8080/v1').find((one) => one.name === name)?.description ?? '';
 
-/** A service with a terminal beside it, in which blocks are pasted one after the other. */
+/** A service beside a terminal, in which blocks are pasted one after the other. */
 async function startBesideTerminal(t: TestContext, serviceEnv: Record<string, string> = {}) {
   const folder = await temporaryStorage(t);
   const dataDir = asCheckout(folder);
@@ -36,7 +36,7 @@ async function startBesideTerminal(t: TestContext, serviceEnv: Record<string, st
 
 const isPasted = ({ language, code }: Block) => language === 'sh' && !code.startsWith('npm ci');
 
-test('the lines of the README and of the tour answer what they show, after those of the guide, and again, in bash and in sh', {
+test('the commands of the README and the tour print what they show, twice, in bash and in sh', {
   skip,
 }, async (t) => {
   const { paste } = await startBesideTerminal(t);
@@ -68,13 +68,13 @@ const codeOf = (markdown: string) => blocksOf(markdown).map(({ code }) => code);
 
 const oneLine = (text: string) => text.replaceAll('\n', '');
 
-/** What curl printed for one address after the other: the name of each pet, or the code of each refusal. */
+/** The output of curl for one address after the other: the name of each pet, or the code of each refusal. */
 const told = (stdout: string) =>
   [...stdout.matchAll(/"name":"(\w+)"|"code":"(\w+)"/g)].map(([, name, code]) => name ?? code);
 
 const times = (count: number, value: string) => Array.from({ length: count }, () => value);
 
-test('limits are rehearsed as the tour and the guide say: a key for load tests has room, curl waits and goes on, a ban comes and is lifted', {
+test('limits behave as the tour and the guide say: a load-test key has room, curl waits, a ban appears and is cleared', {
   skip,
 }, async (t) => {
   const clock = clockThatGoesBack(2_000);
@@ -117,7 +117,7 @@ test('limits are rehearsed as the tour and the guide say: a key for load tests h
   await until(() => told(paste(askAtOnce.replace('[1-20]', '1')).stdout)[0] === 'rate_limited');
 });
 
-test('the report card of the tour is what a client that waits gets, and one that does not', {
+test('the report card of the tour is real, for a client that waits and one that does not', {
   skip,
 }, async (t) => {
   const { paste } = await startBesideTerminal(t);

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 const root = new URL('../..', import.meta.url);
 const page = readFileSync(new URL('docs/security.md', root), 'utf8');
 
-/** A file of tests that the page cites, with the name of one of its tests if it cites one. */
+/** A test file that the page cites, and the name of a cited test. */
 type Citation = [file: string, name: string | undefined];
 
 /** A cited file, and the names after it in quotes, separated by commas. */
@@ -21,7 +21,7 @@ function citations(text: string): Citation[] {
 
 const unescaped = (text: string) => text.replaceAll(/\\(.)/g, '$1');
 
-/** The names of the tests of a file. What a name is filled in with may be anything. */
+/** The names of the tests of a file. A placeholder matches any text. */
 function testNames(source: string): RegExp[] {
   return [...source.matchAll(/^ *(?:await \w+\.)?test\(\s*(['"`])((?:\\.|(?!\1)[^\\])*)\1/gm)].map(
     ([, , name]) => {
@@ -37,7 +37,7 @@ function exists([file, name]: Citation): boolean {
   return name === undefined || testNames(readFileSync(path, 'utf8')).some((pattern) => pattern.test(name));
 }
 
-test('every test that the page about security cites is there by that name', () => {
+test('every test that the security page cites exists', () => {
   const cited = citations(page);
   assert.deepEqual(
     cited.filter((citation) => !exists(citation)),
@@ -50,7 +50,7 @@ test('every test that the page about security cites is there by that name', () =
   assert.ok(!exists(['test/no-such.test.ts', undefined]));
 });
 
-test('the page about security cites a test for each of the ten risks', () => {
+test('the security page cites a test for each of the ten risks', () => {
   const sections = page.split(/^###? /m).filter((section) => /^API\d/.test(section));
   assert.deepEqual(
     sections.map((section) => Number(/^API(\d+) /.exec(section)?.[1])),

@@ -8,7 +8,7 @@ import { textPaths } from '../../src/web/reference/plain-texts.ts';
 import { pagePaths } from '../../src/web/reference/serve-reading.ts';
 import { type Petstore, startPetstore } from '../support/petstore.ts';
 
-/** Behind a proxy that takes the prefix away. */
+/** Behind a proxy that removes the prefix. */
 const rootUrl = 'https://pets.example/store';
 const baseUrl = `${rootUrl}/v1`;
 const store = await startPetstore({ after }, { seed: false, baseUrl });
@@ -26,7 +26,7 @@ const mediaTypes: Record<string, string> = {
   '.xml': 'application/xml',
 };
 
-test('every text has its media type and an ETag, and its links lead to what is served', async () => {
+test('every text has its media type and an ETag, and its links lead to served pages', async () => {
   const linked = new Set<string>();
   for (const path of new Set([...textPaths(true), ...pagePaths({ operations, hasLab: true })])) {
     const { headers, text } = await read(store, path);
@@ -51,7 +51,7 @@ test('every text has its media type and an ETag, and its links lead to what is s
   for (const pathname of linked) await read(store, pathname.slice('/store'.length));
 });
 
-test('llms.txt leads to each guide, which is there as Markdown with its headings one level up', async () => {
+test('llms.txt links to each guide, which is served as Markdown with its headings one level up', async () => {
   const { text: overview } = await read(store, '/llms.txt');
   assert.match(overview, /^# Petstore API\n\n> .+\n\n/);
   for (const { name, description } of guides(baseUrl)) {
@@ -72,7 +72,7 @@ test('llms.txt leads to each guide, which is there as Markdown with its headings
   }
 });
 
-test('one text of a size for an assistant has every operation, parameter, schema and error', async (t) => {
+test('one text, small enough for an assistant, has every operation, parameter, schema and error', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const { text } = await read(store, '/llms-full.txt');
   assert.ok(text.length > 20_000 && text.length < 1_500 * operations.length, String(text.length));
@@ -98,7 +98,7 @@ test('one text of a size for an assistant has every operation, parameter, schema
   assert.doesNotMatch(text, /undefined|\[object/);
 });
 
-test('the changelog is a page without programs, and a text', async (t) => {
+test('the changelog is served as a page without scripts, and as a text', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const { text: markdown } = await read(store, '/changelog.md');
   assert.equal(markdown, readFileSync(new URL('../../CHANGELOG.md', import.meta.url), 'utf8'));
@@ -114,7 +114,7 @@ test('the changelog is a page without programs, and a text', async (t) => {
   assert.equal(main.match(/<li>/g)?.length, markdown.match(/^- /gm)?.length);
 });
 
-test('crawlers may read everything but the API and the lab themselves', async () => {
+test('robots.txt allows crawlers everything except the API and the lab', async () => {
   const { text } = await read(store, '/robots.txt');
   const rules = [...text.matchAll(/^(Allow|Disallow): \/store(.*)$/gm)];
   const pathsOf = (rule: string) => rules.filter(([, name]) => name === rule).map(([, , path = '']) => path);

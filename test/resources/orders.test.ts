@@ -16,7 +16,7 @@ test('an order may be empty', async (t) => {
   assert.deepEqual((await store.call('GET', '/store/orders/9')).body, placed.body);
 });
 
-test('an order takes its units from stock, one if it names no quantity', async (t) => {
+test('an order takes its units from stock, one by default', async (t) => {
   const store = await startPetstore(t);
   await store.call('POST', '/store/orders', { body: { petId: 1, quantity: 2 } });
   assert.deepEqual(await stockOf(store, 1), [2, 'available']);
@@ -24,7 +24,7 @@ test('an order takes its units from stock, one if it names no quantity', async (
   assert.deepEqual(await stockOf(store, 1), [1, 'available']);
 });
 
-test('an order for more than there is takes nothing', async (t) => {
+test('an order for more than the stock changes nothing', async (t) => {
   const store = await startPetstore(t);
   const refused = await store.call('POST', '/store/orders', { body: { petId: 2, quantity: 3 } });
   assert.equal(refused.status, 409);
@@ -33,7 +33,7 @@ test('an order for more than there is takes nothing', async (t) => {
   assert.equal((await store.call('GET', '/store/orders/9')).status, 404);
 });
 
-test('stock moves the status: available above 0, pending while orders are open, sold after them', async (t) => {
+test('stock sets the status: available above 0, pending while orders are open, then sold', async (t) => {
   const store = await startPetstore(t);
   const { id } = (await store.call('POST', '/store/orders', { body: { petId: 2, quantity: 2 } })).body;
   assert.deepEqual(await stockOf(store, 2), [0, 'pending']);
@@ -46,7 +46,7 @@ test('stock moves the status: available above 0, pending while orders are open, 
   assert.deepEqual(await stockOf(store, 2), [5, 'available']);
 });
 
-test('a larger quantity needs the difference in stock', async (t) => {
+test('a larger quantity takes only the difference from stock', async (t) => {
   const store = await startPetstore(t);
   const { id } = (await store.call('POST', '/store/orders', { body: { petId: 2 } })).body;
   const refused = await store.call('PATCH', `/store/orders/${id}`, { body: { quantity: 3 } });
@@ -63,7 +63,7 @@ test('a cancelled order returns its units', async (t) => {
   assert.equal((await store.call('GET', '/store/orders/2')).status, 404);
 });
 
-test('a complete order is closed to every change', async (t) => {
+test('a complete order cannot be changed', async (t) => {
   const store = await startPetstore(t);
   const before = await store.content();
   for (const body of [{ quantity: 2 }, { complete: false }, { complete: true, quantity: 2 }, { petId: 2 }]) {
@@ -73,7 +73,7 @@ test('a complete order is closed to every change', async (t) => {
   assert.equal(await store.content(), before);
 });
 
-test('a change that changes nothing gets the order as it is, complete or not, and leaves no trace', async (t) => {
+test('a change to equal values returns the order unchanged, complete or not, and gives no event', async (t) => {
   const store = await startPetstore(t);
   const { body: open } = await store.call('POST', '/store/orders', {
     body: { petId: 1, quantity: 2, shipDate: '2026-12-24T13:00:00+01:00' },
@@ -110,7 +110,7 @@ test('an order placed as complete is sold at once', async (t) => {
   assert.deepEqual(await stockOf(store, 7), [0, 'sold']);
 });
 
-test('the pet of an order cannot change, but may be sent back', async (t) => {
+test('the pet of an order cannot change, but a request may repeat it', async (t) => {
   const store = await startPetstore(t);
   for (const petId of [2, null]) {
     const refused = await store.call('PATCH', '/store/orders/5', { body: { petId } });
@@ -131,7 +131,7 @@ test('an id in a patch is ignored, and null resets a field to its default', asyn
   assert.deepEqual(await stockOf(store, 13), [39, 'available']);
 });
 
-test('a ship date comes back as the same instant in UTC, and null removes it', async (t) => {
+test('a ship date is returned as the same instant in UTC, and null removes it', async (t) => {
   const store = await startPetstore(t);
   const cases = [
     ['2026-03-01T00:30:00+01:00', '2026-02-28T23:30:00Z'],
@@ -151,7 +151,7 @@ test('a ship date comes back as the same instant in UTC, and null removes it', a
   }
 });
 
-test('units cannot return into a stock without room for them', async (t) => {
+test('units cannot return to a stock that would exceed its maximum', async (t) => {
   const store = await startPetstore(t);
   await store.call('PATCH', '/inventory/10', { body: { quantity: 2147483647 } });
   const refused = await store.call('DELETE', '/store/orders/5');

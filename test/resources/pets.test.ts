@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startPetstore } from '../support/petstore.ts';
 
-test('a created pet comes back with an id, a Location and what was sent', async (t) => {
+test('a created pet has an id, a Location and the values of the request', async (t) => {
   const store = await startPetstore(t);
   const created = await store.call('POST', '/pets', {
     body: { name: 'Zed', categoryId: 2, status: 'pending' },
@@ -15,7 +15,7 @@ test('a created pet comes back with an id, a Location and what was sent', async 
   assert.equal(got.headers.etag, created.headers.etag);
 });
 
-test('a pet without a status is available; a whole Pet may be sent and its id is ignored', async (t) => {
+test('a pet without a status is available; a request may send a whole Pet, and its id is ignored', async (t) => {
   const store = await startPetstore(t);
   const { body } = await store.call('POST', '/pets', {
     body: { id: 'x', name: 'Zed', categoryId: 1, colour: 'red' },
@@ -25,7 +25,7 @@ test('a pet without a status is available; a whole Pet may be sent and its id is
   assert.deepEqual(replaced.body, { ...body, name: 'Zeta' });
 });
 
-test('a pet of no category spends no id and leaves those beside it alone', async (t) => {
+test('a pet with an unknown category uses up no id, and does not affect concurrent pets', async (t) => {
   const store = await startPetstore(t);
   const create = (categoryId: number) => store.call('POST', '/pets', { body: { name: 'Zed', categoryId } });
   const answers = await Promise.all([create(1), create(4711), create(2)]);
@@ -37,7 +37,7 @@ test('a pet of no category spends no id and leaves those beside it alone', async
   assert.equal((await create(1)).body.id, 23);
 });
 
-test('a new pet brings its inventory entry: one unit, none when it is sold', async (t) => {
+test('a new pet has an inventory entry: one unit, none when it is sold', async (t) => {
   const store = await startPetstore(t);
   for (const [status, quantity] of [
     ['available', 1],
@@ -81,7 +81,7 @@ test('a pet and its inventory entry share one status', async (t) => {
   assert.equal((await store.call('GET', '/pets/1')).body.status, 'sold');
 });
 
-test('a pet that an open order holds cannot be removed; once the order is complete it can, and the order stays', async (t) => {
+test('a pet with an open order cannot be removed; after the order is complete it can, and the order stays', async (t) => {
   const store = await startPetstore(t);
   const refused = await store.call('DELETE', '/pets/3');
   assert.equal(refused.body.code, 'conflict');
@@ -94,7 +94,7 @@ test('a pet that an open order holds cannot be removed; once the order is comple
   assert.equal((await store.call('GET', '/store/orders/2')).body.petId, 3);
 });
 
-test('an id is never given out again', async (t) => {
+test('an id is never used again', async (t) => {
   const store = await startPetstore(t);
   await store.call('DELETE', '/pets/19');
   const first = await store.call('POST', '/pets', { body: { name: 'Zed', categoryId: 1 } });
@@ -103,7 +103,7 @@ test('an id is never given out again', async (t) => {
   assert.equal(second.body.id, first.body.id + 1);
 });
 
-test('names of 200 characters are kept as they are, in every script', async (t) => {
+test('names of 200 characters are kept unchanged, in every script', async (t) => {
   const store = await startPetstore(t);
   for (const name of [
     '🐶'.repeat(200),

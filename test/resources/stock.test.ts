@@ -34,7 +34,7 @@ test('64 clients place 1,000 orders on a stock of 100: exactly 100 are accepted'
   });
 });
 
-test('orders that come and go at once leave the stock as it was', async (t) => {
+test('orders that are created and cancelled concurrently leave the stock unchanged', async (t) => {
   const store = await startPetstore(t);
   const origin = await store.listen();
   const client = async () => {

@@ -27,7 +27,7 @@ async function open(t: TestContext, url: string): Promise<Database> {
   return db;
 }
 
-suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => {
+suite('several instances with one PostgreSQL', { skip: whyNoPostgres() }, () => {
   let cluster: PostgresCluster;
   before(async () => {
     cluster = await PostgresCluster.start();
@@ -45,7 +45,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
     }
   });
 
-  test('a demonstration that five instances prepare at once is seeded once', async (t) => {
+  test('demo data that five instances prepare at once is seeded once', async (t) => {
     const url = await emptyDatabase(cluster);
     const databases = await Promise.all(Array.from({ length: 5 }, () => open(t, url)));
     const shared = temporaryFolder(t);
@@ -64,7 +64,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
     const instances = await startInstances(t, await emptyDatabase(cluster));
     const [first, second] = instances;
     await first.call('PATCH', '/inventory/1', { body: { quantity: 100 } });
-    // As many clients as connections that write: who waits for a connection gets 503 when the machine is busy.
+    // As many clients as connections for writes: on a busy machine a client that waits for a connection gets 503.
     const answers = await load(instances, { clients: 24, requests: 1000 }, (instance) =>
       instance.call('POST', '/store/orders', { body: { petId: 1 } }),
     );
@@ -93,7 +93,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
     assert.equal((await instances[0].call('GET', '/pets?limit=100')).body.length, 25);
   });
 
-  test('ids that several instances give out are unique and leave no gap', async (t) => {
+  test('ids from several instances are unique and have no gap', async (t) => {
     const instances = await startInstances(t, await emptyDatabase(cluster));
     const answers = await load(instances, { clients: 24, requests: 120 }, (instance) =>
       instance.call('POST', '/categories', { body: { name: 'Dragons' } }),
@@ -105,7 +105,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
     );
   });
 
-  test('a category goes and a pet comes to it at once: one of the two is refused as described', {}, async (t) => {
+  test('if a category is deleted while it gets a pet, one of the two requests is refused as described', {}, async (t) => {
     const [first, second] = await startInstances(t, await emptyDatabase(cluster));
     for (let round = 0; round < 40; round++) {
       const { id: categoryId } = (await first.call('POST', '/categories', { body: { name: 'Dragons' } }))
@@ -119,7 +119,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
     }
   });
 
-  test('a pet of no category is refused at once, without another run', {}, async (t) => {
+  test('a pet with an unknown category is refused at once, without another run', {}, async (t) => {
     const [instance] = await startInstances(t, await emptyDatabase(cluster));
     const { status, body } = await instance.call('POST', '/pets', {
       body: { name: 'Smaug', categoryId: 4711 },
@@ -127,7 +127,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
     assert.deepEqual([status, body.code, instance.db.counts.reruns], [400, 'invalid_reference', 0]);
   });
 
-  test('changes that lock rows in different orders all get through', async (t) => {
+  test('concurrent changes that lock rows in different orders all succeed', async (t) => {
     const [first, second] = await startInstances(t, await emptyDatabase(cluster));
     const { promise: bothHoldOne, resolve } = Promise.withResolvers<void>();
     let holding = 0;
@@ -145,7 +145,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
     assert.ok(first.db.counts.reruns + second.db.counts.reruns >= 1);
   });
 
-  test('nothing remains of a workspace that is deleted while others write to it', async (t) => {
+  test('after a workspace is deleted while others write to it, no row of it remains', async (t) => {
     const instances = await startInstances(t, await emptyDatabase(cluster));
     const { key, workspaceId } = await instances[0].addWorkspace('second', true);
     let sent = 0;
@@ -155,12 +155,12 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
         ? instance.call('POST', '/store/orders', { key, body: {}, headers: { 'idempotency-key': `k${n}` } })
         : instance.call('POST', '/pets', { key, body: { name: 'Zed', categoryId: 1 } });
     });
-    // Few enough are left that guesses at a key, which they are then, stay within their limit.
+    // Only a few: without the workspace they count as guesses of a key, which have a limit.
     while (sent < 160) await sleep(1);
     await instances[1].change((sql) => deleteWorkspace(sql, workspaceId), workspaceId);
     const answers = await writing;
     for (const { status } of answers) assert.ok([201, 400, 401].includes(status), String(status));
-    // An instance may have saved the account of the key once more, which it forgets the next day.
+    // An instance may have saved the account of the key once more. It is removed the next day.
     const left = await filledTables(instances[0].db.read, workspaceId);
     assert.deepEqual(
       left.filter((table) => table !== 'limit_accounts'),
@@ -168,7 +168,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
     );
   });
 
-  /** Until a statement waits for what another transaction holds. */
+  /** Waits until a statement waits for a lock of another transaction. */
   const untilOneWaits = async ({ read }: Database) => {
     const endMs = performance.now() + patienceMs;
     while ((await read`select 1 from pg_locks where not granted`).length === 0) {
@@ -181,7 +181,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
     ['an order', false],
     ['an order, of which its workspace had never heard,', true],
   ] as const) {
-    /** Two instances and an empty workspace, in which there are no orders yet if they are new. */
+    /** Two instances and an empty workspace. If they are new, it has no orders yet. */
     const start = async (t: TestContext) => {
       const [first, second] = await startInstances(t, await emptyDatabase(cluster));
       const { key, workspaceId } = await first.addWorkspace('second', false);
@@ -192,7 +192,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
       }
       const orders = () =>
         first.db.read`select id from orders where workspace_id = ${workspaceId} order by id`;
-      /** Places an order and lets `action` begin while the order is not committed. */
+      /** Places an order and starts `action` before the order is committed. */
       const placingMeanwhile = async (action: () => Promise<unknown>) => {
         let acting: Promise<unknown> | undefined;
         await first.change(async (sql) => {
@@ -205,14 +205,14 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
       return { first, second, key, workspaceId, orders, placingMeanwhile };
     };
 
-    test(`${kind} that is being placed when its workspace is deleted goes with it`, async (t) => {
+    test(`${kind} that is created while its workspace is deleted is deleted too`, async (t) => {
       const { second, workspaceId, orders, placingMeanwhile } = await start(t);
       await placingMeanwhile(() => second.change((sql) => deleteWorkspace(sql, workspaceId), workspaceId));
       assert.deepEqual(await orders(), []);
       assert.deepEqual(await second.db.read`select id from workspaces where id = ${workspaceId}`, []);
     });
 
-    test(`${kind} that is being placed when its workspace is reset goes with what was there`, async (t) => {
+    test(`${kind} that is created while its workspace is reset is removed with the old data`, async (t) => {
       const { second, workspaceId, orders, placingMeanwhile } = await start(t);
       await placingMeanwhile(() =>
         second.change(async (sql) => {
@@ -223,7 +223,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
       assert.deepEqual(await orders(), [[1], [2], [3], [4], [5], [6], [7], [8]]);
     });
 
-    test(`${kind} that is asked for while its workspace is being deleted gets 401 and is not kept`, async (t) => {
+    test(`${kind} that is requested while its workspace is deleted gets 401 and is not kept`, async (t) => {
       const { first, second, key, workspaceId, orders } = await start(t);
       let placing: Promise<JsonAnswer> | undefined;
       await first.change(async (sql) => {
@@ -240,7 +240,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
     });
   }
 
-  test('a workspace that is reset while others write to it keeps its rules', async (t) => {
+  test('a workspace keeps its invariants if it is reset while others write to it', async (t) => {
     const instances = await startInstances(t, await emptyDatabase(cluster));
     let sent = 0;
     const writing = load(instances, { clients: 16, requests: 400 }, (instance, n) => {
@@ -258,7 +258,7 @@ suite('several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => 
     assert.equal(orders.length - 8, 28 - quantity, 'what is gone from stock stands in orders');
   });
 
-  test('kill -9 of one of two instances under load loses no answered write', async (t) => {
+  test('kill -9 of one of two instances under load loses no acknowledged write', async (t) => {
     const env = { DATABASE_URL: await emptyDatabase(cluster), LOG_LEVEL: 'warn' };
     const folder = temporaryFolder(t);
     const services = [await startService(t, folder, env), await startService(t, folder, env)] as const;

@@ -10,22 +10,22 @@ import { ampleKey, type Service, startService } from '../support/service.ts';
 import { StallingProxy } from '../support/stalling-proxy.ts';
 import { until } from '../support/until.ts';
 
-/** How long clients may see anything of an instance that fails: the checks find it in this time. */
+/** How long clients may see effects of a failed instance: the checks detect it in this time. */
 const troubleMs = 2_000;
 /** A busy machine delays checks and clients. */
 const room = 4;
 const clients = 12;
 const pauseMs = 10;
-/** So many good answers in a row, and a client has left the instance that fails. */
+/** After this many successes in a row, a client has left the failed instance. */
 const calm = 15;
 /** How long slow writes take: longer than HAProxy needs to notice that an instance has gone. */
 const slowMs = 800;
 
-/** Clients that ask through a load balancer until the test ends. */
+/** Clients that send requests through a load balancer until the test ends. */
 class Load {
-  /** Good answers in a row of each client. */
+  /** The successes in a row of each client. */
   readonly #calm = new Array<number>(clients).fill(0);
-  /** How many requests each instance has answered. */
+  /** The number of responses of each instance. */
   readonly #answered = new Map<string, number>();
   #isOver = false;
   failures = 0;
@@ -40,7 +40,7 @@ class Load {
     });
   }
 
-  /** Counts anew. */
+  /** Resets the counts. */
   begin(): void {
     this.#calm.fill(0);
     this.#answered.clear();
@@ -98,7 +98,7 @@ suite('instances behind HAProxy', { skip: whyNoPostgres() || haproxy.needs.skip 
         TRUST_PROXY: 'loopback',
         LOG_LEVEL: 'error',
       });
-    // The first makes the tables.
+    // The first instance creates the tables.
     const first = await start(firstsPort);
     const instances: [Service, Service, Service] = [first, await start(), await start()];
     const [one, two, three] = instances.map(({ origin }) => Number(new URL(origin).port));
@@ -111,7 +111,7 @@ suite('instances behind HAProxy', { skip: whyNoPostgres() || haproxy.needs.skip 
     return { instances, key, origin: `http://127.0.0.1:${port}` };
   }
 
-  test('clients see an instance fail for two seconds at most, and it serves again afterwards', async (t) => {
+  test('clients see a failed instance for at most two seconds, and it serves again afterwards', async (t) => {
     const way = await StallingProxy.start(t, cluster.port);
     const {
       instances: [first],

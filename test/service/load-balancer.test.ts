@@ -12,15 +12,15 @@ import { StallingProxy } from '../support/stalling-proxy.ts';
 import { openStream } from '../support/streams.ts';
 import { until } from '../support/until.ts';
 
-/** How many requests one address may have under way. */
+/** The most concurrent requests of one address. */
 const maxConnections = 100;
-/** Much, since a test's machine may be busy, and less than the 60 s for which nginx waits where nothing is set. */
+/** Long, since a test's machine may be busy, but less than nginx's default of 60 s. */
 const patienceMs = 50_000;
-/** The connections of this machine, and in which state they are. */
+/** The connections of this machine, and their states. */
 const tcpTable = '/proc/net/tcp';
 const established = '01';
 
-/** A connection, what has come on it, and when it ends. */
+/** A connection, its received text, and its end. */
 function open(t: TestContext, port: number, text = '', localAddress = '127.0.0.1') {
   const socket = connect({ port, host: '127.0.0.1', localAddress, allowHalfOpen: true });
   t.after(() => socket.destroy());
@@ -47,14 +47,14 @@ async function untilEnded({ ended }: { ended: Promise<unknown> }): Promise<void>
   assert.ok(!(await Promise.race([ended, isOver])), 'the connection did not end');
 }
 
-/** Whether a server on this machine still has the connection of a client, which cannot see that unless it reads. */
+/** Whether a server on this machine still has the connection of a client. The client cannot see that unless it reads. */
 function isHeld(port: number, { localPort = 0 }: Socket): boolean {
   const hex = (number: number) => number.toString(16).toUpperCase().padStart(4, '0');
   const ends = new RegExp(`:${hex(port)} [0-9A-F]{8}:${hex(localPort)} ${established} `);
   return ends.test(readFileSync(tcpTable, 'utf8'));
 }
 
-/** Whether an answer is the Error object of this status, and one that the service could give. */
+/** Whether a response is the Error object of this status, in a form that the service uses. */
 function assertError(answer: string, status: number): void {
   const [head = '', body = ''] = answer.split('\r\n\r\n');
   assert.match(head, new RegExp(`^HTTP/1.1 ${status} `));
@@ -68,7 +68,7 @@ function assertError(answer: string, status: number): void {
 }
 
 const close = 'Host: x\r\nConnection: close\r\n\r\n';
-/** Requests that are refused, by the load balancer or by the service, and their statuses. */
+/** Requests that the load balancer or the service refuses, and their statuses. */
 const refused = (store: Petstore): [request: string, status: number][] => [
   ['GET /v1/pets HTTP/1.1\r\n\r\n', 400],
   [`GET /error HTTP/1.1\r\n${close}`, 404],
@@ -77,7 +77,7 @@ const refused = (store: Petstore): [request: string, status: number][] => [
   [`GET /v1/pets HTTP/1.1\r\nX-Long: ${'a'.repeat(20_000)}\r\n${close}`, 431],
   [post(store, 'Content-Length: 2000000'), 413],
 ];
-/** What no load balancer takes for a request. */
+/** Input that every load balancer refuses as a request. */
 const unreadable = (store: Petstore): string[] => [
   'nonsense\r\n\r\n',
   `CONNECT x:1 HTTP/1.1\r\n${close}`,
@@ -87,18 +87,18 @@ const unreadable = (store: Petstore): string[] => [
 for (const balancer of [nginx, haproxy]) {
   const { name, needs, quick, patient } = balancer;
 
-  /** It before a service that trusts it. What keeps a test waiting may be changed to something shorter. */
+  /** The load balancer in front of a service that trusts it. Tests may shorten its timeouts. */
   async function start(t: TestContext, changes: Changes = {}, options: Options = {}) {
     const store = await startPetstore(t, { trustProxy: ['loopback'], ...options });
     const instance = Number(new URL(await store.listen()).port);
     return { store, instance, port: await balancer.start(t, [instance, instance, instance], changes) };
   }
 
-  /** HAProxy can say of what is no request nothing but 400, in a form of its own. */
+  /** For invalid requests HAProxy can only send 400, in its own format. */
   const assertUnreadable = (answer: string, status: number) =>
     balancer === haproxy ? assert.match(answer, /^HTTP\/1.1 400 /) : assertError(answer, status);
 
-  // They share one process, so each slows down the others.
+  // They share one process, so each slows the others down.
   describe(`${name} as a load balancer`, { ...needs, concurrency: 2 }, () => {
     test('ends a connection whose header fields never end', async (t) => {
       const { port } = await start(t, quick.headers);
@@ -115,9 +115,9 @@ for (const balancer of [nginx, haproxy]) {
       ['in chunks', 'Transfer-Encoding: chunked', '1\r\n \r\n'],
       ['that does not come', 'Content-Length: 60000', ''],
     ] as const) {
-      test(`answers 408 to a body ${what}`, async (t) => {
+      test(`returns 408 for a body ${what}`, async (t) => {
         const timeLimits = { headersMs: 500, requestMs: 1_000, checkEveryMs: 50 };
-        // The time for an answer begins once the body is there.
+        // The timeout of the response starts after the body.
         const changes = { ...quick.linger, ...quick.answer };
         const { store, port } = await start(t, changes, { timeLimits });
         const connection = open(t, port, post(store, length));
@@ -128,7 +128,7 @@ for (const balancer of [nginx, haproxy]) {
     }
 
     const skip = !existsSync(tcpTable) && `this system has no ${tcpTable}`;
-    test('ends a connection whose answers are not read', { skip }, async (t) => {
+    test('ends a connection whose responses are not read', { skip }, async (t) => {
       const { port } = await start(t, quick.unread);
       const documents = 400;
       const connection = open(t, port, 'GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(documents));
@@ -208,10 +208,10 @@ for (const balancer of [nginx, haproxy]) {
       for (const socket of waiting) socket.destroy();
     });
 
-    test('passes the events of a stream on at once, and leaves it open while nothing happens', async (t) => {
+    test('passes on stream events at once, and keeps an idle stream open', async (t) => {
       const { store, port } = await start(t, { ...quick.silence, ...quick.unread });
       const reader = await openStream(t, `http://127.0.0.1:${port}`, { key: store.key });
-      // A comment comes within each time that is promised. Those of this test are short, however long the rest of it takes.
+      // Comments come within the announced time. Those of this test are frequent, however long the test takes.
       let promised = 0;
       const startBeat = () => {
         const beat = setInterval(() => {
@@ -230,7 +230,7 @@ for (const balancer of [nginx, haproxy]) {
         places.push(reader.place as number);
       }
       assert.deepEqual(places, [2, 3, 4]);
-      // Nothing but comments for longer than silence may last.
+      // Only comments, for longer than a silent stream may last.
       const startMs = performance.now();
       await until(() => performance.now() - startMs > quickSilenceMs + 500);
       clearInterval(beat);
@@ -250,7 +250,7 @@ for (const balancer of [nginx, haproxy]) {
       assert.match(await store.metrics(), /^petstore_open_streams 5$/m);
     });
 
-    test('names header fields as the service does, and promises no longer idleness than it allows', async (t) => {
+    test('spells header fields as the service does, and announces no longer Keep-Alive than it allows', async (t) => {
       const { store, instance, port } = await start(t);
       const namesOf = (text: string) => [...text.matchAll(/^([\w-]+):/gm)].map(([, name]) => name);
       const ask = async (at: number) => {
@@ -265,14 +265,14 @@ for (const balancer of [nginx, haproxy]) {
       assert.deepEqual(passedOn, names);
     });
 
-    test('ends a stream at the service when its reader is gone', async (t) => {
+    test('ends a stream at the service when its client disconnects', async (t) => {
       const { store, port } = await start(t);
       const reader = await openStream(t, `http://127.0.0.1:${port}`, { key: store.key });
       reader.cut();
       await until(async () => (await store.db.read`select id from streams`).length === 0);
     });
 
-    test('answers in the form of the service where it answers by itself', async (t) => {
+    test('sends its own error responses in the format of the service', async (t) => {
       const { store, port } = await start(t, quick.linger);
       for (const [request, status] of refused(store)) {
         const connection = open(t, port, request);
@@ -286,7 +286,7 @@ for (const balancer of [nginx, haproxy]) {
       }
     });
 
-    test('finds the instance that is left, and says 503 when there is none', async (t) => {
+    test('uses the remaining instance, and returns 503 when there is none', async (t) => {
       const store = await startPetstore(t);
       const instance = Number(new URL(await store.listen()).port);
       const port = await balancer.start(t, [await freePort(), instance, await freePort()]);
@@ -308,7 +308,7 @@ for (const balancer of [nginx, haproxy]) {
 }
 
 test(
-  'nginx sends a GET again that an instance does not answer, and no POST, and leaves that instance out',
+  'nginx retries a GET, but no POST, that an instance does not answer, and stops using that instance',
   nginx.needs,
   async (t) => {
     const store = await startPetstore(t);
@@ -340,12 +340,12 @@ test(
 );
 
 test(
-  'HAProxy starts while names of instances lead nowhere, follows them, and keeps the address that it found last',
+  'HAProxy starts before names of instances resolve, follows them, and keeps the last address',
   haproxy.needs,
   async (t) => {
     const store = await startPetstore(t);
     const instance = Number(new URL(await store.listen()).port);
-    // Nobody listens there, and the other two have no address at all.
+    // Nobody listens there, and the other two names have no address.
     const addresses = new Map([['petstore-1', '127.0.0.9']]);
     const nameServer = await startNameServer(t, addresses);
     const ports: [number, number, number] = [instance, await freePort(), await freePort()];

@@ -4,14 +4,14 @@ import { type Petstore, startPetstore } from '../support/petstore.ts';
 
 const anonymous = { key: null };
 
-/** A petstore for which time passes when the test says so. */
+/** A petstore whose time passes only when the test says so. */
 async function startAtRest(t: TestContext): Promise<Petstore> {
   const store = await startPetstore(t);
   store.stopwatch = () => 0;
   return store;
 }
 
-test('the text of /metrics is made at most once a second, for any number of clients', async (t) => {
+test('the text of /metrics is built at most once a second, for any number of clients', async (t) => {
   const store = await startAtRest(t);
   const ask = () => store.send('GET', '/metrics', anonymous);
   const counted = (text: string) =>
@@ -28,7 +28,7 @@ test('the text of /metrics is made at most once a second, for any number of clie
   for (const { text } of second) assert.equal(counted(text), 2, 'who asks when it is stale gets the new one');
 });
 
-test('/readyz asks the storage at most four times a second, however many ask', async (t) => {
+test('/readyz queries the storage at most four times a second, for any number of clients', async (t) => {
   const store = await startAtRest(t);
   const ask = (method = 'GET') => store.send(method, '/readyz', anonymous);
   const before = store.db.counts.reads;
@@ -46,7 +46,7 @@ test('/readyz asks the storage at most four times a second, however many ask', a
   }
 });
 
-test('/readyz tells within a second that the storage fails, and that it is back, and shares failures as well', async (t) => {
+test('/readyz shows within a second that the storage fails or is back, and shares failures too', async (t) => {
   const store = await startAtRest(t);
   const statuses = async () => {
     const answers = await Promise.all(
@@ -65,7 +65,7 @@ test('/readyz tells within a second that the storage fails, and that it is back,
   assert.deepEqual(await statuses(), [200]);
 });
 
-test('/readyz is 503 in time while the storage stands still, and 200 once it goes on', async (t) => {
+test('/readyz is 503 in time while the storage hangs, and 200 when it continues', async (t) => {
   const store = await startPetstore(t, { readyMs: 100 });
   const stands = Promise.withResolvers<void>();
   t.mock.method(store.db, 'touch', () => stands.promise);

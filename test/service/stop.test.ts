@@ -18,14 +18,14 @@ const clients = 32;
 const hourMs = 3_600_000;
 const answerHead = /HTTP\/1\.1 (\d+) [\s\S]*?\r\ncontent-length: (\d+)\r\n[\s\S]*?\r\n\r\n/i;
 
-test('SIGTERM under load: an answer is whole or has not begun, what was answered stays, and the code is 0', async (t) => {
+test('SIGTERM under load: no response is cut, acknowledged writes are kept, and the exit code is 0', async (t) => {
   const folder = await temporaryStorage(t);
   const service = await startService(t, folder, { LOG_LEVEL: 'warn' });
   const key = await ampleKey(folder);
   const body = '{"name":"Dragons"}';
   const request = `POST /v1/categories HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   const ids: number[] = [];
-  /** Sends one request after the other until its connection ends, as a connection may between two answers. */
+  /** Sends one request after the other until its connection ends, which may happen between two responses. */
   const client = () =>
     new Promise<void>((resolve, reject) => {
       const socket = connect(Number(new URL(service.origin).port), '127.0.0.1');
@@ -59,17 +59,17 @@ test('SIGTERM under load: an answer is whole or has not begun, what was answered
 test('SIGUSR1 opens no debugger and does not end the service', async (t) => {
   const service = await startService(t, await temporaryStorage(t));
   service.child.kill('SIGUSR1');
-  // Node.js tells at once that it listens; SIGTERM comes after that.
+  // Node.js would report its listener at once, before SIGTERM.
   assert.equal((await fetch(`${service.origin}/healthz`)).status, 200);
   assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
   assert.doesNotMatch(service.output(), /debugger/i);
 });
 
-/** More than a system keeps for a client that does not read: some megabytes. */
+/** More than a system buffers for a client that does not read: some megabytes. */
 const unreadAnswers = 30;
 
-/** Comes when a terminal is closed. */
-test('SIGHUP lets large answers that are being read come to their end', async (t) => {
+/** Sent when a terminal is closed. */
+test('SIGHUP waits for large responses that are being read', async (t) => {
   const service = await startService(t, await temporaryStorage(t));
   const whole = (await (await fetch(`${service.origin}/v1/openapi.json`)).arrayBuffer()).byteLength;
   const socket = connect(Number(new URL(service.origin).port), '127.0.0.1');
@@ -77,7 +77,7 @@ test('SIGHUP lets large answers that are being read come to their end', async (t
   const chunks = await once(socket, 'data');
   socket.pause();
   const stopped = service.stop('SIGHUP');
-  // The service looks for idle connections ten times a second.
+  // The service checks for idle connections ten times a second.
   await sleep(250);
   socket.on('data', (chunk) => chunks.push(chunk)).resume();
   await once(socket, 'end');
@@ -93,7 +93,7 @@ test('SIGHUP lets large answers that are being read come to their end', async (t
   assert.deepEqual(await stopped, { code: 0, signal: null });
 });
 
-/** A service in this process. Its stop waits an hour for what keeps it waiting, so that no test waits for that. */
+/** A service in this process. Its stop may wait for an hour, so a test that depended on that would hang. */
 async function startHere(t: TestContext) {
   const folder = await temporaryStorage(t);
   const db = await openTestStorage(folder);
@@ -112,7 +112,7 @@ async function startHere(t: TestContext) {
   return { origin: `http://127.0.0.1:${port}`, key, connectTo, stop: () => service.stop(hourMs) };
 }
 
-test('a stop waits for no connection that was handed over', async (t) => {
+test('a stop does not wait for a connection that was handed over', async (t) => {
   const { connectTo, stop } = await startHere(t);
   const socket = connectTo();
   const get = 'GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -121,7 +121,7 @@ test('a stop waits for no connection that was handed over', async (t) => {
   await stop();
 });
 
-test('a stop waits for the request that is under way, and not for its connection', async (t) => {
+test('a stop waits for the request in progress, but not for its connection', async (t) => {
   const { key, connectTo, stop } = await startHere(t);
   const body = '{"name":"Dragons"}';
   const socket = connectTo().setEncoding('utf8');

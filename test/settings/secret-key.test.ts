@@ -16,7 +16,7 @@ const text = 'k'.repeat(32);
 const key = new InstallationKey(text);
 const noModes = process.platform === 'win32' && 'Windows has no modes';
 
-test('a secret follows from the key and its salt, and from nothing else', () => {
+test('a secret depends only on the key and its salt', () => {
   const salt = key.newSalt();
   const secret = key.derive(salt);
   assert.match(secret, /^whsec_[A-Za-z\d+/]{43}=$/);
@@ -27,13 +27,13 @@ test('a secret follows from the key and its salt, and from nothing else', () => 
   assert.deepEqual([key.isFor(salt), other.isFor(salt)], [true, false]);
 });
 
-test('what secrets, ids and fingerprints are stays the same from version to version', () => {
+test('secrets, ids and fingerprints stay the same in every version', () => {
   assert.equal(key.derive('salt'), 'whsec_76hp8Buoqr737vEy61XtSHpuE6ZZt2vfgllHu3MEEgg=');
   assert.equal(key.messageId(1, 'x'), 'evt_escq0nxmmr5aai7mruyfngj28');
   assert.equal(key.fingerprint, 'd799befa4c0236d7');
 });
 
-test('the id of a message is the same for the same parts on every instance, has no dot, and tells its parts apart', () => {
+test('a message id depends on all its parts, is the same on every instance, and has no dot', () => {
   const id = key.messageId(1, 'a', 23);
   assert.match(id, /^evt_[\da-z]{25}$/);
   assert.equal(new InstallationKey(text).messageId('1', 'a', '23'), id);
@@ -42,7 +42,7 @@ test('the id of a message is the same for the same parts on every instance, has 
   assert.equal(new Set([id, ...others]).size, 5);
 });
 
-test('what is sealed can be opened in its place, and is nothing anywhere else, changed, or under another key', () => {
+test('sealed data can be opened only in its place, unchanged, with the same key', () => {
   for (const plain of ['', '{"secret":"whsec_…"}', 'x'.repeat(100_000)]) {
     const sealed = key.seal(plain, 'workspace 1, key a');
     assert.equal(key.open(sealed, 'workspace 1, key a'), plain);
@@ -62,7 +62,7 @@ test('what is sealed can be opened in its place, and is nothing anywhere else, c
     assert.equal(key.open(sealed, ''), undefined);
 });
 
-test("the key is made once, is its owner's alone, and stays", { skip: noModes }, (t) => {
+test('the key is created once, only its owner can read it, and it stays', { skip: noModes }, (t) => {
   const folder = join(temporaryFolder(t), 'new');
   const before = process.umask(0);
   t.after(() => process.umask(before));
@@ -96,7 +96,7 @@ test('processes that start at once on a new folder get one key', async (t) => {
   }
 });
 
-test('a key that is damaged, or not a plain file of this user, stops the start and is left as it is', {
+test('a damaged key, or one that is no plain file of this user, stops the start and is not changed', {
   skip: noModes,
 }, (t) => {
   const bait = join(temporaryFolder(t), 'bait');
@@ -121,7 +121,7 @@ test('a key that is damaged, or not a plain file of this user, stops the start a
   assert.equal(readFileSync(bait, 'utf8'), text);
 });
 
-test('the setting goes before the file; instances that share a database must have it', (t) => {
+test('the setting takes precedence over the file, and instances that share a database need it', (t) => {
   const dataDir = temporaryFolder(t);
   const databaseUrl = 'postgres://127.0.0.1/petstore';
   const keyOf = (env: Record<string, string>) =>
@@ -136,7 +136,7 @@ test('the setting goes before the file; instances that share a database must hav
   assert.equal(keyOf({}).fingerprint, loadSecretKey(dataDir).fingerprint);
 });
 
-test('secrets of webhooks are taken out of any text', () => {
+test('secrets of webhooks are removed from any text', () => {
   const [first, second] = [key.derive(key.newSalt()), `whsec_${'+/-_'.repeat(8)}=`];
   assert.equal(withoutKeys(`?a=${first}&b="${second}"`), '?a=whsec_***&b="whsec_***"');
   let encoded = second;

@@ -15,7 +15,7 @@ import { temporaryStorage } from '../support/storage.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const textOf = (page: string) => readFileSync(join(root, page), 'utf8');
 
-/** Values that no setting takes. A service finds them before it does anything else. */
+/** Invalid values of settings. A service finds them before it does anything else. */
 const wrongValues: [variable: string, value: string][] = [
   ['PORT', '-1'],
   ['PORT', '65536'],
@@ -57,7 +57,7 @@ for (const [variable, value] of wrongValues) {
   });
 }
 
-/** One value that cannot be read, and those that show only when they are used. */
+/** A value that cannot be parsed, and values that fail only in use. */
 for (const [variable, value] of [
   ['PORT', '80a'],
   ['HOST', 'no such host'],
@@ -87,7 +87,7 @@ test('a port in use stops the start with one line that names it', async (t) => {
   assert.match(stderr, new RegExp(`^petstore: PORT ${port}.* in use.*\n$`));
 });
 
-test('a variable that looks like a setting and is none is named in a warning, by the service and by commands', async (t) => {
+test('the service and commands warn of a variable that looks like a setting and is none', async (t) => {
   const folder = await temporaryStorage(t);
   const mistyped = { PETSTORE_DATADIR: '/elsewhere', PETSTORE_DEMOS: '' };
   const service = await startService(t, folder, mistyped);
@@ -106,14 +106,14 @@ test('a variable that looks like a setting and is none is named in a warning, by
   assert.equal(JSON.parse(command.stdout).length, 1);
 });
 
-test('HOST=localhost is one address, so that there is no second server beside the one that bounds connections', () => {
+test('HOST=localhost is one address, so there is no second server without connection limits', () => {
   const { host, baseUrl } = readConfig({ HOST: 'localhost', PORT: '81' });
   assert.deepEqual([host, baseUrl], ['127.0.0.1', 'http://localhost:81/v1']);
 });
 
 const all = [...Object.values(settings), ...Object.values(banSettings)];
 
-test('PORT 0 picks a free port, by which the welcome, the log and every answer go', async (t) => {
+test('with PORT 0 the welcome, the log and every response show the chosen port', async (t) => {
   const { address, output } = await startOnAnyPort(t, { PETSTORE_DATA_DIR: await temporaryStorage(t) });
   const baseUrl = `${address.replace('127.0.0.1', 'localhost')}/v1`;
   assert.match(output(), new RegExp(`API +${baseUrl}\n`));
@@ -123,7 +123,7 @@ test('PORT 0 picks a free port, by which the welcome, the log and every answer g
   assert.match(pets.headers.get('link') ?? '', new RegExp(`^<${baseUrl}/pets\\?`));
 });
 
-test('PORT 0 is told without a welcome and a log, too, and leaves PETSTORE_BASE_URL alone', async (t) => {
+test('with PORT 0 the port is reported even without welcome and log, and PETSTORE_BASE_URL is kept', async (t) => {
   const { address } = await startOnAnyPort(t, {
     PETSTORE_DATA_DIR: await temporaryStorage(t),
     PETSTORE_BASE_URL: 'https://pets.example/v1',
@@ -136,7 +136,7 @@ test('PORT 0 is told without a welcome and a log, too, and leaves PETSTORE_BASE_
 const serversOf = async (address: string) =>
   ((await (await fetch(`${address}/v1/openapi.json`)).json()) as { servers: unknown }).servers;
 
-/** The service with PORT=0, once it has told where it listens. */
+/** The service with PORT=0, after it has reported its address. */
 async function startOnAnyPort(t: TestContext, env: Record<string, string>) {
   const child = spawn(process.execPath, [bin, 'serve'], { env: environment({ PORT: '0', ...env }) });
   const ended = once(child, 'close');
@@ -154,7 +154,7 @@ async function startOnAnyPort(t: TestContext, env: Record<string, string>) {
   return { address: `http://127.0.0.1:${welcomed ?? became}`, output: () => output };
 }
 
-test('the help of serve tells every setting with its meaning and its default, in lines of at most 80 characters', () => {
+test('the help of serve lists every setting with its meaning and its default, in lines of at most 80 characters', () => {
   const { stdout } = petstore(['serve', '--help']);
   for (const line of stdout.split('\n')) assert.ok(line.length <= 80, line);
   const told = stdout.replaceAll(/\s+/g, ' ');
@@ -164,7 +164,7 @@ test('the help of serve tells every setting with its meaning and its default, in
   }
 });
 
-test('the page on configuration has the settings with their defaults and meanings, all but those of bans', () => {
+test('the page on configuration lists the settings with their defaults and meanings, except those of bans', () => {
   const rows = Object.values(settings).map((setting) => {
     const shown = shownDefault(setting);
     return [`\`${setting.variable}\``, shown === 'none' ? shown : `\`${shown}\``, setting.meaning];
@@ -178,7 +178,7 @@ test('the page on configuration has the settings with their defaults and meaning
   assert.equal(table, lines.join('\n'));
 });
 
-test('what the pages and guides set can be set, by the names that settings have', () => {
+test('every setting in the pages and guides exists', () => {
   const pages = [
     'README.md',
     'docs/tour.md',
@@ -210,7 +210,7 @@ test('what the pages and guides set can be set, by the names that settings have'
   assert.ok(values >= 4, String(values));
 });
 
-test('several hosts in DATABASE_URL are refused in one line without its password, and other commas are not', () => {
+test('several hosts in DATABASE_URL are refused in one line without its password, and other commas are accepted', () => {
   const read = (databaseUrl: string) => readConfig({ DATABASE_URL: databaseUrl }).databaseUrl;
   for (const several of [
     'postgres://me:hunter2@one,two/petstore?target_session_attrs=read-write',
@@ -231,7 +231,7 @@ test('several hosts in DATABASE_URL are refused in one line without its password
     assert.equal(read(one), one);
 });
 
-test('a default follows the setting that it names, and an empty variable is an absent one', () => {
+test('a default follows the setting that it names, and an empty variable counts as unset', () => {
   assert.equal(readConfig({ PORT: ' 81 ', PETSTORE_BASE_URL: '' }).baseUrl, 'http://localhost:81/v1');
   assert.deepEqual(readConfig({ LOG_LEVEL: ' ', PETSTORE_DEMO: '' }), readConfig({}));
 });
@@ -243,7 +243,7 @@ test('bans are set in seconds and hours', () => {
   assert.deepEqual(readConfig(env).banRules, { ...defaultBanRules, ...changed });
 });
 
-test('no setting is taken for unknown', () => {
+test('no setting is reported as unknown', () => {
   const env = Object.fromEntries(all.map(({ variable }) => [variable, '']));
   assert.deepEqual(readConfig({ ...env, PETSTORE_PORT: '1' }).unknownVariables, ['PETSTORE_PORT']);
 });

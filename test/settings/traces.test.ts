@@ -24,7 +24,7 @@ test('traces are on with an exporter or an address, unless they are turned off',
   for (const env of off) assert.equal(tracesAreOn(env), false, JSON.stringify(env));
 });
 
-test('an exporter or a protocol that is not there stops the start', () => {
+test('a missing exporter or protocol stops the start', () => {
   for (const [env, variable] of [
     [{ OTEL_TRACES_EXPORTER: 'zipkin' }, 'OTEL_TRACES_EXPORTER'],
     [{ ...address, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, 'OTEL_EXPORTER_OTLP_PROTOCOL'],

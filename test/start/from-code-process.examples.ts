@@ -19,7 +19,7 @@ import { bin, environment } from '../support/service.ts';
 const newPet = { name: 'Smaug', categoryId: 1 };
 const index = new URL('../../src/index.ts', import.meta.url).href;
 
-/** Runs a program that imports the package, in an empty folder that is also the one for temporary files. */
+/** Runs a program that imports the package, in an empty folder that also serves for temporary files. */
 async function run(
   t: TestContext,
   program: string,
@@ -40,7 +40,7 @@ async function run(
   return { stdout, stderr, status, signal, left: readdirSync(folder) };
 }
 
-test('a program ends by itself after stop(), listens to no signal, and prints nothing but its own', async (t) => {
+test('a program ends by itself after stop(), has no signal listener, and prints only its own output', async (t) => {
   const program = `
     const store = await startPetstore();
     await (await fetch(store.baseUrl + '/pets', { headers: { authorization: 'Bearer ' + store.key } })).text();
@@ -55,7 +55,7 @@ test('a program ends by itself after stop(), listens to no signal, and prints no
   assert.deepEqual(ended, { stdout: '0\n', stderr: '', status: 0, signal: null, left: [] });
 });
 
-test('stores that were stopped leave nothing in memory', async (t) => {
+test('stopped stores leave nothing in memory', async (t) => {
   const program = `
     import { setTimeout as sleep } from 'node:timers/promises';
     const heapAfter = async (count) => {
@@ -74,13 +74,13 @@ test('stores that were stopped leave nothing in memory', async (t) => {
   assert.ok(Number.parseInt(stdout, 10) < 8_000_000, `${stdout.trim()} bytes in 16 starts ${stderr}`);
 });
 
-test('a program that is killed leaves no file behind', async (t) => {
+test('a killed program leaves no file behind', async (t) => {
   const program = `await startPetstore(); process.kill(process.pid, 'SIGKILL');`;
   const { signal, left } = await run(t, program);
   assert.deepEqual({ signal, left }, { signal: 'SIGKILL', left: [] });
 });
 
-test('no environment variable changes what a store is', async (t) => {
+test('no environment variable changes a store', async (t) => {
   const hostile = {
     PORT: 'x',
     HOST: '0.0.0.0',
@@ -101,7 +101,7 @@ test('no environment variable changes what a store is', async (t) => {
   assert.deepEqual(ended, { stdout: '127.0.0.1\n', stderr: '', status: 0, signal: null, left: [] });
 });
 
-test('a port or a folder in use is told in one sentence, and both are free again after a stop', async (t) => {
+test('a used port or folder is reported in one sentence, and both are free again after a stop', async (t) => {
   const dataDir = temporaryFolder(t);
   const store = await startFromCode(t, { dataDir });
   const port = Number(new URL(store.baseUrl).port);
@@ -120,7 +120,7 @@ test('a port or a folder in use is told in one sentence, and both are free again
   assert.equal((await call(again, 'POST', '/pets', { body: newPet })).body.id, 21);
 });
 
-test('a port that another program takes before it is listened on is replaced by another', async (t) => {
+test('a port that another program takes first is replaced by another', async (t) => {
   const store = await openStore({});
   t.after(() => store.db.close());
   const other = createServer();
@@ -136,7 +136,7 @@ test('a port that another program takes before it is listened on is replaced by 
   assert.equal((await fetch(`http://127.0.0.1:${tried[1]}/healthz`)).status, 200);
 });
 
-test('a stop breaks off time that is moved if a webhook holds it up, and refuses what waits behind', async (t) => {
+test('a stop aborts a time change that a webhook delays, and refuses waiting calls', async (t) => {
   const receiver = await startReceiver(t);
   receiver.behave = () => {};
   const store = await startFromCode(t, { clock: 'manual' });
@@ -153,7 +153,7 @@ test('a stop breaks off time that is moved if a webhook holds it up, and refuses
   await refused;
 });
 
-/** The service with `--ephemeral`, in an empty folder, with a way to ask it. */
+/** The service with `--ephemeral`, in an empty folder, with a function for commands. */
 async function startEphemeral(t: TestContext, args: string[] = [], env: Record<string, string> = {}) {
   const folder = temporaryFolder(t);
   const all = [bin, 'serve', '--port', '0', '--ephemeral', '--json', ...args];
@@ -177,7 +177,7 @@ async function startEphemeral(t: TestContext, args: string[] = [], env: Record<s
   };
 }
 
-test('serve --ephemeral keeps nothing, and obeys lines on standard input until that ends', async (t) => {
+test('serve --ephemeral keeps nothing, and accepts commands on standard input until it closes', async (t) => {
   const { store, get, ask, child, ended, folder } = await startEphemeral(t, ['--plan', 'free']);
   assert.equal(store.dataDir, undefined);
   assert.equal(
@@ -206,7 +206,7 @@ test('serve --ephemeral keeps nothing, and obeys lines on standard input until t
   assert.deepEqual(readdirSync(folder), []);
 });
 
-test('lines are answered in their order, after the line of the start, also by a service that ends', async (t) => {
+test('commands are answered in order, after the first line, also by a service that is ending', async (t) => {
   const child = spawn(process.execPath, [bin, 'serve', '--port', '0', '--ephemeral', '--json'], {
     env: environment({}),
   });
@@ -225,7 +225,7 @@ test('lines are answered in their order, after the line of the start, also by a 
   assert.deepEqual(await ended, [0, null]);
 });
 
-test('serve --ephemeral without a pipe as standard input goes on until a signal', async (t) => {
+test('serve --ephemeral without a pipe as standard input runs until a signal', async (t) => {
   const child = spawn(process.execPath, [bin, 'serve', '--port=0', '--ephemeral'], {
     env: environment({}),
     stdio: ['ignore', 'pipe', 'inherit'],

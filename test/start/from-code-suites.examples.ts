@@ -9,13 +9,13 @@ import { blocksOf } from '../support/pasted.ts';
 import { bin } from '../support/service.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** What programs import: this tree, or a package that was installed. */
+/** The package that programs import: this tree, or an installed package. */
 const petstore = process.env.PETSTORE_TEST_PACKAGE ?? root;
 const examples = join(root, 'examples');
-/** Where `.ci/run` puts what Python needs. */
+/** The folder in which `.ci/run` installs the Python packages. */
 const pythonPath = join(root, 'node_modules/.cache/python');
 const pythonEnv = { ...process.env, PYTHONPATH: pythonPath, PETSTORE_COMMAND: `${process.execPath} ${bin}` };
-// Within a run of the tests Node.js would report to it.
+// Within a test run, Node.js would report to the outer run.
 const { NODE_TEST_CONTEXT: _, ...env } = process.env;
 
 /** A folder in which `petstore` can be imported, with the files of an example. */
@@ -63,7 +63,7 @@ test('the example for pytest passes', { skip: noPytest }, (t) => {
   );
 });
 
-test('where the package is not installed, an example says so and what to do, and asks npm for nothing', {
+test('where the package is not installed, an example says what to do, and installs nothing from npm', {
   skip: noPytest,
 }, (t) => {
   const [nodeTest, pytest] = [temporaryFolder(t), temporaryFolder(t)];
@@ -87,7 +87,7 @@ test('where the package is not installed, an example says so and what to do, and
 const page = readFileSync(join(root, 'docs/from-code.md'), 'utf8');
 
 for (const [i, { language, code }] of blocksOf(page).entries()) {
-  test(`the block number ${i + 1} of docs/from-code.md runs`, (t) => {
+  test(`code block ${i + 1} of docs/from-code.md runs`, (t) => {
     assert.equal(language, 'js');
     assert.match(code, /assert\./);
     succeeds([process.execPath, '--input-type=module', '--eval', code], folderWith(t));

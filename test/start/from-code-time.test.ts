@@ -11,7 +11,7 @@ import { call, startFromCode } from '../support/from-code.ts';
 const startsAt = new Date('2026-06-01T12:00:15Z');
 const newPet = { name: 'Smaug', categoryId: 1 };
 
-/** What a client sees of something that ends by time: before, after all but a moment of its length, and after it. */
+/** The state of something with a time limit: before, just before the end, and after it. */
 interface EndsByTime {
   options?: StartOptions;
   begin(store: PetstoreServer, t: TestContext): Promise<unknown>;
@@ -91,7 +91,7 @@ const endings: Record<string, EndsByTime> = {
 };
 
 for (const [name, { options, begin, shows, lasts, until, after }] of Object.entries(endings)) {
-  test(`time that is moved ends ${name}, and not a moment too early`, async (t) => {
+  test(`moving the time ends ${name}, and not too early`, async (t) => {
     const store = await startFromCode(t, { ...options, clock: startsAt });
     await begin(store, t);
     await store.clock.advance(durationMs(lasts) - 1);
@@ -101,7 +101,7 @@ for (const [name, { options, begin, shows, lasts, until, after }] of Object.entr
   });
 }
 
-test('answers go by the clock: Date, Retry-After, the reset of limits, and times in bodies', async (t) => {
+test('responses use the clock: Date, Retry-After, the reset of limits, and times in bodies', async (t) => {
   const store = await startFromCode(t, { clock: startsAt, quota: { perMinute: 2, perDay: 100 } });
   await store.clock.set(new Date('2027-01-01T00:00:20.500Z'));
   const { headers } = await call(store, 'POST', '/pets', { body: newPet });
@@ -117,7 +117,7 @@ test('answers go by the clock: Date, Retry-After, the reset of limits, and times
   assert.match(broken, /^Date: Fri, 01 Jan 2027 00:00:20 GMT\r$/m);
 });
 
-test('what is recorded goes by the clock, and a wait that was moved through counts as waited', async (t) => {
+test('recordings use the clock, and a skipped wait counts as waited', async (t) => {
   const store = await startFromCode(t, { clock: 'manual' });
   const recording = await store.record();
   await store.rehearse([{ fault: 'rate-limited', retryAfterSeconds: 30 }]);
@@ -131,7 +131,7 @@ test('what is recorded goes by the clock, and a wait that was moved through coun
   assert.equal(checks.find(({ name }) => name === 'retry-after.obeyed')?.result, 'passed');
 });
 
-test('where time stands still, what is recorded came at one instant, however long it took', async (t) => {
+test('with a stopped clock, recorded requests have the same instant, however long they took', async (t) => {
   const store = await startFromCode(t, { clock: startsAt });
   const recording = await store.record();
   await send(store, 1);
@@ -143,7 +143,7 @@ test('where time stands still, what is recorded came at one instant, however lon
   }
 });
 
-test('each retry of a webhook on the way is sent at its time', async (t) => {
+test('each retry of a webhook in the skipped time is sent at its time', async (t) => {
   const receiver = await startReceiver(t);
   receiver.behave = answer(500);
   const store = await startFromCode(t, { clock: startsAt });
@@ -166,7 +166,7 @@ test('each retry of a webhook on the way is sent at its time', async (t) => {
   assert.equal(delivery.attempts.length, 9);
 });
 
-test('a clock is real unless it is told otherwise, and is moved only ahead', async (t) => {
+test('a clock is real by default, and moves only forward', async (t) => {
   const real = await startFromCode(t);
   assert.ok(Math.abs(real.clock.now() - Date.now()) < 1_000);
   await real.clock.advance('1 day');
@@ -183,7 +183,7 @@ test('a clock is real unless it is told otherwise, and is moved only ahead', asy
   assert.equal(manual.clock.now(), beganMs + 3);
 });
 
-test('time ends where all that lasts still ends in a year of four digits', async (t) => {
+test('the clock stops early enough that all its deadlines have four-digit years', async (t) => {
   const store = await startFromCode(t);
   const message = 'Time cannot pass 9999-12-01T00:00:00.000Z.';
   await assert.rejects(store.clock.set(new Date('9999-12-01T00:00:01Z')), { name: 'RangeError', message });
@@ -210,7 +210,7 @@ for (const [duration, ms] of [
 }
 
 for (const wrong of ['soon', '1', '1 fortnight', '1minute', '-1 day', '', Number.NaN, Infinity, null, {}]) {
-  test(`${JSON.stringify(wrong)} is no duration`, () => {
+  test(`${JSON.stringify(wrong)} is not a duration`, () => {
     const message =
       /^A duration is a number of milliseconds, or a text such as '90 seconds' or '1 day', not /;
     assert.throws(() => durationMs(wrong as Duration), { name: 'TypeError', message });

@@ -9,7 +9,7 @@ import { until } from '../support/until.ts';
 
 const newPet = { name: 'Smaug', categoryId: 1 };
 
-test('a store is there with content, a key and a free port, and is gone at the end of its block', async () => {
+test('a store has data, a key and a free port, and is gone at the end of its block', async () => {
   let baseUrl: string;
   {
     await using store = await startPetstore();
@@ -22,7 +22,7 @@ test('a store is there with content, a key and a free port, and is gone at the e
   await assert.rejects(fetch(`${baseUrl}/pets`));
 });
 
-test('options say what the first key may do, and what the store begins with', async (t) => {
+test('options set the limits of the first key, and the initial data of the store', async (t) => {
   const policyOf = async (options: StartOptions) =>
     (await call(await startFromCode(t, options), 'GET', '/pets')).headers['ratelimit-policy'];
   assert.equal(await policyOf({ plan: 'free' }), '"minute";q=60;w=60,"day";q=1000;w=86400');
@@ -61,7 +61,7 @@ for (const [options, message] of [
   });
 }
 
-test('stores of one process, and workspaces of one store, are separate', async (t) => {
+test('the stores of one process, and the workspaces of one store, are separate', async (t) => {
   const [one, other] = await Promise.all([startFromCode(t), startFromCode(t)]);
   const added = { baseUrl: one.baseUrl, ...(await one.addWorkspace('second', { seed: false, plan: 'pro' })) };
   await call(one, 'POST', '/pets', { body: newPet });
@@ -72,7 +72,7 @@ test('stores of one process, and workspaces of one store, are separate', async (
   await assert.rejects(one.addWorkspace('third', { plan: 'cheap' as 'free' }), TypeError);
 });
 
-test('an invalid argument of a running store is a TypeError, too', async (t) => {
+test('an invalid argument of a running store is also a TypeError', async (t) => {
   const store = await startFromCode(t);
   for (const name of ['', 'A', '-a', 'a b', 'a\n', 'a'.repeat(64), null, 5])
     await assert.rejects(store.addWorkspace(name as string), {
@@ -88,7 +88,7 @@ test('an invalid argument of a running store is a TypeError, too', async (t) => 
   await store.addWorkspace('second');
 });
 
-test('a reset leaves nothing of before', async (t) => {
+test('a reset removes all earlier data', async (t) => {
   const receiver = await startReceiver(t);
   const store = await startFromCode(t, { plan: 'free', clock: new Date('2026-06-01T12:00:00Z') });
   const atStart = await everyAnswer(store);
@@ -122,7 +122,7 @@ test('a reset leaves nothing of before', async (t) => {
   assert.equal(receiver.messages.length, before + 1, 'the new webhook is sent what is new');
 });
 
-test('what began before a reset has no effect after it, and streams end', async (t) => {
+test('requests that began before a reset have no effect after it, and streams end', async (t) => {
   const store = await startFromCode(t);
   const stream = await fetch(`${store.baseUrl}/store/events/stream`, {
     headers: { authorization: `Bearer ${store.key}` },
@@ -185,7 +185,7 @@ test('a recording keeps requests and judges them', async (t) => {
   assert.match(await recording.report('junit'), /^<\?xml/);
 });
 
-test('a stop lets requests in flight end, can be repeated, and refuses later calls', async (t) => {
+test('a stop waits for requests in flight, can be repeated, and refuses later calls', async (t) => {
   const store = await startFromCode(t);
   const rehearsal = await store.rehearse([{ fault: 'delay', delayMs: 20_000 }]);
   const answer = call(store, 'GET', '/pets');

@@ -7,12 +7,12 @@ import { test } from 'node:test';
 import { bin, environment } from '../support/service.ts';
 import { temporaryStorage } from '../support/storage.ts';
 
-/** What a service needs for any request. The other dependencies wait for a request, a setting or a command that needs them. */
+/** The packages for any request. Other dependencies are loaded for a request, a setting or a command that needs them. */
 const needed = ['commander', 'fastify', 'ipaddr.js', 'lru-cache', 'pino'];
 
 const { dependencies } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
-/** Reports the packages that a program has loaded, and the parts of Node.js. */
+/** Prints the loaded packages of a program, and the loaded parts of Node.js. */
 const reporter = `
 import { registerHooks } from 'node:module';
 const packages = new Set();
@@ -26,7 +26,7 @@ process.on('message', () => process.send({ packages: [...packages], builtins: pr
 process.channel.unref();
 `;
 
-test('a service loads what requests ask for, and not before', async (t) => {
+test('a service loads modules only when a request needs them', async (t) => {
   const child = spawn(
     process.execPath,
     ['--import', `data:text/javascript,${encodeURIComponent(reporter)}`, bin, 'serve', '--json'],

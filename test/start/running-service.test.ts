@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { withService } from '../../src/start/running-service.ts';
 
-/** The message of a command that asks a server for the account of a key. */
+/** The message of a command that requests the account of a key. */
 async function messageFrom(t: TestContext, serve: RequestListener): Promise<string> {
   const server = createServer(serve).listen(0, '127.0.0.1');
   t.after(() => server.close().closeAllConnections());
@@ -24,7 +24,7 @@ const refusal = (status: number, message: string): RequestListener => {
   return (_request, response) => response.writeHead(status, { 'content-type': 'application/json' }).end(body);
 };
 
-test('an answer of the service is reported in its own words, with what the user can do', async (t) => {
+test('an error response of the service is reported with its message, and with what the user can do', async (t) => {
   assert.equal(await messageFrom(t, refusal(409, 'Try later.')), 'Try later.');
   assert.equal(
     await messageFrom(t, refusal(401, 'Unknown key.')),
@@ -36,7 +36,7 @@ test('an answer of the service is reported in its own words, with what the user 
   );
 });
 
-test('an answer of another program is reported with its status and address', async (t) => {
+test('a response of another program is reported with its status and address', async (t) => {
   const message = await messageFrom(t, (_request, response) => response.writeHead(502).end('<p>Bad</p>'));
   assert.equal(message, 'ORIGIN/lab/account returned 502.');
   const moved = await messageFrom(t, (_request, response) =>
@@ -45,7 +45,7 @@ test('an answer of another program is reported with its status and address', asy
   assert.equal(moved, 'ORIGIN/lab/account returned 302.');
 });
 
-test('a service that does not answer, or answers without end, is reported as unreachable', async (t) => {
+test('a service that does not respond, or responds without end, is reported as unreachable', async (t) => {
   const none = await messageFrom(t, (request) => request.socket.destroy());
   assert.match(
     none,

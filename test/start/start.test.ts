@@ -15,7 +15,7 @@ import { whyNo } from '../support/programs.ts';
 import { bin, environment } from '../support/service.ts';
 import { temporaryStorage } from '../support/storage.ts';
 
-/** The service on a free port, with what it writes until it ends. */
+/** The service on a free port, with its output until it ends. */
 function start(t: TestContext, args: string[], env: Record<string, string>) {
   const child = spawn(process.execPath, [bin, 'serve', ...args], { env: environment({ PORT: '0', ...env }) });
   const ended = once(child, 'close');
@@ -26,7 +26,7 @@ function start(t: TestContext, args: string[], env: Record<string, string>) {
   return { child, ended, written };
 }
 
-test('serve --json tells a program in one line that the service is ready, and how to reach it', async (t) => {
+test('serve --json prints one line for programs when the service is ready, with its address', async (t) => {
   const dataDir = await temporaryStorage(t);
   const env = { PETSTORE_DATA_DIR: dataDir, PETSTORE_ODD: '1' };
   const { child, ended, written } = start(t, ['--json'], env);
@@ -56,7 +56,7 @@ test('serve --json tells a program in one line that the service is ready, and ho
   assert.ok(log.includes('answered') && log.includes('stopped'), written.stderr);
 });
 
-test('serve --json tells no key without a demonstration, and nothing if it cannot start', async (t) => {
+test('serve --json prints no key without demo data, and nothing if it cannot start', async (t) => {
   const env = { PETSTORE_DATA_DIR: await temporaryStorage(t), PETSTORE_DEMO: 'off', LOG_LEVEL: 'silent' };
   const { child, written } = start(t, ['--json'], env);
   const [line] = await once(createInterface(child.stdout), 'line');
@@ -79,7 +79,7 @@ test('serve --json tells no key without a demonstration, and nothing if it canno
 const hasAddress = (address: string) =>
   Object.values(networkInterfaces()).some((all) => all?.some((one) => one.address === address));
 
-test('the curl line of the welcome works as it is pasted, on every HOST', {
+test('the curl command of the welcome works unchanged, on every HOST', {
   skip: whyNo('curl'),
 }, async (t) => {
   for (const [host, inUrl, isHere] of [
@@ -101,7 +101,7 @@ test('the curl line of the welcome works as it is pasted, on every HOST', {
   }
 });
 
-test('the welcome goes by a base URL with a path', () => {
+test('the welcome uses a base URL with a path', () => {
   const baseUrl = 'https://pets.example/shop/v1';
   const text = welcomeText(readConfig({ PETSTORE_BASE_URL: baseUrl }), 'pet_x');
   assert.ok(text.includes(`"${baseUrl}/pets?limit=2"\n`));

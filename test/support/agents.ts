@@ -2,7 +2,7 @@ import type { TestContext } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { CallOptions, Petstore } from './petstore.ts';
 
-/** How a client speaks the newest revision of the protocol, and the last one with a handshake. */
+/** The modes of the client: the newest revision of the protocol, and the last one with a handshake. */
 export const revisions = {
   '2026-07-28': { pin: '2026-07-28' },
   '2025-11-25': 'legacy',
@@ -31,7 +31,7 @@ export async function connectAgent(
 
 export interface Result {
   isError: boolean;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into results whose shape the client has checked
+  // biome-ignore lint/suspicious/noExplicitAny: tests read results whose shape the client has checked
   content: any;
 }
 
@@ -41,7 +41,7 @@ export async function call(agent: Client, name: string, given: object = {}): Pro
   return { isError: result.isError === true, content: result.structuredContent };
 }
 
-/** Sends a message as a request of HTTP. */
+/** Sends a message as an HTTP request. */
 export const sendMessage = (store: Petstore, message: unknown, { headers, ...options }: CallOptions = {}) =>
   store.send('POST', '/mcp', {
     body: message,

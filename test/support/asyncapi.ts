@@ -3,7 +3,7 @@ import { operations } from '../../src/api/operations.ts';
 import { describeEvents } from '../../src/description/asyncapi.ts';
 import { baseUrl, description, inJsonSchema, resolve, validator } from './description.ts';
 
-/** The AsyncAPI document as it is served. */
+/** The served AsyncAPI document. */
 export const eventsDescription = JSON.parse(JSON.stringify(describeEvents(operations, baseUrl)));
 
 /** Fails unless the document describes this message: the fields around its payload, and the payload. */
@@ -15,7 +15,7 @@ export function assertMessage(
   const message = eventsDescription.channels[channel].messages[payload.type];
   assert.ok(message, `${channel} describes no ${payload.type}`);
   const { headers } = resolve(message.traits[0], eventsDescription);
-  // The schemas are those of OpenAPI 3.1, as a test says.
+  // The schemas equal those of OpenAPI 3.1. A test checks that.
   for (const [schema, value] of [
     [headers, fields],
     [message.payload, payload],

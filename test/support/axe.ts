@@ -9,12 +9,12 @@ interface Violation {
   nodes: { target: string[] }[];
 }
 
-/** What axe finds in parts of a page, as rule and element. */
+/** The findings of axe in parts of a page, as rule and element. */
 export async function findings(page: Page, parts: string[]): Promise<string[]> {
   await page.evaluate(axeSource);
   const found: Violation[] = await page.evaluate(
     async (include) => {
-      // @ts-expect-error: it was put into the page
+      // @ts-expect-error: the test has loaded it into the page
       return (await globalThis.axe.run({ include }, { resultTypes: ['violations'] })).violations;
     },
     parts.map((part) => [part]),

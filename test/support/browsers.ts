@@ -5,14 +5,14 @@ import { chromium, firefox, type LaunchOptions } from 'playwright-core';
 export const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const firefoxPath = process.env.FIREFOX ?? '/usr/bin/firefox-esr';
 
-/** Why tests in a browser are skipped, if they are. */
+/** Why tests in a browser are skipped; undefined if they run. */
 const skipWithout = (path: string, variable: string) =>
   !existsSync(path) && !process.env.CI && `no browser at ${path}; ${variable} can name one`;
 
 export const skip = skipWithout(executablePath, 'CHROMIUM');
 export const timeout = 300_000;
 
-/** Keeps the browser from looking anything up by itself. */
+/** Keeps the browser from looking up names by itself. */
 export const args = [
   '--no-sandbox',
   '--disable-gpu',
@@ -22,7 +22,7 @@ export const args = [
   '--disable-sync',
 ];
 
-/** The browsers in which pages of ours are tried. Firefox is that of the system, by WebDriver BiDi. */
+/** The browsers that test the pages. Firefox is that of the system, by WebDriver BiDi. */
 export const browsers = [
   {
     name: 'Chromium',

@@ -1,4 +1,4 @@
-/** The process of `command` in `service.ts`. It runs the calls that it is sent, one after the other, and sends how each ended. */
+/** The process of `command` in `service.ts`. It runs the received calls one after the other, and sends the result of each. */
 import { main } from '../../src/main.ts';
 
 interface Call {
@@ -6,7 +6,7 @@ interface Call {
   env: NodeJS.ProcessEnv;
 }
 
-// Each call listens for a reader that has seen enough.
+// Each call listens for a closed pipe.
 process.stdout.setMaxListeners(0);
 
 async function run({ args, env }: Call) {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { parseExactly, writeExactly } from './exact-json.ts';
 
-/** Where a careful client finds the store, and how time passes for it. */
+/** The address of the store, and the clock of a careful client. */
 export interface Surroundings {
   origin: string;
   key: string;
   now(): number;
   sleep(ms: number): Promise<void>;
-  /** How often it tries to do one thing. Default: longer than any fault lasts. */
+  /** The most attempts for one action. Default: more than any fault lasts. */
   maxAttempts?: number;
 }
 
@@ -16,7 +16,7 @@ export interface Reply {
   headers: Headers;
   // biome-ignore lint/suspicious/noExplicitAny: bodies of many shapes
   body: any;
-  /** Whether an attempt before this one may have been done, though its answer was not read. */
+  /** Whether an earlier attempt may have succeeded, though its response was not read. */
   mayBeDone: boolean;
 }
 
@@ -25,8 +25,8 @@ const firstPauseMs = 100;
 const longestPauseMs = 10_000;
 
 /**
- * A client as the guides ask for: it waits as told, retries what may be retried, sends an Idempotency-Key with each POST and
- * If-Match with each change, follows `Link`, keeps ids exact, and bears what it does not know.
+ * A client as the guides recommend: it waits for Retry-After, retries temporary failures, sends an Idempotency-Key with each POST and
+ * If-Match with each change, follows `Link`, keeps ids exact, and ignores unknown values.
  */
 export class CarefulClient {
   readonly #at: Surroundings;
@@ -36,12 +36,12 @@ export class CarefulClient {
     this.#at = surroundings;
   }
 
-  /** Creates something. It happens once, however many attempts it takes. */
+  /** Creates a resource exactly once, in any number of attempts. */
   post(path: string, body: unknown): Promise<Reply> {
     return this.#send('POST', path, body, { 'idempotency-key': `careful-${++this.#keys}` });
   }
 
-  /** Everything that a list has, page by page. */
+  /** All items of a list, page by page. */
   // biome-ignore lint/suspicious/noExplicitAny: items of many shapes
   async list(path: string): Promise<any[]> {
     const items = [];
@@ -50,15 +50,15 @@ export class CarefulClient {
       assert.equal(status, 200);
       items.push(...body);
       const target = nextOf(headers);
-      // One that leads to itself has nothing after it.
+      // A page that links to itself is the last.
       next = target === next ? undefined : target;
     }
     return items;
   }
 
   /**
-   * Changes or removes a resource that `read` finds. What it decides on is what it changes: it reads again after 412, and where an attempt
-   * may have been done. Returns the status of the change, and 404 if there is nothing to change.
+   * Changes or removes a resource that `read` finds. It decides from the current state: it reads again after 412, and after an attempt
+   * that may have succeeded. Returns the status of the change, or 404 if there is nothing to change.
    */
   async change(
     read: { path: string; isList?: boolean },
@@ -84,7 +84,7 @@ export class CarefulClient {
     throw new Error(`${target.method} ${target.path} never came to an end`);
   }
 
-  /** A resource, or the page of a list of one that holds it. */
+  /** A resource, or the page of a list that contains only it. */
   async #read({ path, isList }: { path: string; isList?: boolean }): Promise<Reply> {
     const reply = await this.#send('GET', path);
     const next = isList && reply.body.length === 0 ? nextOf(reply.headers) : undefined;
@@ -122,7 +122,7 @@ export class CarefulClient {
     throw new Error(`${method} ${path} never came to an end`);
   }
 
-  /** Whether an attempt may succeed later: also while the attempt before it, whose answer was lost, is under way. */
+  /** Whether an attempt may succeed later, also while the previous attempt with a lost response is in flight. */
   #isTemporary(status: number, text: string): boolean {
     if ([429, 500, 502, 503, 504].includes(status)) return true;
     if (status === 403) return text.includes('key_banned');
@@ -130,11 +130,11 @@ export class CarefulClient {
   }
 }
 
-/** What `Retry-After` says: seconds, or a date (RFC 9110, section 10.2.3). */
+/** The value of `Retry-After`: seconds, or a date (RFC 9110, section 10.2.3). */
 const waitMs = (field: string, nowMs: number) =>
   /^\d+$/.test(field) ? Number(field) * 1_000 : Math.max(0, Date.parse(field) - nowMs);
 
-/** Where a list goes on. */
+/** The link to the next page. */
 function nextOf(headers: Headers): string | undefined {
   const target = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
   return target?.replace(/^.*\/v1/, '');

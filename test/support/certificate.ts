@@ -7,12 +7,12 @@ import { temporaryFolder } from './folder.ts';
 const command = 'openssl';
 const isInstalled = spawnSync(command, ['version']).status === 0;
 
-/** For the options of tests that need certificates. Where everything must be tested, none is skipped. */
+/** For the options of tests that need certificates. If `CI` is set, none is skipped. */
 export const needsOpenssl = {
   skip: isInstalled || process.env.CI === 'true' ? false : `there is no ${command}`,
 };
 
-/** A certificate for a name, which it signs itself, with its key. */
+/** A self-signed certificate for a name, with its key. */
 export function makeCertificate(t: TestContext, name: string): { cert: string; key: string } {
   const folder = temporaryFolder(t);
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];

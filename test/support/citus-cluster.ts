@@ -7,10 +7,10 @@ import { run } from './storage.ts';
 
 const statements = fileURLToPath(new URL('../../deploy/citus.sql', import.meta.url));
 const host = '127.0.0.1';
-/** Questions about all workspaces go to each shard, four times a second, so two cores want few. */
+/** Queries over all workspaces access each shard, four times a second. Two cores need few shards. */
 const shards = 8;
 
-/** Why there can be no Citus here, if so. */
+/** Why Citus cannot run here, or false. */
 export function whyNoCitus(): string | false {
   const programs = postgresPrograms();
   if (!programs) return whyNoPostgres();
@@ -28,7 +28,7 @@ export class CitusCluster {
     this.workers = workers;
   }
 
-  /** Starts the nodes and makes them known to each other, as an operator does. */
+  /** Starts the nodes and registers the workers, as an operator does. */
   static async start(): Promise<CitusCluster> {
     const startNode = () =>
       PostgresCluster.start(`-c shared_preload_libraries=citus -c citus.shard_count=${shards}`);
@@ -50,7 +50,7 @@ export class CitusCluster {
     return cluster;
   }
 
-  /** Spreads the tables that are there, by the statements that an operator runs. */
+  /** Distributes the existing tables, with the statements for operators. */
   distribute(): void {
     execFileSync(
       join(postgresPrograms() as string, 'psql'),

@@ -1,8 +1,8 @@
 import { type Pet, type Petstore, PetstoreError } from '../../src/client/index.ts';
 
 /**
- * A program of the client that uses every operation that is not deprecated, and takes away in the end what it has made. What it tells
- * holds no ids, no times and no statuses: it is the same in every workspace, whatever befalls the program.
+ * A program of the client that uses every operation except deprecated ones, and finally removes what it created. Its output
+ * has no ids, no times and no statuses: it is the same in every workspace, under every fault.
  */
 export async function takeTour(store: Petstore): Promise<string[]> {
   const told: string[] = [];
@@ -74,7 +74,7 @@ export async function takeTour(store: Petstore): Promise<string[]> {
   return told;
 }
 
-/** Gives a pet the content that it had at first, though others may have changed it. */
+/** Resets a pet to its initial content, though others may have changed it. */
 async function replaceWhateverItIs(store: Petstore, pet: Pet): Promise<void> {
   const { name, categoryId } = pet;
   for (let current: Pet | undefined = pet; current; current = await store.findPet(pet.id)) {

@@ -5,13 +5,13 @@ const minuteMs = 60_000;
 /** The clock of processes that get `env`. */
 export interface OwnClock {
   env: Record<string, string>;
-  /** What it shows, in milliseconds since 1970. */
+  /** The time that it shows, in milliseconds since 1970. */
   now(): number;
 }
 
 /**
- * A clock for processes of a test, by which `leftMs` of the minute are left now. Where limits are shared, the clock of the
- * server counts: then it is the real one, once no less is left of the minute.
+ * A clock for processes of a test, with `leftMs` left of the current minute. For shared limits, the clock of the
+ * server counts: then it is the real one, at a moment with as much left of the minute.
  */
 export async function clockWithLeft(leftMs: number): Promise<OwnClock> {
   if (process.env.PETSTORE_TEST_VALKEY_URL) {
@@ -32,8 +32,8 @@ export function clockAhead(aheadMs: number): OwnClock {
 }
 
 /**
- * The clock of a process that gets `env`. When it gets the signal, it goes back to when `leftMs` of the minute before were
- * left, and says so. Unlike a clock that is ahead, it is behind that of commands, as a ban must be that they lift.
+ * The clock of a process that gets `env`. On the signal it goes back to the moment with `leftMs` left of the previous minute,
+ * and says so. It is behind the clock of commands, which the clearing of a ban requires.
  */
 export function clockThatGoesBack(leftMs: number) {
   const [signal, said] = ['SIGUSR2', 'The clock went back.'] as const;
@@ -42,7 +42,7 @@ process.on('${signal}', () => { backMs = (real() % ${minuteMs}) + ${leftMs}; con
   return { env: { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(code)}` }, signal, said };
 }
 
-/** A clock of processes that stands still, so that no minute ends however long they take. */
+/** A stopped clock for processes, so that no minute ends however long they take. */
 export function clockAt(nowMs: number): OwnClock {
   const code = `Date.now = () => ${nowMs};`;
   return {
@@ -51,7 +51,7 @@ export function clockAt(nowMs: number): OwnClock {
   };
 }
 
-/** Variables for a process whose stopwatch is so many times slower, so that it waits longer for a busy machine. */
+/** Variables for a process whose stopwatch is slower by this factor, so that it waits longer on a busy machine. */
 export function slowStopwatch(times: number): Record<string, string> {
   const code = `const real = performance.now.bind(performance); performance.now = () => real() / ${times};`;
   return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(code)}` };

@@ -2,13 +2,13 @@ import { createServer, type IncomingHttpHeaders, type RequestListener } from 'no
 import type { TestContext } from 'node:test';
 import { listen } from './receiver.ts';
 
-/** A span as a collector got it, by https://opentelemetry.io/docs/specs/otlp/. */
+/** A received span, by https://opentelemetry.io/docs/specs/otlp/. */
 export interface Span {
   traceId: string;
   spanId: string;
   parentSpanId: string | undefined;
   name: string;
-  /** 1: internal, 2: of a request that came, 3: of one that was sent. */
+  /** 1: internal, 2: of a received request, 3: of a sent request. */
   kind: number;
   /** Milliseconds since 1970. */
   startMs: number;
@@ -25,7 +25,7 @@ const read = (values: Values) =>
     values.map(({ key, value }) => [key, value.stringValue ?? value.intValue ?? JSON.stringify(value)]),
   );
 
-/** A collector on loopback, which answers 200 unless `behave` does something else. */
+/** A collector on loopback. It returns 200 unless `behave` does something else. */
 export async function startCollector(t: TestContext) {
   const collector = {
     url: '',
@@ -60,7 +60,7 @@ export async function startCollector(t: TestContext) {
   return collector;
 }
 
-/** Variables by which a service sends its spans to a collector, soon. */
+/** Variables with which a service soon sends its spans to a collector. */
 export const tracesTo = ({ url }: { url: string }) => ({
   OTEL_EXPORTER_OTLP_ENDPOINT: url,
   OTEL_BSP_SCHEDULE_DELAY: '50',

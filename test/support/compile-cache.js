@@ -1,4 +1,4 @@
-/** For `--import`: each file of tests is a process, which finds the code that it shares with others compiled. */
+/** For `--import`: each test file is a process, and they share the compiled code. */
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 

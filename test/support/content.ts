@@ -1,7 +1,7 @@
 import { fragment, identifier, type Sql } from '../../src/db/sql.ts';
 import { tables } from '../../src/db/tables.ts';
 
-/** Everything that is kept in one workspace, or in all of them, to see whether something changed. */
+/** All stored rows of one workspace, or of all of them, to see whether something changed. */
 export async function contentOf(sql: Sql, workspaceId?: number): Promise<string> {
   const where = workspaceId === undefined ? fragment`` : fragment`where workspace_id = ${workspaceId}`;
   const rows = tables

@@ -14,12 +14,12 @@ import { labOperations } from '../../src/lab/operations.ts';
 
 export const baseUrl = 'http://localhost:8080/v1';
 
-/** The description as it is served in a version. Answers are held against it with Ajv, which the service does not use. */
+/** The served description of a version. Responses are checked against it with Ajv, which the service does not use. */
 export const storeIn = (version: OpenapiVersion) =>
   JSON.parse(JSON.stringify(describeStore(operations, baseUrl, true, version)));
 export const description = storeIn('3.0');
 
-/** The description of the lab as it is served in a version. */
+/** The served description of the lab of a version. */
 export const labIn = (version: OpenapiVersion) => JSON.parse(JSON.stringify(describeLab(baseUrl, version)));
 export const labDescription = labIn('3.0');
 
@@ -29,7 +29,7 @@ export const inJsonSchema = new Map<Described, Described>([
   [labDescription, labIn('3.1')],
 ]);
 
-/** An API of the service: operations, which its own description describes. */
+/** An API of the service: its operations, and its own description. */
 export interface Api {
   start: string;
   url: string;
@@ -55,7 +55,7 @@ const [ajv, ajv2020] = [new Ajv(options), new Ajv2020(options)];
 for (const one of [ajv, ajv2020]) addFormats.default(one);
 const ajvOf = ({ openapi }: Described) => (openapi.startsWith('3.0') ? ajv : ajv2020);
 
-/** A schema as Ajv knows it: its references name the API. Each component is compiled once, when the first answer needs it. */
+/** A schema for Ajv: its references name the API. Each component is compiled once, when the first response needs it. */
 const named = (document: Described, schema: object) =>
   JSON.parse(
     JSON.stringify(schema).replaceAll('"#/components/schemas/', `"${document.servers[0].url}/schemas/`),
@@ -63,23 +63,23 @@ const named = (document: Described, schema: object) =>
 
 for (const document of [...inJsonSchema].flat()) {
   for (const [name, schema] of Object.entries<JsonObject>(document.components.schemas)) {
-    // Answers must not carry more than declared properties.
+    // Responses must have only declared properties.
     const closed = { ...schema, ...(schema.type === 'object' && { additionalProperties: false }) };
     ajvOf(document).addSchema(named(document, closed), `${document.servers[0].url}/schemas/${name}`);
   }
 }
 
-/** Whether a fault that touched an answer gives it on purpose what the description does not allow. */
+/** Whether a fault of a response deliberately violates the description. */
 export const isUndescribed = (part: 'values' | 'body' | 'Retry-After', answer: Answer): boolean =>
   faultsIn(answer).some(({ undescribed }) => undescribed?.includes(part));
 
-/** The faults that touched an answer. */
+/** The faults of a response. */
 const faultsIn = ({ headers }: Answer): Fault[] =>
   (headers['petstore-rehearsal'] ?? '')
     .split(', ')
     .flatMap((member) => faultNamed(member.split('; fault=')[1] ?? '') ?? []);
 
-/** Fails unless the answer is one that the description promises for this request, but for what faults of a rehearsal change. */
+/** Asserts that the description allows this response to this request, except for changes by faults. */
 export function assertAsDescribed(method: string, url: string, given: Answer): void {
   const answer = isUndescribed('Retry-After', given)
     ? { ...given, headers: { ...given.headers, 'retry-after': '1' } }
@@ -89,7 +89,7 @@ export function assertAsDescribed(method: string, url: string, given: Answer): v
     .split('/')
     .map((segment) => decoded(segment) ?? segment)
     .join('/')
-    // Where a rehearsal has moved it, an operation answers as it is described.
+    // A redirected operation responds as described.
     .replace(/^\/v1\/moved\/[\w-]{8,64}(?=\/)/, '/v1');
   const { status, text } = answer;
   const isWhole = method !== 'HEAD' && status !== 304 && !isUndescribed('body', answer);
@@ -128,7 +128,7 @@ export function assertAsDescribed(method: string, url: string, given: Answer): v
   assertResponse(`${what} in OpenAPI 3.1`, other, find(other) as JsonObject, method, answer);
 }
 
-/** No web page of another origin may read what stands outside the API. */
+/** Web pages of other origins must not read anything outside the API. */
 function assertUnshared(what: string, { headers }: Answer): void {
   const permissions = Object.keys(headers).filter((name) => name.startsWith('access-control-'));
   assert.deepEqual(permissions, [], what);
@@ -136,7 +136,7 @@ function assertUnshared(what: string, { headers }: Answer): void {
 
 const pathsOf = new WeakMap<Described, { pattern: RegExp; item: Described['paths'][string] }[]>();
 
-/** The paths of a document with their patterns. One without parameters goes before those into which it would fit. */
+/** The paths of a document with their patterns. A path without parameters precedes those with parameters that match it. */
 function pathsIn(document: Described): { pattern: RegExp; item: Described['paths'][string] }[] {
   const known = pathsOf.get(document);
   if (known) return known;
@@ -151,7 +151,7 @@ function pathsIn(document: Described): { pattern: RegExp; item: Described['paths
   return paths;
 }
 
-/** The Response Object for this answer; undefined where the description has no such operation. */
+/** The Response Object for this response; undefined if the description has no such operation. */
 function findResponse(
   document: Described,
   method: string,
@@ -197,7 +197,7 @@ function assertResponse(
   assert.ok(code in (examples ?? {}), `${what}: the operation does not describe ${code}`);
 }
 
-/** What came of a stream begins with `retry`; whole events have an id, a type and the event on one line, in the order of ids. */
+/** The received part of a stream begins with `retry`. Complete events have an id, a type and the event on one line, in the order of ids. */
 function assertStream(what: string, document: Described, text: string): void {
   assert.match(text, /^retry: \d+\n\n/, what);
   let last = 0;
@@ -210,7 +210,7 @@ function assertStream(what: string, document: Described, text: string): void {
   }
 }
 
-/** An event of a stream is one of the described types, and says of itself what its block does. */
+/** An event of a stream has a described type, and its own fields equal those of its block. */
 function assertEvent(
   what: string,
   document: Described,
@@ -223,7 +223,7 @@ function assertEvent(
   assert.ok(validate(event), `${what}: ${ajv.errorsText(validate.errors)}`);
 }
 
-/** Every described header that is required is there, and no header that some answer describes is there undescribed. */
+/** Every required header of the description is present, and no described header appears where it is not described. */
 function assertHeaders(
   what: string,
   document: Described,
@@ -254,10 +254,10 @@ const knownHeaders = [
   'www-authenticate',
 ];
 
-/** What may be answered where there is no operation: OPTIONS, and errors about the path or the method. */
+/** Responses outside operations: OPTIONS, and errors about the path or the method. */
 function assertUndescribed(what: string, method: string, answer: Answer): void {
   if (method === 'OPTIONS' && answer.status === 204) {
-    // A preflight is not charged; any other OPTIONS is.
+    // A preflight is not counted; any other OPTIONS is.
     if ('x-ratelimit-limit' in answer.headers) assertLimitHeaders(what, answer);
     assert.ok(answer.headers.allow, `${what}: Allow is missing`);
     assert.equal(answer.text, '');
@@ -269,7 +269,7 @@ function assertUndescribed(what: string, method: string, answer: Answer): void {
   if (method !== 'HEAD') assertError(what, answer);
 }
 
-/** Every 401 has the challenge that the guide to authentication shows, whoever refuses. */
+/** Every 401 has the challenge that the guide to authentication shows, from any part of the service. */
 function assertChallenge(what: string, { headers }: Answer): void {
   assert.match(
     headers['www-authenticate'] ?? '',
@@ -278,7 +278,7 @@ function assertChallenge(what: string, { headers }: Answer): void {
   );
 }
 
-/** Where there is no operation, the limit headers are still those of every answer. */
+/** Without an operation, the limit headers are still the usual ones. */
 export function assertLimitHeaders(what: string, { status, headers }: Answer): void {
   for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) {
     assert.match(headers[name] ?? '', /^\d+$/, `${what}: ${name}`);
@@ -290,11 +290,11 @@ export function assertLimitHeaders(what: string, { status, headers }: Answer): v
 
 const isProblem = ({ headers }: Answer) => headers['content-type'] === 'application/problem+json';
 
-/** Whether the body of an answer is JSON. */
+/** Whether the body of a response is JSON. */
 export const isJson = (answer: Answer) =>
   isProblem(answer) || /^application\/json/.test(answer.headers['content-type'] ?? '');
 
-/** An error is an Error object or a problem, and says by which field of the request it was chosen. */
+/** An error is an Error object or a problem, and Vary names the request header that chose it. */
 export function assertError(what: string, answer: Answer): void {
   const body: { code: ErrorCode; status: number } = JSON.parse(answer.text);
   const [document, schema] = isProblem(answer)
@@ -322,7 +322,7 @@ export function validator(schema: JsonObject, document: Described = description)
   return validate;
 }
 
-/** Follows a `$ref` within a description. */
+/** Resolves a `$ref` within a description. */
 export function resolve(value: JsonObject, document: Described = description): JsonObject {
   if (typeof value.$ref !== 'string') return value;
   return value.$ref
@@ -331,7 +331,7 @@ export function resolve(value: JsonObject, document: Described = description): J
     .reduce((at: JsonObject, name) => at[name] as JsonObject, document);
 }
 
-/** A path without its encoding, but for slashes, which then separate nothing; undefined where it is malformed. */
+/** A decoded path, in which encoded slashes separate nothing; undefined if it is malformed. */
 export function decoded(path: string): string | undefined {
   try {
     return decodeURI(path);

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { kinds } from '../../src/db/tables.ts';
 import type { Petstore } from './petstore.ts';
 
-/** The ids of a workspace begin here. No other number looks like them, so a stored id is found in any text. */
+/** The first id of a workspace. No other number resembles it, so a stored id can be found in any text. */
 const firstId = 540_000;
 const smallId = /(?<![\w-])54\d{4}(?![\w-])/;
 
-/** Makes the ids of the first workspace, which is still empty, begin at `firstId`. */
+/** Makes the ids of the first workspace, which is still empty, start at `firstId`. */
 export async function numberFromAfar(store: Petstore): Promise<void> {
   await store.db.write(async (sql) => {
     for (const kind of kinds)
@@ -16,7 +16,7 @@ export async function numberFromAfar(store: Petstore): Promise<void> {
   });
 }
 
-/** Fails if a text that was sent shows a stored id, also within a cursor. */
+/** Fails if a sent text shows a stored id, also within a cursor. */
 export function assertNoSmallId(text: string): void {
   const cursors = [...text.matchAll(/cursor=([\w-]+)/g)].map(([, cursor]) =>
     Buffer.from(cursor as string, 'base64url')

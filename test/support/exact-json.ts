@@ -1,5 +1,5 @@
-/** Reads JSON. Integers beyond 2^53 become bigints. */
-// biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of any shape
+/** Parses JSON. Integers beyond 2^53 become bigints. */
+// biome-ignore lint/suspicious/noExplicitAny: tests read bodies of any shape
 export function parseExactly(text: string): any {
   return JSON.parse(text, (_name, value, { source } = {} as { source?: string }) =>
     typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? '')
@@ -8,7 +8,7 @@ export function parseExactly(text: string): any {
   );
 }
 
-/** Writes JSON. Bigints become integers. */
+/** Serializes JSON. Bigints become integers. */
 export const writeExactly = (value: unknown): string =>
   JSON.stringify(value, (_name, part) =>
     typeof part === 'bigint'

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Petstore } from './petstore.ts';
 
-/** Writes raw bytes to a socket and reads the answer until the other side closes. */
+/** Writes raw bytes to a socket and reads the response until the other side closes. */
 export async function exchange(store: Petstore, ...chunks: string[]) {
   const { port } = store.app.server.address() as { port: number };
   const socket = connect(port, '127.0.0.1');

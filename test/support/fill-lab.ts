@@ -4,7 +4,7 @@ import { exampleParams, sampleRequest } from '../../src/description/samples.ts';
 import { labOperations } from '../../src/lab/operations.ts';
 import type { Petstore } from './petstore.ts';
 
-/** What a key begins: its path, the path parameter that names one, and the columns that hold its id. */
+/** A kind of lab resource: its path, the path parameter of one, and the columns with its id. */
 const begun: [path: string, param: string, columns: [table: string, column: string][]][] = [
   ['/rehearsals', 'rehearsalId', [['rehearsals', 'id']]],
   [
@@ -18,7 +18,7 @@ const begun: [path: string, param: string, columns: [table: string, column: stri
   ],
 ];
 
-/** Gives a key what the examples of the lab name, all of it over, so that it does not touch what follows. */
+/** Gives a key the resources in the examples of the lab. All have ended, so they affect nothing later. */
 export async function fillLab(store: Petstore, key = store.key): Promise<void> {
   for (const [path, param, columns] of begun) {
     const begin = labOperations.find((operation) => operation.method === 'POST' && operation.path === path);
@@ -33,7 +33,7 @@ export async function fillLab(store: Petstore, key = store.key): Promise<void> {
   }
 }
 
-/** Begins one, lets it see a request, and ends it. Returns its id. */
+/** Starts one, records a request in it, and ends it. Returns its id. */
 async function make(store: Petstore, key: string, path: string): Promise<string> {
   const find = (method: string, suffix: string) =>
     labOperations.find((one) => one.method === method && one.path.replace(/{\w+}/, '*') === path + suffix);

@@ -6,7 +6,7 @@ import { trafficOf } from '../../src/lab/checks/traffic.ts';
 import { recorded, type Sketch } from './recorded.ts';
 
 /**
- * Holds what a check finds in requests: its result, and the numbers of the requests that show it. `expected`: what the client sends
+ * Asserts the finding of a check: its result, and the numbers of its evidence requests. `expected`: the requests of the client
  * without faults.
  */
 export function finds(
@@ -39,7 +39,7 @@ export const post = {
   body: '{"name":"a"}',
 };
 export const key = (text: string) => ({ headers: { 'idempotency-key': text } });
-/** Requests of two workers that overlap, long before the others. */
+/** Overlapping requests of two workers, long before the others. */
 export const crowd: Sketch[] = [
   { at: -9_000, tookMs: 50, ...categories, connection: 'w1' },
   { at: -8_990, tookMs: 5, ...categories, connection: 'w2' },

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** The context of a test, or for a file of tests `{ after }` of `node:test`. */
+/** The context of a test, or for a test file `{ after }` of `node:test`. */
 export interface Lifetime {
   after(work: () => unknown): void;
 }
@@ -18,7 +18,7 @@ export function temporaryFolder(t: Lifetime, parent = tmpdir()): string {
 const memory = '/dev/shm';
 const roomBytes = 2 ** 30;
 
-/** In memory if it has room, since all tests together would wait for one disk. */
+/** In memory if it has room. Otherwise all tests would wait for one disk. */
 export function dataPlace(): string {
   try {
     const { bavail, bsize } = statfsSync(memory);

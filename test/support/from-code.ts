@@ -4,7 +4,7 @@ import { operations } from '../../src/api/operations.ts';
 import { type Access, type PetstoreServer, type StartOptions, startPetstore } from '../../src/index.ts';
 import { type CallOptions, fetchChecked, type JsonAnswer } from './petstore.ts';
 
-/** A store as programs start it, which stops with the test. */
+/** A store started from code. It stops with the test. */
 export async function startFromCode(t: TestContext, options: StartOptions = {}): Promise<PetstoreServer> {
   const store = await startPetstore(options);
   t.after(() => store.stop());
@@ -13,7 +13,7 @@ export async function startFromCode(t: TestContext, options: StartOptions = {}):
 
 type Asked = Pick<PetstoreServer, 'baseUrl'> & Access;
 
-/** Asks a store over its socket, and holds the answer against the description. */
+/** Sends a request over the store's socket, and checks the response against the description. */
 export const call = (
   { baseUrl, key }: Asked,
   method: string,
@@ -21,7 +21,7 @@ export const call = (
   options: CallOptions & { key?: string; start?: string } = {},
 ): Promise<JsonAnswer> => fetchChecked(baseUrl.replace(/\/v1$/, ''), method, path, { key, ...options });
 
-/** What every GET without parameters answers that has no end. */
+/** The responses of all GET operations without parameters, except streams. */
 export async function everyAnswer(store: Asked): Promise<Record<string, unknown>> {
   const plain = operations.filter(
     ({ method, path, success }) => method === 'GET' && !path.includes('{') && success.kind !== 'stream',

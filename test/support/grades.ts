@@ -10,18 +10,18 @@ const startMs = Date.parse('2026-06-01T12:00:00Z');
 
 type Sketch = Partial<RecordedRequest> & { atMs: number; target: string; isCut?: true };
 
-/** Requests as a recording lists them; without more, GETs that were answered 200 after 3 ms. */
+/** Requests as a recording lists them. Default: GETs with status 200 after 3 ms. */
 export const requests = (...sketches: Sketch[]): RecordedRequest[] =>
   sketches.map(({ atMs, isCut, status = 200, ...given }, index) => ({
     ...{ id: String(index + 1), requestId: `request-${index + 1}` },
     ...{ at: new Date(startMs + atMs).toISOString(), offsetMs: atMs, method: 'GET', headers: {} },
     ...{ durationMs: 3, answerHeaders: {}, connection: 'c1', fingerprint: given.target },
     ...given,
-    // What cuts a connection off leaves no status.
+    // A request whose connection was cut has no status.
     ...(!isCut && { status }),
   }));
 
-/** The results of all checks: not observed, but for those that are given. */
+/** The results of all checks: not observed, except the given ones. */
 const results = (given: Record<string, Partial<CheckResult>>): CheckResult[] =>
   checks.map(({ name, level, advice, guide }) => ({
     ...{ name, level, advice, guide, result: 'not_observed' as const },
@@ -57,10 +57,10 @@ const refusal = (retryAfter: number, fault: string, status = 429) => ({
   answerHeaders: { 'retry-after': String(retryAfter), 'x-ratelimit-remaining': '0' },
 });
 
-/** What a run differs in from one that survives. Its strikes get their fault. */
+/** How a run differs from one that survives. Its strikes get their fault. */
 type RunSketch = Partial<Omit<FaultRun, 'strikes'>> & { strikes?: Partial<PlannedFault>[] };
 
-/** What runs of faults differ in from one that survives. Of a fault with several runs, the first is given as `NAME`. */
+/** How runs of faults differ from one that survives. For a fault with several runs, the first is given as `NAME`. */
 const differing: Record<string, RunSketch> = {
   'rate-limited': {
     verdict: 'failed',
@@ -202,7 +202,7 @@ const differing: Record<string, RunSketch> = {
   sunset: { verdict: 'not-reached', performed: 0 },
 };
 
-/** Later runs of a fault, which strikes other uses. */
+/** Later runs of a fault, on other uses. */
 const later: Record<string, (RunSketch & { place: Place })[]> = {
   'lost-answer': [
     {
@@ -219,7 +219,7 @@ const baselineChecks = results({
 
 const everyUse = ['listPets', 'createPet', 'placeOrder'].map((operation) => ({ operation, after: 0 }));
 
-/** A run that survives, but for what is given. */
+/** A run that survives, except for the given properties. */
 export function runOf(fault: string, given: RunSketch = {}): FaultRun {
   const { isCondition, scope } = faultNamed(fault) ?? {};
   const { place = isCondition || scope === 'key' ? 'whole' : 'first' } = given;
@@ -267,7 +267,7 @@ const carelessFaults = faultNames.map((fault) =>
   ]),
 );
 
-/** A grade of a careless program, in which everything that a card can show happens. */
+/** A grade of a careless program, with everything that a card can show. */
 export const carelessGrade: Grade = grade(carelessFaults, {
   ...{ notCompared: ['the description of pets'], verdict: 'failed' },
 });
@@ -275,7 +275,7 @@ carelessGrade.baseline.refused = [
   { id: '3', operation: 'placeOrder', status: 422, code: 'validation_failed' },
 ];
 
-/** A grade of a program that survives all that it reaches. */
+/** A grade of a program that survives every fault that it reaches. */
 export const carefulGrade: Grade = grade(
   faultNames.map((fault) =>
     faultOf(fault, fault === 'sunset' ? [] : [runOf(fault, { checks: results({}) })]),
@@ -286,7 +286,7 @@ carefulGrade.baseline.checks = results({
   'ids.exact': { result: 'passed', because: 'All ids came back as they were.', evidence: ['2'] },
 });
 
-/** A grade of a program that fails by itself. */
+/** A grade of a program that fails without faults. */
 export const brokenGrade: Grade = grade([], {
   baseline: {
     ...{ exitStatus: 1, lastLines: ['TypeError: url is undefined'], tookMs: 61, operations: [], checks: [] },
@@ -296,10 +296,10 @@ export const brokenGrade: Grade = grade([], {
   ...{ runCount: 1, verdict: 'failed' },
 });
 
-/** What a hostile program may make its store, its output and its targets hold. */
+/** Text that a hostile program may put into its store, its output and its targets. */
 export const hostile = `</pre><script>alert(1)</script>"'&\u001b[31m\u202e\u0000 <img src=x onerror=alert(1)> ]]>`;
 
-/** A grade of a program that wants to harm who reads the card. */
+/** A grade of a program that attacks the readers of its card. */
 export const hostileGrade: Grade = {
   ...carelessGrade,
   command: ['node', hostile],
@@ -319,7 +319,7 @@ export const hostileGrade: Grade = {
   })),
 };
 
-/** A grade of a program that does everything wrong, each time in another way. */
+/** A grade of a program that makes every mistake. */
 export const hopelessGrade: Grade = grade(
   faultNames.map((fault, i) =>
     faultOf(fault, [

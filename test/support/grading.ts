@@ -20,13 +20,13 @@ export const programOf = (name: string, ...args: string[]) => [
 ];
 export const careless = (what: string) => programOf('careless', what);
 
-/** Grades a program by a store that all tests of a file share. */
+/** Grades a program with a store that all tests of a file share. */
 export async function grade(command: string[], options: Partial<GradeOptions> = {}) {
   opened ??= openGradingStore({});
   return gradeProgram({ command, store: await opened, ...options });
 }
 
-/** Runs a program once under faults as they are given. */
+/** Runs a program once under the given faults. */
 export async function runUnder(faults: PlannedFault[], command: string[]) {
   opened ??= openGradingStore({});
   const plan = { faults, lingersMs: 0 };
@@ -36,7 +36,7 @@ export async function runUnder(faults: PlannedFault[], command: string[]) {
   return runOnce({ store, command, env: process.env, initial, plan, timeLimitMs: 60_000, signal });
 }
 
-/** Whether a process runs. One that has ended may wait for somebody to ask how. */
+/** Whether a process runs. An ended process may still wait for its parent to read its status. */
 export function isAlive(pid: number): boolean {
   try {
     return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));

@@ -9,21 +9,21 @@ import { temporaryFolder } from './folder.ts';
 import { freePort } from './port.ts';
 import { until } from './until.ts';
 
-/** Where Debian has it is not in everybody's PATH. */
+/** Debian's folder for it is not in everybody's PATH. */
 const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
 
-/** Why what needs HAProxy is left out here; never where everything must be tested. */
+/** Why tests with HAProxy are skipped here; never if `CI` is set. */
 export function whyNoHaproxy(): string | false {
   return spawnSync('haproxy', ['-v'], { env }).status !== 0 && !process.env.CI && 'there is no haproxy';
 }
 
-/** A server behind it, and where an HTTP answer of 200 says that it is the primary. */
+/** The port of a server, and the port of its HTTP check, where 200 means that it is the primary. */
 export interface Backend {
   port: number;
   checkPort: number;
 }
 
-/** HAProxy on a port of its own, which leads to the backends that are healthy. */
+/** HAProxy on its own port, in front of the healthy backends. */
 export class Haproxy {
   readonly port: number;
   readonly #socket: string;
@@ -33,7 +33,7 @@ export class Haproxy {
     this.#socket = socket;
   }
 
-  /** Runs until the test ends. What is open with a server that is no longer healthy stays open, unless it `endsSessions`. */
+  /** Runs until the test ends. Sessions with an unhealthy server stay open, unless it `endsSessions`. */
   static async start(t: TestContext, backends: Backend[], endsSessions: boolean): Promise<Haproxy> {
     const folder = temporaryFolder(t);
     const haproxy = new Haproxy(await freePort(), join(folder, 'socket'));
@@ -57,7 +57,7 @@ export class Haproxy {
     return haproxy;
   }
 
-  /** The ports of the servers to which it leads new connections. */
+  /** The ports of the servers that get new connections. */
   async healthy(): Promise<number[]> {
     const socket = connect(this.#socket);
     socket.write('show stat\n');

@@ -36,7 +36,7 @@ export async function proveHistories(
 }
 
 /**
- * Takes the steps in a new workspace, and after each holds its history against what every GET then answers. Returns the
+ * Runs the steps in a new workspace, and after each compares its history with every GET response. Returns the
  * history.
  */
 async function proveHistory(store: Petstore, steps: Step[]): Promise<Event[]> {
@@ -103,7 +103,7 @@ class HistoryProof {
     return [...paths, `${list}/4711`][nth % (paths.length + 1)] as string;
   }
 
-  /** As the commands of that name do. */
+  /** Like the commands of that name. */
   async #command(command: 'reset' | 'clear' | 'add pets'): Promise<void> {
     const { db, nowMs } = this.#store;
     if (command === 'add pets') {
@@ -116,7 +116,7 @@ class HistoryProof {
     }
   }
 
-  /** One event stands for many rows: the client must read the lists again. */
+  /** One event covers many rows: the client must read the lists again. */
   #assertMarked(command: string, made: Event[]): void {
     const types = made.map(({ type }) => type);
     if (command === 'add pets') assert.deepEqual(types, ['workspace.seeded']);
@@ -125,7 +125,7 @@ class HistoryProof {
     this.#listsAt.set(this.events.length, this.#lists);
   }
 
-  /** A request records one event for each GET answer that it changed, and nothing else. */
+  /** A request records one event for each GET response that it changed, and nothing else. */
   async #assertTold(
     { method, path }: Request,
     answer: JsonAnswer,

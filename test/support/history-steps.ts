@@ -8,25 +8,25 @@ import { recordedLists } from './history.ts';
 /** A request of a sequence. */
 export interface Request {
   method: string;
-  /** Of a list. */
+  /** The path of its list. */
   path: string;
-  /** Which resource of the list it is for, by its place among those that there are. */
+  /** Which resource of the list it uses, by its index among the existing ones. */
   nth?: number;
   body?: object;
   idempotencyKey?: string | undefined;
   ifMatch?: 'current' | 'other' | undefined;
 }
 
-/** What happens in a workspace: requests, one or some at once, or what a command of the operator does. */
+/** A step in a workspace: one or several concurrent requests, or an operator's command. */
 export type Step = { requests: Request[] } | { command: 'reset' | 'clear' | 'add pets' };
 
-// Few values, so that a change often changes nothing, and few ids, so that requests meet.
+// Few values, so that a change often changes nothing, and few ids, so that requests concern the same rows.
 const id = fc.constantFrom(1, 1, 2, 3);
 const name = fc.constantFrom('Ash', 'Birch');
 const quantity = fc.integer({ min: 1, max: 3 });
 const complete = fc.constantFrom(false, false, true);
 const status = fc.constantFrom('available', 'pending', 'sold');
-/** The same instant twice, and another. */
+/** The same instant twice, and another one. */
 const shipDate = fc.constantFrom('2026-01-01T00:00:00Z', '2026-01-01T01:00:00+01:00', '2026-01-02T00:00:00Z');
 
 const some = (values: Record<string, Arbitrary<unknown>>, requiredKeys: string[] = []) =>
@@ -37,10 +37,10 @@ const orNull = (value: Arbitrary<unknown>) => fc.oneof({ weight: 3, arbitrary: v
 const category = some({ name, description: fc.constantFrom('', 'Tall') }, ['name']);
 const pet = some({ name, categoryId: id, status }, ['name', 'categoryId']);
 const order = some({ petId: id, quantity, shipDate, complete });
-/** To the most that there can be, no unit returns. */
+/** At the maximum of the stock, no unit can return. */
 const stock = some({ quantity: fc.constantFrom(0, 1, 2, 3, 2_147_483_647) }, ['quantity']);
 const invalid = fc.constantFrom<object>({ quantity: -1 }, { name: '' }, []);
-/** A merge patch may also send back what cannot change. */
+/** A merge patch may also repeat values that cannot change. */
 const orderPatch = fc.oneof(
   { weight: 7, arbitrary: some({ quantity: orNull(quantity), shipDate: orNull(shipDate), complete }) },
   some({ petId: id, complete }),
@@ -66,7 +66,7 @@ const change = (method: string, list: string, body?: Arbitrary<object>) =>
 
 const ownLists = ['/categories', '/pets', '/store/orders', '/inventory'];
 
-/** Requests of which few are refused where there is one pet at least. */
+/** Requests that are rarely refused if there is at least one pet. */
 const ownRequests = [
   post('/categories', category),
   { weight: 2, arbitrary: post('/pets', pet) },
@@ -81,7 +81,7 @@ const ownRequests = [
   { weight: 2, arbitrary: change('DELETE', '/store/orders') },
 ];
 
-/** Ids of which few are there. */
+/** Ids that rarely exist. */
 const withSmallIds = (body: object): object =>
   Object.fromEntries(
     Object.entries(body).map(([name, value]) => [
@@ -90,7 +90,7 @@ const withSmallIds = (body: object): object =>
     ]),
   );
 
-/** Requests that change the other lists, by the description. */
+/** Requests that change the other lists, from the description. */
 const otherRequests = operations.flatMap(({ method, path }) => {
   const list = path.replace(/\/{\w+}$/, '');
   const isOther = recordedLists.some((one) => one.path === list) && !ownLists.includes(list);
@@ -116,7 +116,7 @@ const step: Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ command: fc.constantFrom('reset', 'clear', 'add pets') }) },
 );
 
-/** A category and pets first, without which most else would be refused. */
+/** First a category and pets, without which most requests would be refused. */
 export const steps: Arbitrary<Step[]> = fc
   .array(step, { minLength: 1, maxLength: 40, size: 'max' })
   .map((steps) => [...beginning.map((request) => ({ requests: [request] })), ...steps]);

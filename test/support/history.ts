@@ -6,38 +6,38 @@ import { type Event as AnyEvent, events } from '../../src/events/schema.ts';
 import type { EventType } from '../../src/webhooks/event-types.ts';
 import type { JsonAnswer } from './petstore.ts';
 
-/** A resource as a GET answers it. */
+/** A resource as a GET returns it. */
 export type State = Record<string, unknown>;
 
-/** What the lists of a workspace show: each resource by its path, such as `/pets/1`. */
+/** The lists of a workspace: each resource by its path, such as `/pets/1`. */
 export type Lists = Map<string, State>;
 
-/** An event as a caller sees it; its type says what its data is. */
+/** An event as a caller sees it. Its type determines its data. */
 export interface Event extends Pick<AnyEvent, 'id' | 'type' | 'timestamp' | 'requestId'> {
   data: State;
   previous?: State;
 }
 
-/** The part of an event that follows from the change of a resource. */
+/** The part of an event that follows from the change to a resource. */
 export type Change = Pick<Event, 'type' | 'data' | 'previous'>;
 
 const markers: readonly EventType[] = ['workspace.reset', 'workspace.seeded'];
 /** Whether an event only says that the lists must be read again. */
 export const isMarker = ({ type }: Event) => markers.includes(type);
 
-/** Whether a type is about what the lists show. */
+/** Whether a type concerns a resource of the lists. */
 export const isOfStore = (type: EventType) => !type.startsWith('webhook.');
 
-/** A list of which every change is recorded. */
+/** A list whose changes are all recorded. */
 interface RecordedList {
   path: string;
-  /** The property that names an item of it. */
+  /** The property that identifies an item. */
   key: string;
   /** The types of events about its items. */
   types: EventType[];
 }
 
-/** Every list of which each change is recorded, by the list of operations. */
+/** Every list whose changes are all recorded, from the list of operations. */
 export const recordedLists: RecordedList[] = operations.flatMap(({ path, success }) => {
   const items = (success.schema as Partial<TArray<TObject>> | undefined)?.items;
   const types = events.flatMap(({ type, data, change }) => (change && data === items ? [type] : []));
@@ -46,7 +46,7 @@ export const recordedLists: RecordedList[] = operations.flatMap(({ path, success
 
 const changeOfType = (type: EventType) => events.find((event) => event.type === type)?.change;
 
-/** The path of the resource that a change is about. */
+/** The path of the changed resource. */
 export function pathOf({ type, data }: Pick<Change, 'type' | 'data'>): string {
   const list = recordedLists.find(({ types }) => types.includes(type));
   assert.ok(list, `${type} is about no resource`);
@@ -55,7 +55,7 @@ export function pathOf({ type, data }: Pick<Change, 'type' | 'data'>): string {
 
 type Get = (path: string) => Promise<JsonAnswer>;
 
-/** What the lists of a workspace show to who asks by `get`. */
+/** The current lists of a workspace, read by `get`. */
 export async function readLists(get: Get): Promise<Lists> {
   const lists: Lists = new Map();
   for (const { path, key } of recordedLists)
@@ -64,11 +64,11 @@ export async function readLists(get: Get): Promise<Lists> {
   return lists;
 }
 
-/** The events after an id to who asks by `get`. */
+/** The events after an id, read by `get`. */
 export const readEvents = (get: Get, after = 0) =>
   readPages<Event>(get, `/store/events?limit=100&after=${after}`);
 
-/** What all pages of a list hold together. */
+/** The items of all pages of a list. */
 async function readPages<Item>(get: Get, first: string): Promise<Item[]> {
   const items: Item[] = [];
   for (let path: string | undefined = first; path; ) {
@@ -81,8 +81,8 @@ async function readPages<Item>(get: Get, first: string): Promise<Item[]> {
 }
 
 /**
- * The lists as a client has them that follows the history: it begins with an empty workspace or with what the lists show,
- * and so it does after a marker.
+ * The lists of a client that follows the history. It starts with an empty workspace or with the current lists,
+ * and does so again after a marker.
  */
 export class Follower {
   /** Undefined after a marker, until the lists are read again. */
@@ -95,7 +95,7 @@ export class Follower {
     this.position = position;
   }
 
-  /** Holds an event against what is known until then, and applies it. */
+  /** Checks an event against the current state, and applies it. */
   follow(event: Event): void {
     const what = JSON.stringify(event);
     assert.equal(event.id, ++this.position, `${what}: ids are 1, 2, 3 and so on`);
@@ -111,7 +111,7 @@ export class Follower {
   }
 }
 
-/** What a whole history leads to. `listsAt` has what the lists showed after a marker, by its id. */
+/** The result of a whole history. `listsAt` has the lists after a marker, by its id. */
 export function fold(events: Event[], listsAt: ReadonlyMap<number, Lists> = new Map()): Lists | undefined {
   const follower = new Follower();
   for (const event of events) {
@@ -145,7 +145,7 @@ const isFirst = (type: EventType) => changeOfType(type) === 'created';
 export const isLast = (type: EventType) => changeOfType(type) === 'deleted';
 
 /**
- * Applies a change whatever `lists` hold. A client does this when it has read the lists while others write: then it may get
+ * Applies a change to any state of `lists`. A client does this after it read the lists while others write: then it may get
  * events of changes that it has already read.
  */
 export function applyAnyway(change: Change, lists: Lists): void {
@@ -158,14 +158,14 @@ export function applyAnyway(change: Change, lists: Lists): void {
   if (type === 'pet.deleted') lists.delete(item);
 }
 
-/** The inventory entry that comes with a pet. */
+/** The inventory entry that is created with a pet. */
 const newItemOf = ({ id, status }: State): State => ({
   petId: id,
   quantity: status === 'sold' ? 0 : 1,
   status,
 });
 
-/** A resource as it was before an update: `previous` in its place, where null means absent. */
+/** A resource before an update: with the values of `previous`, where null means absent. */
 function before(data: State, previous: State, what: string): State {
   const names = Object.keys(previous);
   assert.ok(names.length > 0, `${what}: something changed`);
@@ -176,7 +176,7 @@ function before(data: State, previous: State, what: string): State {
 }
 
 /**
- * The events for the difference between the lists before and after one request. Those of an order come before those of its
+ * The events for the difference between the lists before and after one request. Events of an order come before those of its
  * pet, and those of the requested resource before their consequences.
  */
 export function changesBetween(before: Lists, after: Lists, isForPet: boolean): Change[] {
@@ -200,7 +200,7 @@ function changeOf(path: string, before: Lists, after: Lists): Change | undefined
       : { type: typeOf('updated'), data: is, previous: differences(was, is) };
   }
   if (list === '/inventory') {
-    // An inventory entry begins and ends with its pet.
+    // An inventory entry is created and removed with its pet.
     const pet = `/pets/${id}`;
     assert.deepEqual([before.has(pet), after.has(pet)], [!!was, !!is], `${path} goes with its pet`);
     if (is) assert.deepEqual(is, newItemOf(after.get(pet) as State));
@@ -209,13 +209,13 @@ function changeOf(path: string, before: Lists, after: Lists): Change | undefined
   return is ? { type: typeOf('created'), data: is } : { type: typeOf('deleted'), data: was as State };
 }
 
-/** The fields of `was` that are others in `is`, with null for those that it had not. */
+/** The properties of `was` that differ in `is`, with null for missing ones. */
 function differences(was: State, is: State): State {
   const names = Object.keys({ ...was, ...is }).filter((name) => was[name] !== is[name]);
   return Object.fromEntries(names.map((name) => [name, was[name] ?? null]));
 }
 
-/** Of concurrent requests, those that succeeded have events, and no others. */
+/** Of concurrent requests, the successful ones have events, and no others. */
 export function assertToldOf(answers: JsonAnswer[], events: Event[]): void {
   const byRequest = Map.groupBy(events, ({ requestId }) => requestId);
   for (const { status, headers, text } of answers) {

@@ -10,12 +10,12 @@ const ample = ['--plan', 'enterprise', '--per-minute', '1000000', '--per-day', '
 
 type Environment = Record<string, string> & { PETSTORE_DATA_DIR: string };
 
-/** Services as they are run, over one storage with several workspaces, the first of which is the demonstration. */
+/** Services as in production, with one storage and several workspaces. The first is the demo workspace. */
 export class Installation {
   readonly #t: TestContext;
   readonly #env: Environment;
   readonly #origins: string[] = [];
-  /** A key to each workspace that no test uses up. */
+  /** A key with ample limits to each workspace. */
   readonly keys = new Map<string, string>();
 
   constructor(t: TestContext, env: Environment) {
@@ -23,20 +23,20 @@ export class Installation {
     this.#env = env;
   }
 
-  /** Starts a service, which is one of those that are asked from then on. */
+  /** Starts a service. From then on it gets requests. */
   async start(env: Record<string, string> = {}): Promise<Service> {
     const service = await startService(this.#t, this.#env.PETSTORE_DATA_DIR, { ...this.#env, ...env });
     this.#origins.push(service.origin);
     return service;
   }
 
-  /** Ends a service, which is not asked any more. */
+  /** Stops a service. It gets no more requests. */
   async stop(service: Service): Promise<void> {
     this.#origins.splice(this.#origins.indexOf(service.origin), 1);
     assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
   }
 
-  /** What a command writes, which must succeed. */
+  /** The output of a command, which must succeed. */
   command(...args: string[]): string {
     const { status, stdout, stderr } = petstore(args, this.#env);
     assert.equal(status, 0, stderr);
@@ -52,7 +52,7 @@ export class Installation {
     return JSON.parse(this.command('keys', 'create', '--workspace', workspace, ...plan, '--json')).key;
   }
 
-  /** Makes workspaces with the demonstration data. */
+  /** Creates workspaces with demo data. */
   addWorkspaces(names: string[]): void {
     this.keys.set('demo', this.addKey('demo'));
     for (const name of names) {
@@ -61,7 +61,7 @@ export class Installation {
     }
   }
 
-  /** Asks a service, in a workspace by its name or by a key of its own. The answer is held against the description. */
+  /** Sends a request to a service, in a workspace by its name or with its own key. Checks the response against the description. */
   call(
     service: number,
     method: string,
@@ -76,7 +76,7 @@ export class Installation {
     return fetchChecked(origin, method, path, { ...options, key });
   }
 
-  /** What is answered for 0, 1 and so on, as long as it goes on, asked by 24 clients, each of a service of its own. */
+  /** The responses to 0, 1 and so on, as long as it continues, from 24 clients. Each client uses one service. */
   async load(
     goesOn: (n: number) => boolean,
     ask: (service: number, n: number) => Promise<JsonAnswer>,

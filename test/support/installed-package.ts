@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const packedFile = 'packed.json';
 const commandTimeoutMs = 60_000;
 
-/** What npm tells of a tarball. */
+/** The description of a tarball by npm. */
 interface Packed {
   name: string;
   filename: string;
@@ -18,7 +18,7 @@ interface Packed {
   files: { path: string }[];
 }
 
-/** The package as somebody has it who has installed it. All tests share the project, so they write nothing there. */
+/** The package as its users install it. All tests share the project, so they write nothing there. */
 export interface InstalledPackage {
   packed: Packed;
   project: string;
@@ -45,7 +45,7 @@ export function makePackage(folder: string): void {
   npm(project, 'install', '--no-audit', '--no-fund', '--prefer-offline', join(folder, packed.filename));
 }
 
-/** The package that was made for this run of the tests. */
+/** The package that was built for this test run. */
 export function installedPackage(): InstalledPackage {
   const { PETSTORE_TEST_PACKAGE: made } = process.env;
   if (!made) throw new Error('The package is not there: "npm test -- package" makes it.');
@@ -54,7 +54,7 @@ export function installedPackage(): InstalledPackage {
   return { packed, project, folder: join(project, 'node_modules', packed.name) };
 }
 
-/** The program of a Node.js that test/nodes has, or why it has none. */
+/** The Node.js from test/nodes, or why it is missing. */
 export function otherNode(name: 'node-22' | 'node-24'): { node: string; skip: string | false } {
   const node = join(root, 'test/nodes/node_modules', name, 'bin/node');
   return { node, skip: !existsSync(node) && !process.env.CI && `test/nodes has no ${name} for this machine` };
@@ -63,25 +63,25 @@ export function otherNode(name: 'node-22' | 'node-24'): { node: string; skip: st
 /** A search path on which this Node.js is found first. */
 const pathWith = (node: string) => `${dirname(node)}${delimiter}${process.env.PATH}`;
 
-/** Nothing of the npm that runs the tests, and no setting. */
+/** Without the environment of the npm that runs the tests, and without settings. */
 const environment = (node: string) => ({ PATH: pathWith(node), HOME: process.env.HOME });
 
-/** Runs a command in the project by npx to its end. */
+/** Runs a command in the project by npx, and waits for its end. */
 export function npx(node: string, ...args: string[]) {
   const { project: cwd } = installedPackage();
   const options = { cwd, env: environment(node), encoding: 'utf8', timeout: commandTimeoutMs } as const;
   const { status, stdout, stderr } = spawnSync('npx', args, options);
-  // npm may have something to say of its own settings.
+  // npm may warn about its own settings.
   return { status, stdout, stderr: stderr.replaceAll(/^npm .*\n/gm, '') };
 }
 
-/** A service that npx has started, and what it has told. */
+/** A service that npx has started, and its first output. */
 export interface Told {
   npx: ChildProcess;
   baseUrl: string;
   key: string;
   pid: number;
-  /** What standard error has got until now. */
+  /** The output on standard error so far. */
   log(): string;
 }
 

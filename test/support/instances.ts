@@ -7,12 +7,12 @@ import { type JsonAnswer, type Options, Petstore } from './petstore.ts';
 import type { PostgresCluster } from './postgres-cluster.ts';
 import { createSchema, withSchema } from './storage.ts';
 
-/** Long enough for anything on a busy machine, and short of hanging. */
+/** Long enough for anything on a busy machine, but bounded. */
 export const patienceMs = 60_000;
 
 let schemas = 0;
 
-/** The address of an empty schema. */
+/** The address of a new, empty schema. */
 export async function emptyDatabase({ url }: PostgresCluster): Promise<string> {
   const schema = `test_${++schemas}`;
   await createSchema(url, schema);
@@ -20,8 +20,8 @@ export async function emptyDatabase({ url }: PostgresCluster): Promise<string> {
 }
 
 /**
- * Petstores with connections of their own over one database, which holds a seeded workspace. Unless a test is about
- * deadlines, they have time enough on a busy machine.
+ * Petstores with their own connections to one database, which has a seeded workspace. Unless a test is about
+ * deadlines, these are long enough for a busy machine.
  */
 export async function startInstances(
   t: TestContext,
@@ -45,7 +45,7 @@ export async function startInstances(
   return instances;
 }
 
-/** Asks until the answer has this status, as clients of a busy machine do, and answers it. */
+/** Sends the request until the response has this status, as clients of a busy machine do, and returns the response. */
 export async function untilStatus(status: number, ask: () => Promise<JsonAnswer>): Promise<JsonAnswer> {
   const endMs = performance.now() + patienceMs;
   for (;;) {
@@ -56,7 +56,7 @@ export async function untilStatus(status: number, ask: () => Promise<JsonAnswer>
   }
 }
 
-/** What `send` answers for 0, 1, …, asked by `clients` at once that take turns among the instances. */
+/** The responses of `send` for 0, 1, …, sent by concurrent `clients` that take turns among the instances. */
 export async function load(
   instances: Petstore[],
   { clients, requests }: { clients: number; requests: number },

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { identifier, type Sql } from '../../src/db/sql.ts';
 import { kinds } from '../../src/db/tables.ts';
 
-/** What holds in a workspace whatever was asked of it: ids, references, and the rules of stock and status. */
+/** Asserts the invariants of a workspace: ids, references, and the rules of stock and status. */
 export async function assertInvariants(sql: Sql, workspaceId: number): Promise<void> {
   const orphans = await sql`
     select p.id from pets p left join categories c on c.workspace_id = p.workspace_id and c.id = p.category_id
@@ -26,7 +26,7 @@ export async function assertInvariants(sql: Sql, workspaceId: number): Promise<v
   assert.deepEqual(outOfRange, [], 'every stock is a count and every status is one of three');
 }
 
-/** SQLite finds the database in this folder whole. */
+/** SQLite finds no damage in the database of this folder. */
 export function assertSound(folder: string): void {
   const database = new DatabaseSync(join(folder, 'petstore.db'));
   try {

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 
-/** More than a page of ours has controls. */
+/** More than the number of controls on any page. */
 const maxSteps = 500;
 
-/** Begins at the top of the page, with all that can be used now. */
+/** Starts at the top of the page, with all controls that are usable now. */
 const begin = `{
   const isUsable = (one) => one.tabIndex >= 0 && one.checkVisibility() && !one.matches(':disabled');
   const all = document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex]');
@@ -14,7 +14,7 @@ const begin = `{
   document.body.removeAttribute('tabindex');
 }`;
 
-/** Takes note of what has the focus now. True when all was reached, or the page is left. */
+/** Records the focused element. True when all were reached, or the page is left. */
 const look = `(() => {
   const one = document.activeElement;
   if (!unreached.delete(one)) return one === document.body;
@@ -28,7 +28,7 @@ const told = `[
   ...[...unreached].filter((one) => one.isConnected).map((one) => 'never reached: ' + one.outerHTML.slice(0, 100)),
 ]`;
 
-/** Goes through a page by the Tab key. Says what never gets the focus, and what has it without showing it. */
+/** Moves through a page by the Tab key. Reports controls that never get the focus, and those that do not show it. */
 export async function outOfReach(page: Page): Promise<string[]> {
   await page.evaluate(begin);
   for (let i = 0; i < maxSteps; i++) {

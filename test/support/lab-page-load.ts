@@ -5,10 +5,10 @@ import type { Page } from 'playwright-core';
 import { visitLab } from './lab-page.ts';
 import { until } from './until.ts';
 
-/** The page keeps this many requests. Then it must not grow any more. */
+/** The page keeps this many requests. Then it must not grow further. */
 const keptRequests = 1_000;
 const workers = 20;
-/** Ids of no pets. They mark requests whose rows the test looks for. */
+/** Ids without pets. They mark requests whose rows the test looks for. */
 const firstMark = 900_000;
 const markEvery = 250;
 /** Long, since the machine may be busy and the page has hundreds of rows to read. */

@@ -12,7 +12,7 @@ export interface Look {
   colorScheme?: 'light' | 'dark';
   reducedMotion?: 'reduce';
   forcedColors?: 'active';
-  /** The origin of a proxy before the store. */
+  /** The origin of a proxy in front of the store. */
   through?: string;
   /** The tab that is open, or `faults` for the drawer. Default: the requests. */
   at?: string;
@@ -21,7 +21,7 @@ export interface Look {
 /** The lab's page in a new tab. */
 export interface Visit {
   page: Page;
-  /** Messages of the console, errors, requests to other origins, and answers that the description lacks. */
+  /** Console messages, errors, requests to other origins, and responses outside the description. */
   complaints: string[];
 }
 
@@ -50,7 +50,7 @@ function running(launch: Launch): Promise<Browser> {
 /** Long, since the machine may be busy. */
 const stepTimeoutMs = 90_000;
 
-/** The clock stands still, so that no minute of the limits ends. */
+/** The clock is stopped, so that no minute of the limits ends. */
 export const stillClock = { clock: 'manual' } as const;
 
 /** Starts a store and a browser, Chromium by default. */

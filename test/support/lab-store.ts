@@ -10,7 +10,7 @@ import { assertInvariants } from './invariants.ts';
 import { endRehearsal, quickParameters, rehearse } from './lab.ts';
 import { type Petstore, startPetstore } from './petstore.ts';
 
-/** A step of a program. The numbers choose among the things that it made before; any number will do. */
+/** A step of a program. The numbers choose among the things that it created before; any number is valid. */
 interface Command {
   act: keyof typeof acts;
   which: number;
@@ -110,14 +110,14 @@ const aProgram = fc.array(
   { minLength: 4, maxLength: 10, size: 'max' },
 );
 
-/** Every program first makes things to work on. */
+/** Every program first creates things to work on. */
 const beginning = [
   'createCategory' as const,
   ...Array.from({ length: 3 }, () => 'createPet' as const),
   ...Array.from({ length: 2 }, () => 'addStock' as const),
 ].map((act, which): Command => ({ act, which, other: 0, amount: 3, text: `No. ${which}` }));
 
-/** Faults that a careful client gives up at, when they come again. */
+/** Faults that a careful client gives up at if they repeat. */
 const final = ['unauthorized'];
 
 /** Any fault with valid parameters. */
@@ -147,7 +147,7 @@ function aFault(leftOut: readonly string[]): fc.Arbitrary<PlannedFault> {
   });
 }
 
-/** A rehearsal. It has each condition once at most. */
+/** A rehearsal. It has each condition at most once. */
 const someFaults = (leftOut: readonly string[] = []) =>
   fc.uniqueArray(aFault(leftOut), {
     minLength: 2,
@@ -206,7 +206,7 @@ interface Extent {
   seed: number;
 }
 
-/** Runs programs of a careful client with and without faults. Fails unless both end alike. Returns the faults that were performed. */
+/** Runs programs of a careful client with and without faults. Fails unless both end with the same state. Returns the performed faults. */
 export async function assertSameUnderFaults(t: TestContext, { runs, seed }: Extent): Promise<Set<string>> {
   const { run } = await startStore(t);
   const met = new Set<string>();
@@ -223,7 +223,7 @@ export async function assertSameUnderFaults(t: TestContext, { runs, seed }: Exte
   return met;
 }
 
-/** Runs programs under any faults, also `conflict`, and fails unless the invariants of the store hold. */
+/** Runs programs under any faults, also `conflict`, and checks the invariants of the store. */
 export async function assertSoundUnderFaults(t: TestContext, { runs, seed }: Extent): Promise<void> {
   const { store, run } = await startStore(t);
   await fc.assert(

@@ -43,12 +43,12 @@ export async function endRehearsal(store: Petstore, id: string, key = store.key)
   return answer.body;
 }
 
-/** How often each fault of a rehearsal was performed, in their order. */
+/** How often each fault of a rehearsal was performed, in order. */
 export async function performedOf(store: Petstore, id: string, key = store.key): Promise<number[]> {
   return (await rehearsalOf(store, id, key)).faults.map(({ performed }) => performed);
 }
 
-/** Fails unless these faults touched an answer, and no others. */
+/** Asserts that exactly these faults touched a response. */
 export function assertTouched(
   { headers, status, text }: Pick<JsonAnswer, 'headers' | 'status' | 'text'>,
   { id }: Pick<Rehearsal, 'id'>,
@@ -58,7 +58,7 @@ export function assertTouched(
   assert.equal(headers['petstore-rehearsal'], members.join(', '), `${status} ${text}`);
 }
 
-/** Fails if a fault touched an answer. */
+/** Asserts that no fault touched a response. */
 export function assertUntouched({
   headers,
   status,

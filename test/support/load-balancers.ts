@@ -8,39 +8,39 @@ import { temporaryFolder } from './folder.ts';
 import { freePort } from './port.ts';
 import { until } from './until.ts';
 
-/** Texts of a configuration, and what a test has in their place. */
+/** Texts of a configuration, with their replacements in a test. */
 export type Changes = Record<string, string>;
 
-/** A load balancer for which `deploy/` has a configuration. */
+/** A load balancer with a configuration in `deploy/`. */
 export interface LoadBalancer {
   name: string;
-  /** For the options of tests that need it. Where everything must be tested, none is skipped. */
+  /** For the options of tests that need it. If `CI` is set, none is skipped. */
   needs: { skip: false | string };
   /** Its configuration in `deploy/`. */
   conf: string;
   /**
-   * Changes that make a test wait for less: for header fields, for the end of a
-   * connection, for an answer, for a reader, for a stream.
+   * Changes that shorten the timeouts of a test: for header fields, for the end of a
+   * connection, for a response, for a reader, for a stream.
    */
   quick: Record<'headers' | 'linger' | 'answer' | 'unread' | 'silence', Changes>;
-  /** Lets instances that share a busy machine with their test answer late. */
+  /** Allows instances that share a busy machine with their test to respond late. */
   unhurried: Changes;
-  /** Lets a body pause for longer than a test takes. */
+  /** Allows a body to pause for longer than a test takes. */
   patient: Changes;
-  /** Lets an address have two requests under way. */
+  /** Allows an address two concurrent requests. */
   twoRequests: Changes;
-  /** Starts it before instances on these ports, until the test ends. Returns the port it listens on. */
+  /** Starts it in front of instances on these ports, until the test ends. Returns the port it listens on. */
   start(t: TestContext, instances: [number, number, number], changes?: Changes): Promise<number>;
 }
 
-/** Where Debian has them is not in everybody's PATH. */
+/** Debian's folder for them is not in everybody's PATH. */
 const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
 
 interface Program {
   file: string;
-  /** What is different on the machine of a test. */
+  /** The differences on the machine of a test. */
   here(folder: string, address: string): Changes;
-  /** Its arguments with a configuration in a folder. */
+  /** Its arguments for a configuration in a folder. */
   args(folder: string, conf: string): string[];
 }
 
@@ -79,10 +79,10 @@ function startProgram(command: string, conf: string, { file, here, args }: Progr
 
 const confOf = (file: string) => readFileSync(new URL(`../../deploy/${file}`, import.meta.url), 'utf8');
 
-/** For so long a stream may be silent where that is quick. */
+/** A stream may be silent this long where that timeout is short. */
 export const quickSilenceMs = 6_000;
 
-/** For so long HAProxy waits for a check of an instance that shares a busy machine with its test, unless a test is about that. */
+/** HAProxy's timeout for checks of an instance that shares a busy machine with its test, unless a test is about that. */
 export const patientCheck = '30s';
 
 const nginxConf = confOf('nginx.conf');

@@ -10,11 +10,11 @@ export interface ShownMetric {
   type: string;
   /** The names of its labels, without those of Prometheus' own formats. */
   labels: Set<string>;
-  /** The labels of each series as they are written. */
+  /** The labels of each series as written. */
   series: string[];
 }
 
-/** The metrics of a text of Prometheus, by name. Those of a histogram stand under its own name. */
+/** The metrics of a Prometheus text, by name. Those of a histogram are under its own name. */
 export function metricsIn(text: string): Map<string, ShownMetric> {
   const metrics = new Map<string, ShownMetric>();
   for (const [, name = '', help = ''] of text.matchAll(/^# HELP (\w+) (.*)$/gm))
@@ -29,13 +29,13 @@ export function metricsIn(text: string): Map<string, ShownMetric> {
   return metrics;
 }
 
-/** The value of a series, as it is written before its value. */
+/** The value of a series, by the text before its value. */
 export function valueIn(text: string, series: string): number {
   const line = text.split('\n').find((one) => one.startsWith(`${series} `));
   return Number(line?.slice(series.length + 1));
 }
 
-/** The text of a service that has everything: PostgreSQL, Valkey, webhooks, and a deprecated operation. */
+/** The metrics of a service with everything: PostgreSQL, Valkey, webhooks, and a deprecated operation. */
 export async function textOfAllMetrics(): Promise<string> {
   const { measured } = new WriteQueue({
     ...{ maxRunning: 1, maxWaiting: 1, deadlineMs: 1 },

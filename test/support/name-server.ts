@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 
 const [ipv4, answered, noSuchName] = [1, 0x8180, 0x8183];
 
-/** A name server of this machine (RFC 1035) that knows the IPv4 addresses of some names, which may change. It ends with the test. */
+/** A name server of this machine (RFC 1035) with the IPv4 addresses of some names, which may change. It ends with the test. */
 export async function startNameServer(t: TestContext, addresses: Map<string, string>) {
   const server = createSocket('udp4');
   const state = { port: 0, asked: 0 };
@@ -22,7 +22,7 @@ export async function startNameServer(t: TestContext, addresses: Map<string, str
     query.copy(head, 0, 0, 2);
     for (const [i, word] of [known === undefined ? noSuchName : answered, 1, isGiven ? 1 : 0].entries())
       head.writeUInt16BE(word, 2 + 2 * i);
-    // It points to the name in the question, and holds for a second.
+    // It points to the name in the question, and is valid for a second.
     const record = isGiven
       ? [0xc0, 12, 0, ipv4, 0, 1, 0, 0, 0, 1, 0, 4, ...known.split('.').map(Number)]
       : [];

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 
-/** A message as PostgreSQL sends it. */
+/** A message in the format of PostgreSQL. */
 export function message(type: string, body: number[] | string = []): Buffer {
   const bytes = Buffer.from(body as string, 'latin1');
   const head = Buffer.alloc(5, type);
@@ -11,10 +11,10 @@ export function message(type: string, body: number[] | string = []): Buffer {
 }
 
 export const loggedIn = Buffer.concat([message('R', [0, 0, 0, 0]), message('Z', 'I')]);
-/** What `gss` in pg_hba.conf makes a server ask for. */
+/** The request of a server with `gss` in pg_hba.conf. */
 export const oddLogin = message('R', [0, 0, 0, 7]);
 
-/** The address of a server that never closes a connection by itself, and does `answer` with each. */
+/** The address of a server that never closes a connection by itself, and runs `answer` on each. */
 export async function listen(t: TestContext, answer: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -29,7 +29,7 @@ export async function listen(t: TestContext, answer: (socket: Socket) => void): 
   return `postgres://me:hush-hush@127.0.0.1:${(server.address() as { port: number }).port}/db`;
 }
 
-/** Sends one thing after the other, each when something was said. */
+/** Sends one message after the other, each after the client has sent something. */
 export const saying = (words: (Buffer | string)[]) => (socket: Pick<Socket, 'on' | 'write'>) => {
   const left = [...words];
   socket.on('data', () => {

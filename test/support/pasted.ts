@@ -27,7 +27,7 @@ export function below(heading: string, markdown: string): string {
   return markdown.slice(begin, end < 0 ? undefined : end);
 }
 
-/** Makes an empty folder one in which the lines of the README work, with data of its own. Returns the data folder. */
+/** Prepares an empty folder for the lines of the README, with its own data. Returns the data folder. */
 export function asCheckout(folder: string): string {
   for (const name of ['package.json', 'bin', 'node_modules'])
     symlinkSync(join(root, name), join(folder, name));
@@ -38,7 +38,7 @@ export function asCheckout(folder: string): string {
 
 const oneBlank = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
 
-/** Asserts that a block shows what was printed, in its order. What it leaves out is marked by "…", and lines may be broken elsewhere. */
+/** Asserts that a block shows the printed output, in order. "…" marks omissions, and line breaks may differ. */
 export function assertShows(block: Block | undefined, printed: string): void {
   const text = oneBlank(printed);
   let at = 0;

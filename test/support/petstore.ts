@@ -30,38 +30,38 @@ import { openTestStorage, temporaryStorage } from './storage.ts';
 
 export interface CallOptions {
   key?: string | null;
-  /** Sent as JSON, unless it is a string or bytes, which are sent as they are. */
+  /** Sent as JSON. A string or bytes are sent unchanged. */
   body?: unknown;
   headers?: Record<string, string>;
 }
 
 export interface JsonAnswer extends Answer {
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies whose shape the description has checked
+  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies whose shape the description has checked
   body: any;
 }
 
-/** More than any test asks for. */
+/** More than any test sends. */
 export const ample: Quota = { perMinute: 1_000_000, perDay: 10_000_000 };
 
 export interface Options {
   seed?: boolean;
   trustProxy?: string[] | boolean;
   enforceSunset?: boolean;
-  /** Whether there is a lab; there is one by default. */
+  /** Whether there is a lab. Default: true. */
   lab?: boolean;
   baseUrl?: string;
   logLevel?: LogLevel;
   /** Whether other instances serve the same keys. */
   hasOthers?: boolean;
   recorderBounds?: Partial<RecorderBounds>;
-  /** What reads recordings. Default: a thread that stores of a file share, and with it what it remembers of recordings. */
+  /** The reader of recordings. Default: a thread that the stores of a file share, with its cache. */
   readingWorker?: WorkerOfReadings;
-  /** What is served instead of all operations. */
+  /** The operations to serve. Default: all. */
   operations?: readonly Handled[];
   timeLimits?: Partial<TimeLimits>;
   /** How long `/readyz` waits for the storage. */
   readyMs?: number;
-  /** Shares limits through this server or cluster; by default through the one that a run of the tests names. */
+  /** Shares limits through this server or cluster. Default: the one of the test run. */
   valkey?: ShareOptions;
 }
 
@@ -73,10 +73,10 @@ export const testPolicy: TargetPolicy = {
 };
 
 const valkeyOfRun = process.env.PETSTORE_TEST_VALKEY_URL;
-/** Much, since a test's machine may be busy. */
+/** Long, since a test's machine may be busy. */
 const patienceMs = 5_000;
 
-/** A petstore over a real database of its own, until the end of a test, or of a file of tests if it gets the `after` of the file. */
+/** A petstore with its own real database, until the end of a test, or of a test file if it gets the `after` of the file. */
 export async function startPetstore(t: Lifetime, options: Options = {}): Promise<Petstore> {
   const folder = await temporaryStorage(t);
   const petstore = new Petstore(await openTestStorage(folder), folder, options);
@@ -92,20 +92,20 @@ export class Petstore {
   readonly app: FastifyInstance;
   readonly local: LocalLimiter;
   readonly limiter: Limiter;
-  /** When limits are shared, if they are to be. */
+  /** Resolves when limits are shared, if they should be. */
   readonly ready: Promise<void>;
   readonly log: string[] = [];
   readonly changes = new Changes();
-  /** What sends to webhooks; nothing unless a test starts it. Metrics are those of the first. */
+  /** The sender to webhooks. Without a test that starts it, nothing is sent. Metrics are those of the first. */
   readonly dispatchers: Dispatcher[] = [];
   readonly installation: Installation = {
     key: new InstallationKey('a key of an installation for tests'),
     targetProblem: (url) => targetProblem(url, testPolicy),
   };
   nowMs = Date.parse('2026-06-01T12:00:00Z');
-  /** The clock that never goes back: the real one, unless a test is about the time between its requests. */
+  /** The monotonic clock: the real one, unless a test is about the time between its requests. */
   stopwatch = () => performance.now();
-  /** How far what is counted by the stopwatch is ahead of it. */
+  /** How far the service's stopwatch is ahead of this one. */
   aheadMs = 0;
   key = '';
 
@@ -149,12 +149,12 @@ export class Petstore {
     });
   }
 
-  /** Runs `work` in a transaction that records what it changes in a workspace, the first or another one. */
+  /** Runs `work` in a transaction that records its changes in a workspace, by default the first. */
   change<T>(work: (sql: Transaction) => Promise<T>, workspaceId: number | undefined = 1): Promise<T> {
     return this.db.write(work, { atMs: this.nowMs, workspaceId });
   }
 
-  /** A further workspace and a key to it. */
+  /** Another workspace with a key. */
   addWorkspace(name: string, seed: boolean): Promise<{ key: string; keyId: string; workspaceId: number }> {
     return this.change(async (sql) => {
       const { id: workspaceId } = await createWorkspace(sql, name, this.nowMs);
@@ -168,19 +168,19 @@ export class Petstore {
     });
   }
 
-  /** A further key to the first workspace. */
+  /** Another key to the first workspace. */
   addKey(plan: Plan, quota?: Quota): Promise<{ key: string; id: string }> {
     return this.db.write((sql) =>
       createKey(sql, { workspaceId: 1, plan, ...(quota && { quota }) }, this.nowMs),
     );
   }
 
-  /** Sends a request below `/v1` and holds the answer against the description. */
+  /** Sends a request below `/v1` and checks the response against the description. */
   call(method: string, path: string, options: CallOptions = {}): Promise<JsonAnswer> {
     return this.send(method, `/v1${path}`, options);
   }
 
-  /** Sends a request to any path and holds the answer against the description. */
+  /** Sends a request to any path and checks the response against the description. */
   async send(method: string, url: string, options: CallOptions = {}): Promise<JsonAnswer> {
     const { headers, payload } = requestOf(options, this.key);
     await this.ready;
@@ -194,30 +194,30 @@ export class Petstore {
     return withBody(answer);
   }
 
-  /** The metrics as they are now, which the service makes anew once a second. */
+  /** The current metrics, which the service builds again once a second. */
   async metrics(): Promise<string> {
     this.aheadMs += 1_000;
     return (await this.send('GET', '/metrics', { key: null })).text;
   }
 
-  /** Saves what is counted of limits. A save that is under way may lack what was counted last, so there are two. */
+  /** Saves the counts of limits, twice, since a save in progress may lack the last counts. */
   async saveLimits(): Promise<void> {
     await this.local.save();
     await this.local.save();
   }
 
-  /** Saves what is counted of limits, and from then on nothing of it, so that a test can count other writes. */
+  /** Saves the counts of limits, and none from then on, so that a test can count other writes. */
   async holdLimits(): Promise<void> {
     await this.saveLimits();
     this.local.save = async () => {};
   }
 
-  /** Everything that is kept in the workspaces, to see whether something changed. */
+  /** All stored rows of the workspaces, to see whether something changed. */
   content(): Promise<string> {
     return contentOf(this.db.read);
   }
 
-  /** The address at which the service listens on a real socket. */
+  /** The address of the service on a real socket. */
   async listen(port = 0): Promise<string> {
     await this.ready;
     return this.app.listen({ port, host: '127.0.0.1' });
@@ -230,7 +230,7 @@ export class Petstore {
   }
 }
 
-/** Accounts of one test, those of addresses too, are kept from those of another. */
+/** Accounts of one test, also of addresses, are separate from those of another. */
 function valkeyOf(folder: string, clock: () => number): ShareOptions | undefined {
   if (!valkeyOfRun) return undefined;
   const prefix = `${basename(folder)}:`;
@@ -257,7 +257,7 @@ export function withBody(answer: Answer): JsonAnswer {
   return { ...answer, body: isJson(answer) && answer.text !== '' ? JSON.parse(answer.text) : undefined };
 }
 
-/** Sends a request below `start` over a real socket and holds the answer against the description. */
+/** Sends a request below `start` over a real socket and checks the response against the description. */
 export async function fetchChecked(
   origin: string,
   method: string,

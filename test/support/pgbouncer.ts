@@ -7,11 +7,11 @@ import { fileURLToPath } from 'node:url';
 import { freePort } from './port.ts';
 import { until } from './until.ts';
 
-/** Where `scripts/pgbouncer.sh` puts it on a system that has none, or one that is too old. */
+/** The place where `scripts/pgbouncer.sh` installs it if the system has none, or an old one. */
 const built = fileURLToPath(new URL('../../node_modules/.cache/pgbouncer/pgbouncer', import.meta.url));
 const [leastMajor, leastMinor] = [1, 21];
 
-/** The PgBouncer to test with: the one built here, or the system's; undefined if neither is new enough. */
+/** The PgBouncer for tests: the one built here, or the system's; undefined if neither is new enough. */
 function program(): string | undefined {
   return [built, 'pgbouncer', '/usr/sbin/pgbouncer'].find((file) => {
     const { stdout } = spawnSync(file, ['--version'], { encoding: 'utf8' });
@@ -20,7 +20,7 @@ function program(): string | undefined {
   });
 }
 
-/** Why tests through PgBouncer are left out here; never on a machine that checks changes. */
+/** Why tests with PgBouncer are skipped here; never if `CI` is set. */
 export function whyNoPgBouncer(): string | false {
   if (program()) return false;
   const reason = `there is no PgBouncer ${leastMajor}.${leastMinor} or newer (scripts/pgbouncer.sh builds one from Debian's source)`;
@@ -30,7 +30,7 @@ export function whyNoPgBouncer(): string | false {
 
 type Settings = Record<string, string | number>;
 
-/** A PgBouncer in front of a PostgreSQL, on loopback, that asks it for roles and passwords. */
+/** A PgBouncer in front of a PostgreSQL, on loopback, which gets roles and passwords from it. */
 export class PgBouncer {
   readonly #server: URL;
   readonly #port: number;
@@ -43,13 +43,13 @@ export class PgBouncer {
   }
 
   /**
-   * Starts it before the server at `url`, whose role may read the passwords of others, in transaction mode, with fewer connections to the
-   * server than an instance has to it.
+   * Starts it in front of the server at `url`, whose role may read the passwords of others, in transaction mode, with fewer connections to the
+   * server than an instance opens to it.
    */
   static async start(url: string, settings: Settings = {}): Promise<PgBouncer> {
     const pooler = new PgBouncer(new URL(url), await freePort());
     const { username, password } = pooler.#server;
-    // The account that it becomes when root starts it reads its files.
+    // If root starts it, it changes to an account that must read its files.
     chmodSync(pooler.#folder, 0o755);
     writeFileSync(join(pooler.#folder, 'users'), `"${username}" "${password}"\n`);
     await pooler.restart(settings);
@@ -63,12 +63,12 @@ export class PgBouncer {
     return url.href;
   }
 
-  /** Starts it anew with these settings. */
+  /** Restarts it with these settings. */
   async restart(settings: Settings = {}): Promise<void> {
     await this.#stop();
     const file = join(this.#folder, 'pgbouncer.ini');
     writeFileSync(file, this.#configuration(settings));
-    // A file, since a pipe that nobody reads would stop it once it is full.
+    // A file, since a full pipe that nobody reads would block it.
     const logFile = join(this.#folder, 'log');
     const log = openSync(logFile, 'w');
     const child = spawn(program() as string, [file], { stdio: ['ignore', 'ignore', log] });
@@ -103,7 +103,7 @@ export class PgBouncer {
       pool_mode: 'transaction',
       max_prepared_statements: 200,
       default_pool_size: 3,
-      // Tests make many roles, each with connections of its own to the server.
+      // Tests create many roles, each with its own connections to the server.
       server_idle_timeout: 2,
       ...settings,
     };

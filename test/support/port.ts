@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Below the ports that systems give to connections by themselves, and above 10080, the last that `fetch` refuses (Fetch standard, "bad port"). */
+/** Below the ports that systems assign to connections, and above 10080, the last that `fetch` refuses (Fetch standard, "bad port"). */
 const [lowest, highest] = [10_081, 30_000];
 const folder = join(tmpdir(), 'petstore-ports');
 
@@ -14,7 +14,7 @@ process.on('exit', () => {
   for (const file of reservations) rmSync(file, { force: true });
 });
 
-/** A port on which nothing listens. No other process of the tests gets it as long as this one runs. */
+/** A port on which nothing listens. No other process of the tests gets it while this one runs. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(lowest, highest);

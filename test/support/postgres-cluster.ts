@@ -15,12 +15,12 @@ import { dataPlace } from './folder.ts';
 import { PgBouncer } from './pgbouncer.ts';
 import { freePort } from './port.ts';
 
-/** Where Debian keeps PostgreSQL's programs, a folder for each version. */
+/** Debian's folder for PostgreSQL's programs, with one folder for each version. */
 const debianFolder = '/usr/lib/postgresql';
-/** The account that Debian's package makes. PostgreSQL refuses to run as root. */
+/** The account that Debian's package creates. PostgreSQL refuses to run as root. */
 const account = 'postgres';
 const password = 'open-sesame';
-/** Whether tests reach PostgreSQL through PgBouncer. */
+/** Whether tests use PostgreSQL through PgBouncer. */
 export const isPooled = process.env.PETSTORE_TEST_PGBOUNCER === 'true';
 const slotName = 'standby';
 
@@ -33,7 +33,7 @@ export function postgresPrograms(): string | undefined {
     .find((folder) => existsSync(join(folder, 'pg_ctl')));
 }
 
-/** Why tests on PostgreSQL are left out here; never on a machine that checks changes. */
+/** Why tests on PostgreSQL are skipped here; never if `CI` is set. */
 export function whyNoPostgres(): string | false {
   if (postgresPrograms()) return false;
   const reason = `${debianFolder} has no PostgreSQL; install Debian's package postgresql to test on it`;
@@ -55,7 +55,7 @@ export class PostgresCluster {
     this.#give(this.#folder);
   }
 
-  /** Makes a cluster in a folder of `place` and starts it. `settings` are further arguments of the server. */
+  /** Creates a cluster in a folder of `place` and starts it. `settings` are more arguments of the server. */
   static async start(settings = '', place?: string): Promise<PostgresCluster> {
     const cluster = new PostgresCluster(await freePort(), settings, place);
     const passwordFile = join(cluster.#folder, 'password');
@@ -67,7 +67,7 @@ export class PostgresCluster {
     return cluster;
   }
 
-  /** Makes a standby of this one and starts it. It has a slot there, so that it may lag as far as it likes. */
+  /** Creates a standby of this one and starts it. It has a replication slot, so it may lag by any amount. */
   async addStandby(): Promise<PostgresCluster> {
     const standby = new PostgresCluster(await freePort(), '', dirname(this.#folder));
     const slot = ['--create-slot', `--slot=${slotName}`, '--write-recovery-conf'];
@@ -81,7 +81,7 @@ export class PostgresCluster {
     return this.#pooler?.url ?? this.directUrl;
   }
 
-  /** The same, past a PgBouncer. */
+  /** The same address, bypassing PgBouncer. */
   get directUrl(): string {
     return `postgres://${account}:${password}@127.0.0.1:${this.port}/postgres`;
   }
@@ -91,17 +91,17 @@ export class PostgresCluster {
     await this.#run('pg_ctl', ['start', '--wait', '-o', options, '-l', join(this.#folder, 'log')]);
   }
 
-  /** `immediate` is a crash: nothing is written any more, and the next start recovers. */
+  /** `immediate` is a crash: nothing more is written, and the next start recovers. */
   async stop(mode: 'fast' | 'immediate'): Promise<void> {
     await this.#run('pg_ctl', ['stop', '--wait', '-m', mode]);
   }
 
-  /** Makes a standby the primary. */
+  /** Promotes a standby to primary. */
   async promote(): Promise<void> {
     await this.#run('pg_ctl', ['promote', '--wait']);
   }
 
-  /** Starts what was a primary, and was stopped, as a standby of its successor. */
+  /** Starts a stopped former primary as a standby of its successor. */
   async follow(primary: PostgresCluster): Promise<void> {
     await this.#run('pg_receivewal', [
       '-d',
@@ -123,14 +123,14 @@ export class PostgresCluster {
     return [pid, ...children.filter(Boolean).map(Number)];
   }
 
-  /** Kills the server and all its processes, as a machine that loses power does. */
+  /** Kills the server and all its processes, like a loss of power. */
   kill(): void {
     for (const pid of this.processes) process.kill(pid, 'SIGKILL');
   }
 
   async remove(): Promise<void> {
     await this.#pooler?.remove();
-    // A test that failed may have left it stopped.
+    // A failed test may have left it stopped.
     await this.stop('immediate').catch(() => {});
     rmSync(this.#folder, { recursive: true });
   }
@@ -140,7 +140,7 @@ export class PostgresCluster {
     this.#give(path);
   }
 
-  /** Gives a file or a folder to the account that the server runs as. */
+  /** Gives a file or a folder to the account of the server. */
   #give(path: string): void {
     if (process.getuid?.() === 0) chownSync(path, idOf('-u'), idOf('-g'));
   }
@@ -149,7 +149,7 @@ export class PostgresCluster {
     const command = [join(postgresPrograms() as string, program), '-D', join(this.#folder, 'data'), ...args];
     const asAccount = process.getuid?.() === 0 ? ['runuser', '-u', account, '--', ...command] : command;
     const [file, ...rest] = asAccount as [string, ...string[]];
-    // The server keeps what it inherits, so that a pipe would stay open as long as it runs.
+    // The server keeps inherited files, so a pipe would stay open while it runs.
     const child = spawn(file, rest, { cwd: this.#folder, stdio: 'ignore' });
     const [code] = await once(child, 'exit');
     if (code !== 0) throw new Error(`${program} ended with ${code} in ${this.#folder}.`);

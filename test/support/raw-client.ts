@@ -3,19 +3,19 @@ import type { TestContext } from 'node:test';
 import type { Petstore } from './petstore.ts';
 import { until } from './until.ts';
 
-/** How a connection came to its end: by a FIN, by a reset, or not yet. */
+/** How a connection ended: by a FIN, by a reset, or not yet. */
 type End = 'FIN' | 'RST' | undefined;
 
-/** A connection that shows what really comes on it. */
+/** A connection that shows its exact bytes. */
 export interface RawClient {
   socket: Socket;
-  /** What has come since the last request. */
+  /** The text received since the last request. */
   text: string;
   end: End;
-  /** In how many pieces it came. */
+  /** The number of received pieces. */
   pieces: number;
   send(text: string): void;
-  /** Sends a request and waits for an answer with a whole body. */
+  /** Sends a request and waits for a response with a complete body. */
   ask(text: string): Promise<string>;
   /** Waits for the end of the connection. */
   ended(): Promise<End>;
@@ -60,7 +60,7 @@ export function openRaw(t: TestContext, { app }: Pick<Petstore, 'app'>): RawClie
   return client;
 }
 
-/** The head, the length that it announces, and the body. */
+/** The head, its Content-Length, and the body. */
 export function partsOf(text: string) {
   const [head = '', ...rest] = text.split('\r\n\r\n');
   const length = /^content-length: (\d+)/im.exec(head)?.[1];

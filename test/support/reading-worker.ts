@@ -3,7 +3,7 @@ import { ReadingWorker, type WorkerOfReadings } from '../../src/lab/readings/wor
 const worker = new ReadingWorker();
 let previous: Promise<unknown> = Promise.resolve();
 
-/** The thread of all stores of a file of tests, since its start takes half a second. Stores have their turn. */
+/** The thread of all stores of a test file, since its start takes half a second. Stores take turns. */
 export const sharedReadingWorker: WorkerOfReadings = {
   make(task, readRows, signal) {
     const made = previous.then(() => {

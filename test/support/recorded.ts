@@ -3,17 +3,17 @@ import { fingerprintOf } from '../../src/lab/recordings/link-attempts.ts';
 import type { Recorded } from '../../src/lab/recordings/recorded.ts';
 import { largeNumbersIn } from '../../src/lab/recordings/serialize-request.ts';
 
-/** When the recordings of tests begin. */
+/** The start of recordings in tests. */
 export const startMs = Date.parse('2026-06-01T12:00:00Z');
 
 export type Sketch = Partial<Omit<Recorded, 'atMs' | 'fingerprint' | 'number'>> & {
-  /** Milliseconds after the beginning. */
+  /** Milliseconds after the start. */
   at: number;
 };
 
 /**
- * Requests as a recording has them, in their order: without more, a GET of `/v1/pets` that took 1 ms, was answered 200, and came on the
- * one connection that there is.
+ * Requests as in a recording, in order. Default: a GET of `/v1/pets` that took 1 ms, got 200, and used the
+ * only connection.
  */
 export const recorded = (...sketches: Sketch[]): Recorded[] =>
   sketches.map(({ at, ...given }, index) => {

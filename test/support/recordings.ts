@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import type { JsonAnswer, Petstore } from './petstore.ts';
 
-/** Begins a recording of a key, by default the first, and answers its path. */
+/** Starts a recording of a key, by default the first, and returns its path. */
 export async function startRecording(petstore: Petstore, key = petstore.key, body = {}): Promise<string> {
   const answer = await petstore.send('POST', '/lab/recordings', { key, body });
   assert.equal(answer.status, 201, answer.text);
   return `/lab/recordings/${answer.body.id}`;
 }
 
-/** What a recording has kept, over all pages. */
+/** The requests of a recording, from all pages. */
 export async function recordedIn(
   petstore: Petstore,
   recording: string,

@@ -7,7 +7,7 @@ import { args, executablePath } from './browsers.ts';
 import { startService } from './service.ts';
 import { temporaryStorage } from './storage.ts';
 
-/** Generous, since browsers are slow where much else runs. */
+/** Long, since browsers are slow on a busy machine. */
 const stepTimeoutMs = 60_000;
 
 interface Look {
@@ -17,19 +17,19 @@ interface Look {
 }
 
 export interface Visit {
-  /** The tab of whoever followed the address that the start prints. */
+  /** The tab of a user who followed the address that the start prints. */
   page: Page;
-  /** Opens another tab, at an address and of a size in pixels, that is watched like the first. */
+  /** Opens another tab, at an address and of a size in pixels, which is watched like the first. */
   open(address: string, look?: Look): Promise<Page>;
   origin: string;
   demoKey: string;
-  /** Everything that the tabs asked for. */
+  /** All requests of the tabs. */
   requests: Request[];
-  /** What the consoles show. */
+  /** The console messages. */
   complaints: string[];
 }
 
-/** Opens the reference of a demonstration that has just been started, all in one browser that keeps what pages store. */
+/** Opens the reference of a freshly started demo, in one browser that keeps the storage of pages. */
 export async function openReference(t: TestContext): Promise<Visit> {
   const dataDir = join(await temporaryStorage(t), 'data');
   const service = await startService(t, dataDir);

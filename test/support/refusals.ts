@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { type CallOptions, type Petstore, startPetstore } from './petstore.ts';
 
-/** A request that must be refused: method, path, options, status, code, and what the message must name. */
+/** A request that must be refused: method, path, options, status, code, and a pattern for the message. */
 export type Refusal = [
   method: string,
   path: string,
@@ -19,7 +19,7 @@ export const raw = (body: string | Uint8Array, headers?: Record<string, string>)
 });
 export const repeat = (text: string, count: number) => text.repeat(count);
 
-/** A test for each row: the refusal is as the row says, shows no internals, and leaves the store as it was. */
+/** A test for each row: the response matches the row, shows no internals, and the store is unchanged. */
 export function testRefusals(rows: readonly Refusal[]): void {
   let store: Petstore;
   before(async (t) => {

@@ -5,15 +5,15 @@ import type { Petstore } from './petstore.ts';
 
 type Json = Parameters<typeof resolve>[0];
 
-/** Rows with ids of their own, by the description. */
+/** Rows with their own ids, from the description. */
 export interface Resource {
   kind: Kind;
-  /** Of their list, below the base URL. */
+  /** The path of their list, below the base URL. */
   path: string;
-  /** The path parameter that names one of them. */
+  /** The path parameter of one of them. */
   param: string;
   properties: Record<string, Json>;
-  /** The body of the request that makes one. */
+  /** The body of the request that creates one. */
   example: object;
 }
 
@@ -21,7 +21,7 @@ export interface Resource {
 type PathItem = Record<string, any>;
 const contentOf = ({ content }: PathItem) => content['application/json'];
 
-/** What callers make, in an order in which each finds what its example refers to. A list is named after its table. */
+/** The resources that callers create, in an order in which the references of each example exist. A list has the name of its table. */
 export const resources: Resource[] = kinds.flatMap((kind) => {
   const paths = Object.entries<PathItem>(description.paths);
   const list = paths.find(([path, { post }]) => post && path.endsWith(`/${kind}`));
@@ -39,7 +39,7 @@ export const resources: Resource[] = kinds.flatMap((kind) => {
   };
 });
 
-/** Makes one of each resource of which a workspace has none, as the examples say, and a delivery. Nothing is sent. */
+/** Creates one of each resource that a workspace lacks, from the examples, and a delivery. Nothing is sent. */
 export async function fill(store: Petstore, key = store.key): Promise<void> {
   for (const { path, example } of resources) {
     if ((await store.call('GET', path, { key })).body.length > 0) continue;

@@ -36,7 +36,7 @@ export class Operator {
     this.#env = { LOG_LEVEL: 'warn', ...env, PETSTORE_DATA_DIR: this.dataDir };
     const programs = join(folder, 'bin');
     mkdirSync(programs);
-    // Only the Node.js of the tests is there, and no other package.
+    // Only the Node.js of the tests is available, and no other package.
     const program = (name: string, text: string) => {
       writeFileSync(join(programs, name), `#!/bin/sh\n${text}\n`);
       chmodSync(join(programs, name), 0o755);
@@ -62,7 +62,7 @@ export class Operator {
     return petstore(args, this.#env);
   }
 
-  /** Creates a key that no test uses up. */
+  /** Creates a key with ample limits. */
   addKey(): Promise<string> {
     return ampleKey(this.dataDir, this.#env);
   }
@@ -70,16 +70,16 @@ export class Operator {
 
 interface Steps {
   backUp: () => Promise<unknown>;
-  /** Puts the backup in place, and does what must be done before the start. */
+  /** Restores the backup, and runs the commands before the start. */
   restore: () => Promise<unknown>;
 }
 
-/** No id that was given out before a restore is as large. */
+/** No id from before a restore is as large. */
 const generation = 10 ** 12;
 
 /**
- * Backs a store up, goes on writing, restores it, and checks what readers and a receiver of webhooks see that know the lost
- * future. Returns the service that runs then.
+ * Backs a store up, continues to write, restores it, and checks what readers and a webhook receiver with the lost
+ * events see. Returns the service that runs then.
  */
 export async function checkRestore(t: TestContext, operator: Operator, steps: Steps): Promise<Service> {
   const receiver = await startReceiver(t);

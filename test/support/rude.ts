@@ -9,10 +9,10 @@ import { ampleKey, startService } from './service.ts';
 import { temporaryStorage } from './storage.ts';
 
 const atOnce = 50;
-/** How long a client waits for an answer that may not come. */
+/** How long a client waits for a response that may not come. */
 const patienceMs = 100;
 
-/** When a client breaks its connection off. */
+/** When a client aborts its connection. */
 const moments = [
   'before the head',
   'within it',
@@ -50,8 +50,8 @@ const bodies = [
 ];
 
 /**
- * Breaks off `count` connections to a service of its own, and asserts that it still works. Returns how many were
- * broken off at each moment.
+ * Aborts `count` connections to a new service, and asserts that it still works. Returns how many were
+ * aborted at each moment.
  */
 export async function assertSurvivesBrokenConnections(t: TestContext, count: number, seed: number) {
   const folder = await temporaryStorage(t);
@@ -65,8 +65,8 @@ export async function assertSurvivesBrokenConnections(t: TestContext, count: num
 }
 
 /**
- * Opens `count` connections to the service at `port`, each with one to three requests of any method, and breaks each off
- * at some moment. Returns how many were broken off at each moment. The same seed makes the same connections.
+ * Opens `count` connections to the service at `port`, each with one to three requests of any method, and aborts each
+ * at some moment. Returns how many were aborted at each moment. The same seed gives the same connections.
  */
 async function breakConnections(port: number, key: string, count: number, seed: number) {
   const random = randomFrom(seed);

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import type { Row, Sql } from '../../src/db/sql.ts';
 import { tables } from '../../src/db/tables.ts';
 
-/** What an engine says of itself: each column as table, name, whether it is an integer and whether it is of the key. */
+/** The catalog of an engine: each column as table, name, whether it is an integer and whether it is in the key. */
 interface Catalog {
   columns: (sql: Sql) => Promise<Row[]>;
-  /** Each foreign key as the table that refers and the one that it refers to. */
+  /** Each foreign key as the referring table and the referenced one. */
   references: (sql: Sql) => Promise<Row[]>;
 }
 
@@ -30,7 +30,7 @@ export const postgresCatalog: Catalog = {
     where k.contype = 'f' and t.relnamespace = current_schema()::text::regnamespace`,
 };
 
-/** Holds what `src/db/tables.ts` declares against the tables that a database has. */
+/** Compares the declarations of `src/db/tables.ts` with the tables of a database. */
 export async function assertDeclared(sql: Sql, { columns, references }: Catalog): Promise<void> {
   const byTable = Map.groupBy(await columns(sql), ([table]) => String(table));
   const ofWorkspaces = [...byTable.keys()].filter((table) =>

@@ -3,10 +3,10 @@ import type { TestContext } from 'node:test';
 import { createPetstore, type PetstoreOptions } from '../../src/client/index.ts';
 import { listen } from './receiver.ts';
 
-/** What a server does with a request. */
+/** The reaction of a server to a request. */
 type Deed = (response: ServerResponse, request: IncomingMessage) => void;
 
-/** An answer as the API gives it. */
+/** A response in the form of the API. */
 export const answer =
   (status: number, body?: unknown, headers: Record<string, string> = {}): Deed =>
   (response) => {
@@ -14,7 +14,7 @@ export const answer =
     response.end(body === undefined ? undefined : JSON.stringify(body));
   };
 
-/** An answer of any text, or bytes. */
+/** A response with any text, or bytes. */
 export const text =
   (body: string | Uint8Array, status = 200, headers: Record<string, string> = {}): Deed =>
   (response) =>
@@ -23,10 +23,10 @@ export const text =
 export const refusal = (status: number, code: string, headers: Record<string, string> = {}): Deed =>
   answer(status, { code, message: `Refused: ${code}.`, status }, { 'x-request-id': 'req-1', ...headers });
 
-/** Breaks the connection off before an answer. */
+/** Cuts the connection before a response. */
 export const cut: Deed = (response) => response.destroy();
 
-/** Sends half of an answer. */
+/** Sends half of a response. */
 export const truncated: Deed = (response) => {
   response.writeHead(200, { 'content-length': '100' });
   response.write('[{"id":1', () => response.destroy());
@@ -37,12 +37,12 @@ interface Got {
   url: string;
   headers: IncomingMessage['headers'];
   body: string;
-  /** When it came, by the clock of the client. */
+  /** When it arrived, by the clock of the client. */
   atMs: number;
 }
 
 /**
- * A server that does one deed after the other, the last one again and again, and a client of it for which waits pass at once.
+ * A server that performs one action after the other, and repeats the last, with a client whose waits pass at once.
  */
 export async function startScripted(t: TestContext, deeds: Deed[], options: Partial<PetstoreOptions> = {}) {
   const clock = fakeClock();
@@ -62,7 +62,7 @@ export async function startScripted(t: TestContext, deeds: Deed[], options: Part
   return { store, got, clock, baseUrl };
 }
 
-/** A clock whose waits pass at once. They are counted, without those that were given up. */
+/** A clock whose waits pass at once. It counts them, except aborted ones. */
 export function fakeClock(startMs = Date.parse('2026-06-01T12:00:00Z')) {
   const waitsMs: number[] = [];
   const clock = {

@@ -1,4 +1,4 @@
-/** Asks one URL, and then sends a webhook to another one: a process whose environment says something about proxies and certificates. */
+/** Requests one URL, and then sends a webhook to another: a process whose environment has settings for proxies and certificates. */
 import { get } from 'node:http';
 import { sendTo } from './receiver.ts';
 

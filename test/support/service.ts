@@ -12,7 +12,7 @@ export const bin = fileURLToPath(new URL('../../bin/petstore.js', import.meta.ur
 const callsProgram = fileURLToPath(new URL('calls.ts', import.meta.url));
 const compileCache = new URL('compile-cache.js', import.meta.url).href;
 const endOfWelcome = '/pets?limit=2"\n';
-/** Much, since a test's machine may be busy. A start that fails ends its process, which is not waited for. */
+/** Long, since a test's machine may be busy. A failed start ends its process at once, without this wait. */
 const startTimeoutMs = 120_000;
 const commandTimeoutMs = 120_000;
 
@@ -20,9 +20,9 @@ type Environment = Record<string, string>;
 
 const { PATH, HOME, PETSTORE_TEST_VALKEY_URL: VALKEY_URL = '' } = process.env;
 
-/** Storage is that of the folder, and limits are shared as the run of the tests says, unless the test says otherwise. */
+/** By default the storage is that of the folder, and limits are shared as in the test run. */
 export function environment(env: Environment) {
-  // Node.js would make "[object Object]" of an object, and the service a folder of that name.
+  // Node.js would turn an object into "[object Object]", and the service would create a folder of that name.
   for (const [name, value] of Object.entries(env))
     assert.equal(typeof value, 'string', `${name} must be a string`);
   const databaseUrl = databaseUrlOf(env.PETSTORE_DATA_DIR ?? '');
@@ -32,13 +32,13 @@ export function environment(env: Environment) {
     VALKEY_URL,
     VALKEY_TIMEOUT_MS: '5000',
     ...(databaseUrl && { DATABASE_URL: databaseUrl }),
-    // Instances that share a database need it; others keep theirs in the folder.
+    // Instances that share a database need it; others store theirs in the folder.
     ...((databaseUrl || env.DATABASE_URL) && { PETSTORE_SECRET_KEY: 'a key of an installation for tests' }),
     ...env,
   };
 }
 
-/** Runs a command of the command line to its end, by the program `by` if one is given. */
+/** Runs a command of the command line and waits for its end, by the program `by` if one is given. */
 export function petstore(args: string[], env: Environment = {}, by: string[] = []) {
   const [program, ...rest] = [...by, process.execPath, bin, ...args] as [string, ...string[]];
   const { status, stdout, stderr } = spawnSync(program, rest, {
@@ -56,7 +56,7 @@ after(() => calls?.kill('SIGKILL'));
 
 let previous: Promise<unknown> = Promise.resolve();
 
-/** Runs a command to its end, in a process that all commands of a file of tests share. A process of its own takes a second to start. */
+/** Runs a command in a process that all commands of a test file share, and waits for its end. A new process takes a second to start. */
 export function command(args: string[], env: Environment = {}): Promise<Ended> {
   const ended = previous.then(() => call({ args, env: environment(env) }));
   previous = ended.catch(() => {});
@@ -77,8 +77,8 @@ async function call(message: { args: string[]; env: NodeJS.ProcessEnv }): Promis
 export const commands = (all: string[][], env: Environment = {}): Promise<Ended[]> =>
   Promise.all(all.map((args) => command(args, env)));
 
-/** What a command prints with `--json`. It must succeed. */
-// biome-ignore lint/suspicious/noExplicitAny: tests look into what commands print
+/** The parsed output of a command with `--json`. It must succeed. */
+// biome-ignore lint/suspicious/noExplicitAny: tests read what commands print
 export async function printed(args: string[], env: Environment = {}): Promise<any> {
   const { status, stdout, stderr } = await command([...args, '--json'], env);
   assert.equal(status, 0, stderr);
@@ -89,7 +89,7 @@ export async function printed(args: string[], env: Environment = {}): Promise<an
 export interface Service {
   child: ChildProcess;
   origin: string;
-  /** What it has written to standard output and standard error until now. */
+  /** Its output on standard output and standard error so far. */
   output(): string;
   /** Sends a signal and waits for the process to end. */
   stop(signal: NodeJS.Signals): Promise<{ code: number | null; signal: string | null }>;
@@ -100,7 +100,7 @@ interface StartOptions {
   atOnce?: (child: ChildProcess) => void;
 }
 
-/** Creates a key to the demonstration that no test uses up. */
+/** Creates a key to the demo workspace with ample limits. */
 export async function ampleKey(dataDir: string, env: Environment = {}): Promise<string> {
   const { DATABASE_URL: databaseUrl = databaseUrlOf(dataDir) } = env;
   const db = await openStorage({ dataDir, databaseUrl });
@@ -114,7 +114,7 @@ export async function ampleKey(dataDir: string, env: Environment = {}): Promise<
 
 /**
  * Starts the service on a free port, by the Node.js that `by` calls, and waits until it is ready. `atOnce` gets the process
- * before it says anything.
+ * before its first output.
  */
 export async function startService(
   t: TestContext,
@@ -138,7 +138,7 @@ export async function startService(
     return exited;
   });
   const origin = `http://127.0.0.1:${port}`;
-  // The demonstration ends its start with a welcome, which may come through later than an answer.
+  // The welcome ends a start with demo data. It may arrive later than a response.
   const isTold = () => env.PETSTORE_DEMO === 'off' || child.stdout.destroyed || output.includes(endOfWelcome);
   if (!(await isReady(origin, child, isTold))) {
     child.kill('SIGKILL');

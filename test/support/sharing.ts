@@ -4,10 +4,10 @@ import { type JsonAnswer, type Options, Petstore, startPetstore } from './petsto
 import { openTestStorage } from './storage.ts';
 import { until } from './until.ts';
 
-/** Of all instances and of the server, where a test gives them a clock. */
+/** The clock of all instances and of the server, if a test sets it. */
 export const clock = () => Date.parse('2026-06-01T12:00:00Z');
 
-/** Instances over one storage that share limits, the first of which tells what is common to all. */
+/** Instances with one storage that share limits. The first reports the shared values. */
 export async function startInstances(
   t: TestContext,
   count: number,
@@ -43,7 +43,7 @@ export const isShared = (store: Petstore) => store.limiter.sharing?.isShared ===
 export const logged = (store: Petstore, text: string) =>
   store.log.filter((line) => line.includes(text)).length;
 
-/** What the log tells when an instance begins to limit on its own, and when it shares again. */
+/** The log messages when an instance starts to limit on its own, and when it shares again. */
 export const alone = 'counts limits alone';
 export const shared = 'limits are shared';
 

@@ -2,16 +2,16 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 
-/** A way to a server that can lead elsewhere, be slow, and stall: then connections stand, and nothing comes through. */
+/** A proxy to a server that can change its target, be slow, and stall: then connections stay open without data. */
 export class StallingProxy {
   #isStalled = false;
-  /** Where new connections lead. */
+  /** The port for new connections. */
   targetPort: number;
-  /** How long everything takes in each direction. */
+  /** The delay in each direction. */
   delayMs = 0;
-  /** How many connections there were. */
+  /** The number of connections so far. */
   count = 0;
-  /** How many connections are open. */
+  /** The number of open connections. */
   openCount = 0;
   readonly #sockets = new Set<Socket>();
   #frozen: ReadonlySet<Socket> = new Set();
@@ -55,7 +55,7 @@ export class StallingProxy {
     return (this.#server.address() as { port: number }).port;
   }
 
-  /** From here on nothing comes through what is connected now; new connections are as before. */
+  /** Stops all data on current connections. New connections work as before. */
   freeze(): void {
     this.#frozen = new Set(this.#sockets);
   }
@@ -64,7 +64,7 @@ export class StallingProxy {
     this.#isStalled = true;
   }
 
-  /** Lets new connections through. Those that lost something end. */
+  /** Lets new connections through. Connections that lost data end. */
   resume(): void {
     this.#isStalled = false;
     for (const socket of this.#sockets) socket.destroy();

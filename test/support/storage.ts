@@ -6,10 +6,10 @@ import { dataPlace, type Lifetime, temporaryFolder } from './folder.ts';
 import { isPooled } from './postgres-cluster.ts';
 import { until } from './until.ts';
 
-/** The PostgreSQL database in which the tests run instead of SQLite. Each has a schema of its own in it. */
+/** The PostgreSQL database for tests instead of SQLite. Each test has its own schema in it. */
 export const testDatabaseUrl = process.env.PETSTORE_TEST_DATABASE_URL;
 
-/** Why a test about SQLite's own files is left out, if it is. */
+/** Why a test about SQLite's own files is skipped; false if it runs. */
 export const aboutSqlite = testDatabaseUrl ? 'it is about the files of SQLite' : false;
 
 const schemas: string[] = [];
@@ -17,7 +17,7 @@ after(async () => {
   for (const schema of schemas) await until(() => drop(schema));
 });
 
-/** PostgreSQL may still be at work for a service that was killed, and then refuses to wait for its locks. */
+/** PostgreSQL may still work for a killed service. Its locks can cause a deadlock, and then the removal is tried again. */
 const drop = (schema: string) =>
   run(testDatabaseUrl as string, `drop schema "${schema}" cascade`).then(
     () => true,
@@ -25,7 +25,7 @@ const drop = (schema: string) =>
   );
 const deadlock = '40P01';
 
-/** An empty folder for a petstore's data, removed when the test ends; on PostgreSQL also an empty schema. */
+/** An empty folder for a petstore's data, removed when the test ends. On PostgreSQL also an empty schema. */
 export async function temporaryStorage(t: Lifetime): Promise<string> {
   const folder = temporaryFolder(t, dataPlace());
   const schema = schemaOf(folder);
@@ -36,20 +36,20 @@ export async function temporaryStorage(t: Lifetime): Promise<string> {
   return folder;
 }
 
-/** The address of the database that belongs to a folder of temporaryStorage; undefined for SQLite. */
+/** The address of the database for a folder of temporaryStorage; undefined for SQLite. */
 export function databaseUrlOf(folder: string): string | undefined {
   const schema = schemaOf(folder);
   return testDatabaseUrl && schema && withSchema(testDatabaseUrl, schema);
 }
 
-/** Longer than a busy machine makes a test wait for PostgreSQL. */
+/** Longer than the delays of PostgreSQL on a busy machine. */
 const deadlineMs = 30_000;
 
-/** Opens the storage that belongs to a folder of temporaryStorage. */
+/** Opens the storage for a folder of temporaryStorage. */
 export const openTestStorage = (folder: string): Promise<Database> =>
   openStorage({ dataDir: folder, databaseUrl: databaseUrlOf(folder) }, { deadlineMs });
 
-/** Makes an empty schema. PgBouncer keeps no search path for a connection, so one behind it has a role of its own. */
+/** Creates an empty schema. PgBouncer keeps no search path for a connection, so behind it the schema has its own role. */
 export async function createSchema(databaseUrl: string, schema: string): Promise<void> {
   if (isPooled) {
     const { password } = new URL(databaseUrl);
@@ -58,10 +58,10 @@ export async function createSchema(databaseUrl: string, schema: string): Promise
   await run(databaseUrl, `create schema "${schema}" ${isPooled ? `authorization "${schema}"` : ''}`);
 }
 
-/** The address of a database in which names without a schema are in that one. */
+/** The address of a database in which unqualified names belong to that schema. */
 export function withSchema(databaseUrl: string, schema: string): string {
   const url = new URL(databaseUrl);
-  // A role finds the schema of its own name first.
+  // The search path of a role starts with the schema of its name.
   if (isPooled) url.username = schema;
   else url.searchParams.set('options', `-csearch_path="${schema}"`);
   return url.href;

@@ -12,12 +12,12 @@ interface Options {
   headers?: Record<string, string>;
 }
 
-/** A reader of a stream with its own socket. */
+/** A client of a stream with its own socket. */
 export class Reader {
   text = '';
   status = 0;
   headers: Record<string, string> = {};
-  /** Whether the stream has ended, and whether it ended in order. */
+  /** Whether the stream has ended, and whether it ended without an error. */
   ended: 'no' | 'whole' | 'broken' = 'no';
   readonly #request: ClientRequest;
   #response: IncomingMessage | undefined;
@@ -35,7 +35,7 @@ export class Reader {
     this.#request.on('error', () => (this.ended = 'broken'));
   }
 
-  /** The complete events until now. */
+  /** The complete events so far. */
   get events(): Event[] {
     return this.#blocks.flatMap((block) => {
       const [, id, type, data] = /^id: (\d+)\nevent: (\S+)\ndata: (.+)$/.exec(block) ?? [];

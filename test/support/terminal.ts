@@ -5,7 +5,7 @@ import { bin, environment } from './service.ts';
 
 const isInstalled = /util-linux/.test(spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '');
 
-/** For the options of tests that need a terminal. Where everything must be tested, none is skipped. */
+/** For the options of tests that need a terminal. If `CI` is set, none is skipped. */
 export const needsTerminal = {
   skip:
     isInstalled || process.env.CI === 'true'
@@ -13,13 +13,13 @@ export const needsTerminal = {
       : 'there is no script of util-linux, which makes terminals',
 };
 
-/** A command at a terminal of its own. */
+/** A command at its own terminal. */
 export interface AtTerminal {
-  /** What the terminal got until now. */
+  /** The output at the terminal so far. */
   output(): string;
-  /** As if typed by its user. */
+  /** Types text as the user. */
   type(text: string): void;
-  /** Nobody looks at the terminal any more: what is written waits. */
+  /** Stops reading the terminal, so that its output blocks. */
   stall(): void;
   /** How the command ended. */
   ended: Promise<number | null>;

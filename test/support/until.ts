@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Much, since a test's machine may be busy. */
+/** Long, since a test's machine may be busy. */
 const patienceMs = 60_000;
 
 /** Waits until something holds. */

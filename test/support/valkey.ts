@@ -11,7 +11,7 @@ import { until } from './until.ts';
 const command = 'redis-server';
 const isInstalled = spawnSync(command, ['--version']).status === 0;
 
-/** For the options of tests that need a server. Where everything must be tested, none is skipped. */
+/** For the options of tests that need a server. If `CI` is set, none is skipped. */
 export const needsValkey = {
   skip: isInstalled || process.env.CI === 'true' ? false : `there is no ${command}`,
 };
@@ -20,12 +20,12 @@ const startTimeoutMs = 20_000;
 const slots = 16_384;
 const masterCount = 3;
 
-/** A Redis or Valkey server of a test's own. */
+/** A Redis or Valkey server of one test. */
 export interface ValkeyServer {
   url: string;
   port: number;
   child: ChildProcess;
-  /** Ends it at once. */
+  /** Kills it. */
   kill(): Promise<void>;
 }
 
@@ -38,15 +38,15 @@ interface Start {
 export async function startValkey(t: TestContext, { port, args = [] }: Start = {}): Promise<ValkeyServer> {
   const at = port ?? (await freePort());
   const own = ['--port', String(at), '--bind', '127.0.0.1', '--dir', temporaryFolder(t), '--save', ''];
-  // A replica need not wait for others to sync with it.
+  // A replica need not wait for others before a sync.
   own.push('--repl-diskless-sync-delay', '0');
   return launch(t, at, [...own, ...args], 'Ready to accept connections');
 }
 
-/** What Sentinels call the master of a test. */
+/** The Sentinels' name for the master of a test. */
 export const masterName = 'pets-1';
 
-/** Starts a Sentinel that takes the master for lost after half a second. `lines` are those of its file besides. */
+/** Starts a Sentinel for which a master counts as lost after half a second. `lines` are added to its file. */
 export async function startSentinel(
   t: TestContext,
   master: ValkeyServer,
@@ -84,7 +84,7 @@ async function launch(t: TestContext, port: number, args: string[], ready: strin
   return { url: `redis://127.0.0.1:${port}`, port, child, kill };
 }
 
-/** A client of a test's own, which ends with it. */
+/** A client of one test, which ends with it. */
 export function adminOf(t: TestContext, { port }: ValkeyServer, options: RedisOptions = {}): Redis {
   const admin = new Redis(port, '127.0.0.1', options);
   // Its server may be killed.
@@ -93,13 +93,13 @@ export function adminOf(t: TestContext, { port }: ValkeyServer, options: RedisOp
   return admin;
 }
 
-/** The place among the masters of `startCluster` of the one that keeps a name. */
+/** The index of the server with an account, among the masters of `startCluster`. */
 export async function nodeOf(t: TestContext, server: ValkeyServer, name: string): Promise<number> {
   const slot = Number(await adminOf(t, server).call('CLUSTER', 'KEYSLOT', name));
   return Math.floor((slot * masterCount) / slots);
 }
 
-/** Waits until the replicas of a master have all that it has now. */
+/** Waits until the replicas of a master have its current data. */
 export async function replicated(master: Redis): Promise<void> {
   const offsets = (info: string, name: RegExp) =>
     [...info.matchAll(name)].map(([, offset]) => Number(offset));
@@ -110,10 +110,10 @@ export async function replicated(master: Redis): Promise<void> {
   });
 }
 
-/** Starts a cluster of three servers, each with a third of the slots, and as many replicas after them if there are to be any. */
+/** Starts a cluster of three servers, each with a third of the slots, and optionally a replica for each. */
 export async function startCluster(t: TestContext, { hasReplicas = false } = {}): Promise<ValkeyServer[]> {
   const args = ['--cluster-enabled', 'yes'];
-  // Replicas take over when a master is taken for lost, which is after two seconds.
+  // A replica takes over after its master counts as lost, which takes two seconds.
   if (hasReplicas) args.push('--cluster-node-timeout', '2000');
   const busPorts = await Promise.all(Array.from({ length: hasReplicas ? 6 : 3 }, freePort));
   const servers = await Promise.all(
@@ -125,7 +125,7 @@ export async function startCluster(t: TestContext, { hasReplicas = false } = {})
     const [from, to] = [i, i + 1].map((n) => Math.ceil((n * slots) / masterCount));
     if (i < masterCount)
       await client.call('CLUSTER', 'ADDSLOTSRANGE', String(from), String((to as number) - 1));
-    // An election needs epochs that differ.
+    // An election requires different epochs.
     await client.call('CLUSTER', 'SET-CONFIG-EPOCH', i + 1);
     if (i > 0)
       await first.call('CLUSTER', 'MEET', '127.0.0.1', servers[i]?.port ?? '', busPorts[i] as number);

@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test';
 import { type Options, type Petstore, startPetstore } from './petstore.ts';
 
-/** A category that tests of the wire make. */
+/** The category that wire tests create. */
 export const dragons = { body: { name: 'Dragons' } };
 
 /** A store that listens on a real socket. */
@@ -11,17 +11,17 @@ export async function startListening(t: TestContext, options: Options = {}): Pro
   return store;
 }
 
-/** The statuses that the log has of what a fault touched. */
+/** The statuses in the log of requests that a fault touched. */
 export const toldOf = ({ log }: Petstore, fault: string): number[] =>
   log.map((line) => JSON.parse(line)).flatMap(({ faults, status }) => (faults === fault ? [status] : []));
 
-/** How many categories `dragons` has made. */
+/** The number of categories that `dragons` has created. */
 export async function countDragons({ db }: Petstore): Promise<number> {
   const [[count] = []] = await db.read`select count(*) from categories where name = ${dragons.body.name}`;
   return Number(count);
 }
 
-/** How many connections a store has. */
+/** The number of connections of a store. */
 export const connectionsOf = ({ app }: Petstore) =>
   new Promise<number>((resolve, reject) => {
     app.server.getConnections((error, count) => (error ? reject(error) : resolve(count)));

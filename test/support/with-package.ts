@@ -1,6 +1,6 @@
 /**
- * Builds the package, packs it and installs it in a project that has nothing else, runs a command with
- * PETSTORE_TEST_PACKAGE set to the folder of all that, and removes it:
+ * Builds the package, packs it and installs it in an empty project, runs a command with
+ * PETSTORE_TEST_PACKAGE set to that folder, and removes it:
  * `node test/support/with-package.ts npx node --test test/repository/installing.package.ts`.
  */
 import { spawnSync } from 'node:child_process';

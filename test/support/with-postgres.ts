@@ -1,5 +1,5 @@
 /**
- * Runs a command with PETSTORE_TEST_DATABASE_URL set to a PostgreSQL of its own, which is removed afterwards:
+ * Runs a command with PETSTORE_TEST_DATABASE_URL set to a new PostgreSQL, which is removed afterwards:
  * `node test/support/with-postgres.ts npx node --test test/resources/pets.test.ts`.
  */
 import { spawnSync } from 'node:child_process';

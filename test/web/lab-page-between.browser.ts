@@ -14,7 +14,7 @@ const openStore = async (page: Page) => {
 const drawn = (page: Page) =>
   page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
 
-test('answers of a proxy change nothing that the page knows of the key, and it goes on', {
+test('responses of a proxy do not change what the page shows of the key, and the page continues', {
   skip,
   timeout,
 }, async (t) => {
@@ -47,7 +47,7 @@ test('answers of a proxy change nothing that the page knows of the key, and it g
   assert.deepEqual(complaints, []);
 });
 
-test('a fault in an answer to the page is named, and an empty first page is no empty store', {
+test('a fault in a response to the page is named, and an empty first page is not shown as an empty store', {
   skip,
   timeout,
 }, async (t) => {
@@ -94,7 +94,7 @@ test('after somebody removes the recording, the page shows the next one', { skip
   assert.deepEqual(complaints, []);
 });
 
-test('many presses start one recording', { skip, timeout }, async (t) => {
+test('many clicks start one recording', { skip, timeout }, async (t) => {
   const { store, origin, open } = await visitLab(t);
   const { page, complaints } = await open();
   await page.getByRole('button', { name: 'Watch my client' }).waitFor();

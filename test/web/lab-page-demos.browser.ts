@@ -5,7 +5,7 @@ import { browsers, timeout } from '../support/browsers.ts';
 import { visitLab } from '../support/lab-page.ts';
 
 for (const { name, skip, launch } of browsers)
-  test(`the page shows a careless client, and how a lost answer doubles an order: ${name}`, {
+  test(`the page shows a careless client, and how a lost response doubles an order: ${name}`, {
     skip,
     timeout,
   }, async (t) => {

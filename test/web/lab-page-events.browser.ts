@@ -35,7 +35,7 @@ async function openStream(page: Page): Promise<void> {
 }
 
 for (const { name, skip, launch } of browsers)
-  test(`events come as they happen and tell what changed, in ${name}`, { skip, timeout }, async (t) => {
+  test(`the page shows events at once, with their changes, in ${name}`, { skip, timeout }, async (t) => {
     const lab = await visitLab(t, {}, launch);
     const { page, complaints } = await lab.open(undefined, { at: 'events' });
     await partOf(page).getByText('This counts as 1 request.').waitFor();
@@ -98,7 +98,7 @@ test('hostile text in events stays text, on narrow screens too', { skip, timeout
   assert.deepEqual(complaints, []);
 });
 
-test('the page keeps and draws the newest of many events', { skip, timeout }, async (t) => {
+test('the page keeps and renders the newest of many events', { skip, timeout }, async (t) => {
   const lab = await visitLab(t);
   const { page, complaints } = await lab.open(undefined, { at: 'events' });
   await openStream(page);
@@ -137,7 +137,7 @@ test('a stream that is closed before its first event misses none', { skip, timeo
   assert.deepEqual(complaints, []);
 });
 
-test('the page says when the stream of a banned key goes on, and its buttons are disabled until then', {
+test('the page says when the stream of a banned key continues, and its buttons are disabled until then', {
   skip,
   timeout,
 }, async (t) => {
@@ -184,7 +184,7 @@ test('on a phone with text of twice the size nothing is wider than the screen', 
   assert.deepEqual(complaints, []);
 });
 
-test('another key sees no event of the one before', { skip, timeout }, async (t) => {
+test('another key does not see events of the key before', { skip, timeout }, async (t) => {
   const lab = await visitLab(t);
   const { key } = await lab.store.addWorkspace('other');
   const { page, complaints } = await lab.open(undefined, { at: 'events' });
@@ -201,7 +201,7 @@ test('another key sees no event of the one before', { skip, timeout }, async (t)
 });
 
 for (const { name, skip, launch } of browsers)
-  test(`a webhook is added, tried, looked at and removed, in ${name}`, { skip, timeout }, async (t) => {
+  test(`a webhook is added, tested, viewed and removed, in ${name}`, { skip, timeout }, async (t) => {
     let status = 500;
     const { port } = await listen(
       t,
@@ -289,7 +289,7 @@ test('the page says whether there are more webhooks and deliveries, and when a r
   assert.deepEqual(complaints, []);
 });
 
-test('a typed webhook stays while the service is away, and is sent when it is back', {
+test('a typed webhook is kept during an outage, and sent afterwards', {
   skip,
   timeout,
 }, async (t) => {

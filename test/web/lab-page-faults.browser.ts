@@ -152,7 +152,7 @@ test('the switches follow and keep a rehearsal that a command starts, and show i
   assert.deepEqual(complaints, []);
 });
 
-test('every fault is in a group, says what it does, and takes its parameters', {
+test('every fault is in a group, says what it does, and accepts its parameters', {
   skip,
   timeout,
 }, async (t) => {
@@ -250,7 +250,7 @@ test('quick changes of several switches all count, and another key sees none of 
   assert.deepEqual(complaints, []);
 });
 
-test('no input is lost: not before the next frame, not by another switch, not while an answer is missing', {
+test('input survives until the next frame, a change of another switch, and a missing response', {
   skip,
   timeout,
 }, async (t) => {
@@ -298,7 +298,7 @@ test('no input is lost: not before the next frame, not by another switch, not wh
   assert.deepEqual(complaints, []);
 });
 
-test('a switch changes the newest rehearsal, also if a command started it a moment ago', {
+test('a switch changes the newest rehearsal, even if a command just started it', {
   skip,
   timeout,
 }, async (t) => {
@@ -348,7 +348,7 @@ test('a reset of the store removes the rehearsals, and the page shows the next o
   assert.deepEqual(complaints, []);
 });
 
-test('the page starts no rehearsal of a fraction of minutes, and says what is allowed', {
+test('the page does not start a rehearsal with a fraction of minutes, and says what is allowed', {
   skip,
   timeout,
 }, async (t) => {

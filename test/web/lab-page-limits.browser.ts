@@ -7,10 +7,10 @@ import { browsers, skip, timeout } from '../support/browsers.ts';
 import { type LabVisit, visitLab } from '../support/lab-page.ts';
 
 const noon = { clock: new Date('2026-06-01T12:00:17Z') };
-/** The bar and its details, and the demonstration that sends bursts. */
+/** The bar and its details, and the demo that sends bursts. */
 const part = (page: Page) => page.locator('lab-limits, lab-ban-demo');
 const demo = { at: 'ban-demo' };
-/** Opens what stands below the bar. */
+/** Opens the content below the bar. */
 const openDetails = (page: Page) => page.getByRole('button', { name: /Details|Why banned/ }).click();
 const button = (page: Page, name: string) => part(page).getByRole('button', { name });
 const sendButton = (page: Page) => button(page, 'Send 100 requests');
@@ -49,7 +49,7 @@ const rewriteAccount = (page: Page, change: (account: Account) => void) =>
   });
 
 for (const { name, skip, launch } of browsers)
-  test(`in ${name}: 100 requests run into the limit, 100 more into a ban, which the page explains and sees end`, {
+  test(`in ${name}: 100 requests exceed the limit, 100 more cause a ban, and the page explains both until the end`, {
     skip,
     timeout,
   }, async (t) => {
@@ -102,7 +102,7 @@ for (const { name, skip, launch } of browsers)
     assert.deepEqual(complaints, []);
   });
 
-test('a page counts down by the clock of the service, and takes nothing from the limits', {
+test('a page counts down by the clock of the service, and uses up no limits', {
   skip,
   timeout,
 }, async (t) => {
@@ -133,11 +133,11 @@ test('a page counts down by the clock of the service, and takes nothing from the
   assert.deepEqual(complaints, []);
 });
 
-test('at one moment of a day', { skip, timeout }, async (t) => {
+test('at a fixed time of day', { skip, timeout }, async (t) => {
   const visit = await visitLab(t, noon);
 
   await t.test(
-    'header fields are as an answer carries them, what binds is marked, all is copied',
+    'the page shows the header fields of a response, marks those that apply, and copies all',
     async () => {
       const { page, complaints } = await visit.open(await addFree(visit, 3));
       await draws(page, '57 of 60 left in this minute');
@@ -176,47 +176,44 @@ test('at one moment of a day', { skip, timeout }, async (t) => {
     },
   );
 
-  await t.test(
-    'a ban names the request that began it, as text, and opens it if it was recorded',
-    async () => {
-      const key = await addFree(visit, 120);
-      const headers = { authorization: `Bearer ${key}`, 'x-request-id': 'own' };
-      const first = { ...headers, 'x-request-id': 'began-it' };
-      assert.equal((await fetch(`${visit.store.baseUrl}/orders`, { headers: first })).status, 403);
-      const { page, complaints } = await visit.open(key);
-      await openDetails(page);
-      await shows(page, /Started by\s+GET \/v1\/orders at 12:00:\d\d UTC,\s+request began-it\./);
-      const path = `/v1/<img src=x onerror=alert(1)>\u202e${'y'.repeat(10_000)}`;
-      let by: Account['ban']['by'] = {
-        requestId: 'own',
-        method: 'GET',
-        path,
-        at: '2026-06-01T12:00:17.000Z',
-      };
-      await rewriteAccount(page, (account) => {
-        account.ban.by = by as NonNullable<typeof by>;
-        if (!by) delete account.ban.by;
-      });
-      const recording = await visit.store.record({ key });
-      await fetch(`${visit.store.baseUrl}/pets`, { headers });
-      await shows(page, /GET \/v1\/<img src=x onerror=alert\(1\)>/);
-      assert.equal(await page.locator('lab-limits img').count(), 0);
-      await button(page, 'Show this request').click();
-      await page.getByRole('region', { name: 'Request 1' }).waitFor();
-      await recording.end();
-      by = { ...by, requestId: 'of another client' };
-      await button(page, 'Start recording').waitFor();
-      by = undefined;
-      await shows(page, /Started by\s+an unknown request\./);
-      await button(page, 'Start recording').dblclick();
-      await shows(page, /A recording is active/);
-      assert.equal(await page.locator(':focus').innerText(), 'Limits');
-      const recordings = await fetch(`${visit.origin}/lab/recordings`, { headers });
-      assert.equal(((await recordings.json()) as unknown[]).length, 2);
-      assert.deepEqual(complaints, []);
-      await page.context().close();
-    },
-  );
+  await t.test('a ban names its cause as text, and opens that request if it was recorded', async () => {
+    const key = await addFree(visit, 120);
+    const headers = { authorization: `Bearer ${key}`, 'x-request-id': 'own' };
+    const first = { ...headers, 'x-request-id': 'began-it' };
+    assert.equal((await fetch(`${visit.store.baseUrl}/orders`, { headers: first })).status, 403);
+    const { page, complaints } = await visit.open(key);
+    await openDetails(page);
+    await shows(page, /Started by\s+GET \/v1\/orders at 12:00:\d\d UTC,\s+request began-it\./);
+    const path = `/v1/<img src=x onerror=alert(1)>\u202e${'y'.repeat(10_000)}`;
+    let by: Account['ban']['by'] = {
+      requestId: 'own',
+      method: 'GET',
+      path,
+      at: '2026-06-01T12:00:17.000Z',
+    };
+    await rewriteAccount(page, (account) => {
+      account.ban.by = by as NonNullable<typeof by>;
+      if (!by) delete account.ban.by;
+    });
+    const recording = await visit.store.record({ key });
+    await fetch(`${visit.store.baseUrl}/pets`, { headers });
+    await shows(page, /GET \/v1\/<img src=x onerror=alert\(1\)>/);
+    assert.equal(await page.locator('lab-limits img').count(), 0);
+    await button(page, 'Show this request').click();
+    await page.getByRole('region', { name: 'Request 1' }).waitFor();
+    await recording.end();
+    by = { ...by, requestId: 'of another client' };
+    await button(page, 'Start recording').waitFor();
+    by = undefined;
+    await shows(page, /Started by\s+an unknown request\./);
+    await button(page, 'Start recording').dblclick();
+    await shows(page, /A recording is active/);
+    assert.equal(await page.locator(':focus').innerText(), 'Limits');
+    const recordings = await fetch(`${visit.origin}/lab/recordings`, { headers });
+    assert.equal(((await recordings.json()) as unknown[]).length, 2);
+    assert.deepEqual(complaints, []);
+    await page.context().close();
+  });
 
   await t.test(
     'while a rehearsal is active, the page says that responses may differ from the limits',
@@ -273,7 +270,7 @@ test('at one moment of a day', { skip, timeout }, async (t) => {
     await page.context().close();
   });
 
-  await t.test('the page says that a key of a million a minute meets no refusal', async () => {
+  await t.test('the page says that a key with a million requests a minute is never refused', async () => {
     const { page, complaints } = await visit.open(undefined, demo);
     await shows(
       page,
@@ -287,7 +284,7 @@ test('at one moment of a day', { skip, timeout }, async (t) => {
   });
 
   await t.test(
-    'the page tells whether instances count together, and what holds while nothing answers',
+    'the page says whether instances share limits, and which limits apply when a server is down',
     async () => {
       const { page, complaints } = await visit.open(undefined, demo);
       await openDetails(page);

@@ -12,7 +12,7 @@ import {
   toLocalTime,
 } from '../../src/web/lab-page/times.ts';
 
-test('countdowns, lengths and times have the form that people use', () => {
+test('countdowns, durations and times have a readable format', () => {
   const left = [-1, 0, 1, 42_001, 60_000, 3_599_001, 3_725_000, 86_399_000].map(toCountdown);
   assert.deepEqual(left, ['0:00', '0:00', '0:01', '0:43', '1:00', '1:00:00', '1:02:05', '23:59:59']);
   const lengths = [0, 1, 60, 150, 3_600, 3_661].map(toLength);
@@ -32,7 +32,7 @@ test('countdowns, lengths and times have the form that people use', () => {
   assert.match(toBothTimes(now, now), /^12:00:17( UTC| \(\d\d:\d\d:17 UTC\))$/);
 });
 
-test('the header fields of the window that binds, or of the ban, are marked', () => {
+test('the header fields of the binding window, or of the ban, are marked', () => {
   const headers = {
     'X-RateLimit-Limit': '60',
     'RateLimit-Policy': '"minute";q=60;w=60,"day";q=1000;w=86400',
@@ -57,7 +57,7 @@ test('the header fields of the window that binds, or of the ban, are marked', ()
   );
 });
 
-test('the page predicts a burst from the requests left and the strikes', () => {
+test('the page predicts a burst from the remaining requests and the strikes', () => {
   const account = (remaining: number, strikes: number, until?: string) =>
     ({
       minute: { remaining },
@@ -82,7 +82,7 @@ test('the page predicts a burst from the requests left and the strikes', () => {
   assert.match(predictBurst(account(60, 0, '2026-06-01T12:01:00Z')), /all 100 would get 403/);
 });
 
-test('a burst counts the outcome of each request, also without an answer, and stops when told', async () => {
+test('a burst counts the outcome of each request, also without a response, and can be stopped', async () => {
   const statuses = [200, 201, 429, 403, 500];
   let [sent, under, most] = [0, 0, 0];
   const burst: Burst = new Burst(
@@ -108,7 +108,7 @@ test('a burst counts the outcome of each request, also without an answer, and st
   assert.equal(burst.answered, burst.over - burst.count('none'));
 });
 
-test('a ban or a used-up window blocks the key until the second that the page shows', () => {
+test('a ban or a used-up window blocks the key until the displayed second', () => {
   const window = { remaining: 1, reset: 1_800_000_060 };
   const used = { ...window, remaining: 0 };
   const until = new Date(1_800_000_000_001).toISOString();

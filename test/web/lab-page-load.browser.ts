@@ -2,7 +2,7 @@ import { test } from 'node:test';
 import { skip, timeout } from '../support/browsers.ts';
 import { assertNoGrowth, loadPage } from '../support/lab-page-load.ts';
 
-test('the page does not grow while 3,000 requests come as quickly as they go', {
+test('the page does not grow while 3,000 requests arrive at full speed', {
   skip,
   timeout,
 }, async (t) => {

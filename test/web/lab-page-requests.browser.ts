@@ -63,7 +63,7 @@ async function openWithRows(lab: LabVisit, look?: Look) {
 }
 
 for (const { name, skip, launch } of browsers) {
-  test(`what a client sends is seen as it comes, and opens, in ${name}`, { skip, timeout }, async (t) => {
+  test(`requests of a client appear at once, and can be opened, in ${name}`, { skip, timeout }, async (t) => {
     const lab = await visitLab(t, {}, launch);
     const { page, complaints } = await lab.open();
     const send = clientOf(lab);
@@ -98,7 +98,7 @@ for (const { name, skip, launch } of browsers) {
   });
 }
 
-test('filters choose requests, those of the page are left out, and hostile text stays text', {
+test('filters select requests, requests of the page are hidden, and hostile text stays text', {
   skip,
   timeout,
 }, async (t) => {
@@ -216,7 +216,7 @@ test('new rows wait while the user reads, and the page shows a text that it cann
   assert.deepEqual(complaints, []);
 });
 
-test('a report card leads to the rows, the time line shows retries that came too soon, and another key sees neither', {
+test('a report card links to the rows, the timeline shows early retries, and another key sees neither', {
   skip,
   timeout,
 }, async (t) => {
@@ -277,7 +277,7 @@ test('a report card leads to the rows, the time line shows retries that came too
   assert.deepEqual(complaints, []);
 });
 
-test('the page keeps the newest of thousands of requests, draws a hundred, and reads older ones when asked', {
+test('the page keeps the newest of thousands of requests, renders a hundred, and reads older ones on demand', {
   skip,
   timeout,
 }, async (t) => {

@@ -35,7 +35,7 @@ function argumentsOf(line: string): string[] {
 
 const base = 'http://localhost:8080/shop/v1';
 
-test('a curl line sends the same request again, whatever it contains', () => {
+test('a curl command sends the same request again, whatever it contains', () => {
   const body = `@it's {"a": "$HOME \`id\` \\n",\n"b": 10000000000000003}`;
   const request = recorded(1, {
     ...{ method: 'POST', target: `/v1/store/orders?q='[a]$(id)`, body, bodyBytes: Buffer.byteLength(body) },
@@ -54,7 +54,7 @@ test('a curl line sends the same request again, whatever it contains', () => {
   ]);
 });
 
-test('a curl line has a body only if the recording has all of it, and names no other host', () => {
+test('a curl command has a body only if the recording has all of it, and names no other host', () => {
   const cut = recorded(1, {
     method: 'PUT',
     target: 'http://evil.test/v1/pets/1',
@@ -80,7 +80,7 @@ test('a curl line has a body only if the recording has all of it, and names no o
   );
 });
 
-test('JSON gets a line for each value, with its numbers as they were written', () => {
+test('JSON is formatted with one value per line, and its numbers unchanged', () => {
   assert.equal(
     prettyJson('{"id":10000000000000003 ,"a":[ ],"b":[1e2,"x\\"{,:"],"c":{}}'),
     '{\n  "id": 10000000000000003,\n  "a": [],\n  "b": [\n    1e2,\n    "x\\"{,:"\n  ],\n  "c": {}\n}',
@@ -89,7 +89,7 @@ test('JSON gets a line for each value, with its numbers as they were written', (
   assert.ok((prettyJson('['.repeat(4_000) + ']'.repeat(4_000)) as string).length < 300_000);
 });
 
-test('filters of one group add to each other, groups narrow each other, and requests of the page are left out', () => {
+test('filters of one group are combined by or, groups by and, and requests of the page are hidden', () => {
   const requests = [
     recorded(1),
     recorded(2, { status: 404, fault: 'large-ids', target: '/v1/Orders/1' }),
@@ -111,7 +111,7 @@ test('filters of one group add to each other, groups narrow each other, and requ
   assert.deepEqual(seen([], '#3'), ['3']);
 });
 
-test('the time line fits the requests, and shows retries that came too soon and the end of each wait', () => {
+test('the timeline fits the requests, and shows early retries and the end of each wait', () => {
   const told = { status: 429, code: 'rate_limited', answerHeaders: { 'retry-after': '2' }, durationMs: 10 };
   const line = lineOf([
     recorded(1, told),
@@ -135,7 +135,7 @@ test('the time line fits the requests, and shows retries that came too soon and 
   assert.deepEqual(line.gaps, []);
 });
 
-test('a long time without a request is a labelled gap, also in a wait that is not over', () => {
+test('a long time without a request is a labelled gap, also during an unfinished wait', () => {
   const wait = { status: 503, answerHeaders: { 'retry-after': '864000' }, durationMs: 0 };
   const line = lineOf([
     recorded(1, { durationMs: 1_000 }),
@@ -160,7 +160,7 @@ test('a long time without a request is a labelled gap, also in a wait that is no
   assert.equal(Math.round(widths.reduce((sum, width) => sum + width)), 60);
 });
 
-test('the time line calls too soon what the report card counts', async () => {
+test('the timeline marks the same early retries as the report card', async () => {
   const limit = { status: 429, code: 'rate_limited' };
   const ban = { status: 403, code: 'key_banned' };
   const unavailable = { status: 503, code: 'service_unavailable' };
@@ -190,7 +190,7 @@ test('the time line calls too soon what the report card counts', async () => {
   assert.deepEqual(await told([2_900, 2_970]), [true, false]);
 });
 
-test('bans, other refusals and waits differ, and each kind has its own shape and meaning', () => {
+test('bans, other refusals and waits have different shapes and meanings', () => {
   const kinds = [{ status: 403, code: 'key_banned' }, { status: 403, code: 'forbidden' }, { status: 429 }];
   assert.deepEqual(
     kinds.map((answer) => outcomeOf(answer).kind),
@@ -200,7 +200,7 @@ test('bans, other refusals and waits differ, and each kind has its own shape and
   assert.equal(new Set(looks.flatMap(({ meaning, path }) => [meaning, path])).size, 2 * looks.length);
 });
 
-test('lanes stand in the order of their first requests, and the earliest ones share the first', () => {
+test('lanes are in the order of their first requests, and the earliest requests share the first lane', () => {
   const retried = [recorded(1), recorded(2, { status: 503 }, startMs + 100)];
   const others = Array.from({ length: 8 }, (_, i) =>
     recorded(i + 4, { target: `/v1/pets/${i}`, operation: `op${i}` }, startMs + 300 + i),
@@ -226,7 +226,7 @@ test('lanes stand in the order of their first requests, and the earliest ones sh
   assert.equal(more.length, 6);
 });
 
-test('the time line has few marks, however many requests there are, and shows the failed ones', () => {
+test('the timeline has few marks for any number of requests, and shows the failed ones', () => {
   const many = Array.from({ length: 1_000 }, (_, i) =>
     recorded(
       i,
@@ -245,14 +245,14 @@ test('the time line has few marks, however many requests there are, and shows th
   assert.equal(timeLineOf([]), undefined);
 });
 
-test('durations are as short as they are exact', () => {
+test('durations are short and exact', () => {
   assert.deepEqual([0, 3.24, 124.6, 999.6, 2_004.4, 59_999, 60_000, 65_000].map(preciseDuration), [
     ...['0 ms', '3.2 ms', '125 ms', '1 s', '2.004 s', '59.999 s', '1 min', '1 min 5 s'],
   ]);
   assert.match(preciseTime('2026-06-01T12:00:05.025Z'), /^\d\d:\d\d:05\.025$/);
 });
 
-test('a hidden character in a name is shown as its code, and an emoji of several parts stays whole', () => {
+test('a hidden character in a name is shown as its code, and a composed emoji stays unchanged', () => {
   for (const [text, shown] of [
     ['\u200b', '\\u200b'],
     ['Be\u200dlla\ufeff', 'Be\\u200dlla\\ufeff'],

@@ -49,7 +49,7 @@ const has = (page: Page, id: number, text: string) =>
   card(page, id).getByText(text, { exact: true }).waitFor();
 
 for (const browser of browsers)
-  test(`the store shows what anybody does as it happens: ${browser.name}`, {
+  test(`the store shows all changes at once: ${browser.name}`, {
     skip: browser.skip,
     timeout,
   }, async (t) => {
@@ -86,7 +86,7 @@ for (const browser of browsers)
     assert.deepEqual(complaints, []);
   });
 
-test('the store in all its states', { skip, timeout }, async (t) => {
+test('the states of the store', { skip, timeout }, async (t) => {
   const lab = await visitLab(t, stillClock);
   let visits = 0;
 
@@ -99,7 +99,7 @@ test('the store in all its states', { skip, timeout }, async (t) => {
   };
 
   await t.test(
-    'of two orders for the last one at once only one wins, and both answers are shown',
+    'of two orders for the last unit only one succeeds, and both responses are shown',
     async (t) => {
       const { store, page, complaints } = await visit(t);
       const sent = sentBy(page);
@@ -122,7 +122,7 @@ test('the store in all its states', { skip, timeout }, async (t) => {
       assert.equal(sent.filter((request) => request === 'POST /store/orders').length, 2);
       assert.equal(keys.size, 2);
 
-      await t.test('with another answer the page does not claim that one order won', async () => {
+      await t.test('after other responses the page does not claim that one order won', async () => {
         // If no pet has one left, the first one gets that stock.
         const { body: items } = await call(store, 'GET', '/inventory?limit=100');
         for (const { petId } of items.filter(({ quantity }: { quantity: number }) => quantity === 1))
@@ -143,7 +143,7 @@ test('the store in all its states', { skip, timeout }, async (t) => {
       });
       assert.deepEqual(complaints, []);
 
-      await t.test('after an error of the browser the button works again', async () => {
+      await t.test('after a browser error the button works again', async () => {
         await page.evaluate("crypto.getRandomValues = () => { throw new Error('no randomness') }");
         const failed = page.waitForEvent('pageerror');
         await twice(page).click();
@@ -155,7 +155,7 @@ test('the store in all its states', { skip, timeout }, async (t) => {
     },
   );
 
-  await t.test('each action shows its answer, also by keyboard', async (t) => {
+  await t.test('each action shows its response, also by keyboard', async (t) => {
     const { page, complaints } = await visit(t, {}, { reducedMotion: 'reduce' });
     await openButton(page).focus();
     await page.keyboard.press('Enter');
@@ -193,7 +193,7 @@ test('the store in all its states', { skip, timeout }, async (t) => {
     assert.deepEqual(complaints, []);
   });
 
-  await t.test('an answer stays at a pet until the pet changes again', async (t) => {
+  await t.test('a response stays at a pet until the pet changes again', async (t) => {
     const { store, page, complaints } = await visit(t);
     await openStore(page);
     await card(page, 14).locator('summary').press('Enter');
@@ -227,29 +227,32 @@ test('the store in all its states', { skip, timeout }, async (t) => {
     assert.deepEqual(complaints, []);
   });
 
-  await t.test('a mark stays for its time after the last change, also after an equal one', async (t) => {
-    const { store, page, complaints } = await visit(t);
-    await page.clock.install();
-    await openStore(page);
-    const mark = card(page, 1).getByText('changed', { exact: true });
-    const rename = async (id: number, name: string) => {
-      await call(store, 'PATCH', `/pets/${id}`, { body: { name } });
-      await has(page, id, name);
-    };
-    await rename(1, 'Once');
-    await mark.waitFor();
-    await page.clock.fastForward(4_000);
-    await rename(1, 'Twice');
-    await page.clock.fastForward(2_000);
-    // This is drawn after the mark would have gone.
-    await rename(2, 'Another');
-    assert.equal(await mark.count(), 1);
-    await page.clock.fastForward(4_000);
-    await mark.waitFor({ state: 'detached' });
-    assert.deepEqual(complaints, []);
-  });
+  await t.test(
+    'a mark stays for its full time after the last change, even if the values are equal',
+    async (t) => {
+      const { store, page, complaints } = await visit(t);
+      await page.clock.install();
+      await openStore(page);
+      const mark = card(page, 1).getByText('changed', { exact: true });
+      const rename = async (id: number, name: string) => {
+        await call(store, 'PATCH', `/pets/${id}`, { body: { name } });
+        await has(page, id, name);
+      };
+      await rename(1, 'Once');
+      await mark.waitFor();
+      await page.clock.fastForward(4_000);
+      await rename(1, 'Twice');
+      await page.clock.fastForward(2_000);
+      // This is drawn after the mark would have gone.
+      await rename(2, 'Another');
+      assert.equal(await mark.count(), 1);
+      await page.clock.fastForward(4_000);
+      await mark.waitFor({ state: 'detached' });
+      assert.deepEqual(complaints, []);
+    },
+  );
 
-  await t.test('events during the reading of the lists are not missed', async (t) => {
+  await t.test('no event is missed while the lists are read', async (t) => {
     const { store, page, complaints } = await visit(t);
     await page.route('**/v1/pets?*', async (route) => {
       const response = await route.fetch();
@@ -262,31 +265,28 @@ test('the store in all its states', { skip, timeout }, async (t) => {
     assert.deepEqual(complaints, []);
   });
 
-  await t.test(
-    'the lists are read when the stream of the page itself has begun, and no sooner',
-    async (t) => {
-      const { store, page, complaints } = await visit(t);
-      const begins = Promise.withResolvers<void>();
-      await page.route('**/events/stream', async (route) => {
-        await begins.promise;
-        await route.continue();
-      });
-      const sent = sentBy(page);
-      await openButton(page).click();
-      await using _ = await streamOf(store);
-      await page.getByRole('button', { name: 'Details' }).click();
-      await page.locator('lab-limits dd').getByText('1', { exact: true }).waitFor();
-      await page.getByText('Waiting for the stream of events').waitFor();
-      await page.locator('lab-events').getByText('connecting').waitFor({ state: 'attached' });
-      await page.waitForResponse('**/lab/account');
-      assert.deepEqual(sent, ['GET /store/events/stream']);
-      await call(store, 'POST', '/store/orders', { body: { petId: 2, quantity: 2 } });
-      begins.resolve();
-      await has(page, 2, 'none in stock');
-      await page.locator('lab-store h2').getByText('live').waitFor();
-      assert.deepEqual(complaints, []);
-    },
-  );
+  await t.test("the lists are read only after the page's own stream has begun", async (t) => {
+    const { store, page, complaints } = await visit(t);
+    const begins = Promise.withResolvers<void>();
+    await page.route('**/events/stream', async (route) => {
+      await begins.promise;
+      await route.continue();
+    });
+    const sent = sentBy(page);
+    await openButton(page).click();
+    await using _ = await streamOf(store);
+    await page.getByRole('button', { name: 'Details' }).click();
+    await page.locator('lab-limits dd').getByText('1', { exact: true }).waitFor();
+    await page.getByText('Waiting for the stream of events').waitFor();
+    await page.locator('lab-events').getByText('connecting').waitFor({ state: 'attached' });
+    await page.waitForResponse('**/lab/account');
+    assert.deepEqual(sent, ['GET /store/events/stream']);
+    await call(store, 'POST', '/store/orders', { body: { petId: 2, quantity: 2 } });
+    begins.resolve();
+    await has(page, 2, 'none in stock');
+    await page.locator('lab-store h2').getByText('live').waitFor();
+    assert.deepEqual(complaints, []);
+  });
 
   await t.test('a button fills an empty workspace with demo data', async (t) => {
     const { page, complaints } = await visit(t, { seed: false });
@@ -298,49 +298,52 @@ test('the store in all its states', { skip, timeout }, async (t) => {
     assert.deepEqual(complaints, []);
   });
 
-  await t.test('with a limited or banned key the store stays, and says when it goes on', async (t) => {
-    const { store, page, complaints } = await visit(t, { quota: { perMinute: 12, perDay: 1_000 } });
-    await openStore(page);
-    const ask = () => call(store, 'GET', '/pets/1');
-    while ((await ask()).status === 200);
-    await page
-      .locator('lab-store')
-      .getByText('This key has used all requests of the minute: this tab cannot send requests until')
-      .waitFor();
-    const order = page.getByRole('button', { name: 'Order one Bella' });
-    assert.ok(await order.isDisabled());
-    while ((await ask()).status === 429);
-    await page
-      .locator('lab-store')
-      .getByText(
-        /This key is banned: this tab cannot send requests until \d\d:\d\d:\d\d\. The data stays visible\./,
-      )
-      .waitFor();
-    await page.locator('lab-store h2').getByText('paused').waitFor();
-    await page.locator('lab-events').getByText('paused', { exact: true }).waitFor({ state: 'attached' });
-    assert.equal(await page.locator('lab-store article').count(), 20);
-    await lab.store.clock.advance('2 minutes');
-    await page.locator('lab-store .note').waitFor({ state: 'detached' });
-    assert.ok(await order.isEnabled());
-    await order.click();
-    await card(page, 1).getByText('201 order 9').waitFor();
+  await t.test(
+    'with a limited or banned key the store stays visible, and says when it continues',
+    async (t) => {
+      const { store, page, complaints } = await visit(t, { quota: { perMinute: 12, perDay: 1_000 } });
+      await openStore(page);
+      const ask = () => call(store, 'GET', '/pets/1');
+      while ((await ask()).status === 200);
+      await page
+        .locator('lab-store')
+        .getByText('This key has used all requests of the minute: this tab cannot send requests until')
+        .waitFor();
+      const order = page.getByRole('button', { name: 'Order one Bella' });
+      assert.ok(await order.isDisabled());
+      while ((await ask()).status === 429);
+      await page
+        .locator('lab-store')
+        .getByText(
+          /This key is banned: this tab cannot send requests until \d\d:\d\d:\d\d\. The data stays visible\./,
+        )
+        .waitFor();
+      await page.locator('lab-store h2').getByText('paused').waitFor();
+      await page.locator('lab-events').getByText('paused', { exact: true }).waitFor({ state: 'attached' });
+      assert.equal(await page.locator('lab-store article').count(), 20);
+      await lab.store.clock.advance('2 minutes');
+      await page.locator('lab-store .note').waitFor({ state: 'detached' });
+      assert.ok(await order.isEnabled());
+      await order.click();
+      await card(page, 1).getByText('201 order 9').waitFor();
 
-    // While the service is away, every heading says so, and nothing else. Typed text is not lost.
-    await page.locator('lab-store h2').getByText('live').waitFor();
-    const name = page.locator('lab-store').getByLabel('Name');
-    await name.press('b');
-    await page.route('**/lab/account', (route) => route.abort());
-    await page.getByText('Paused since').waitFor();
-    await page.locator('lab-store h2 .badge').waitFor({ state: 'detached' });
-    await page.keyboard.type('ella');
-    await page.getByText('1 shown').waitFor();
-    assert.equal(await name.inputValue(), 'bella');
-    await name.fill('');
-    await page.locator('lab-store').getByLabel('Category').selectOption('Dogs');
-    await page.getByText('5 shown').waitFor();
-    assert.ok(await order.isDisabled());
-    assert.deepEqual(complaints, []);
-  });
+      // While the service is away, every heading says so, and nothing else. Typed text is not lost.
+      await page.locator('lab-store h2').getByText('live').waitFor();
+      const name = page.locator('lab-store').getByLabel('Name');
+      await name.press('b');
+      await page.route('**/lab/account', (route) => route.abort());
+      await page.getByText('Paused since').waitFor();
+      await page.locator('lab-store h2 .badge').waitFor({ state: 'detached' });
+      await page.keyboard.type('ella');
+      await page.getByText('1 shown').waitFor();
+      assert.equal(await name.inputValue(), 'bella');
+      await name.fill('');
+      await page.locator('lab-store').getByLabel('Category').selectOption('Dogs');
+      await page.getByText('5 shown').waitFor();
+      assert.ok(await order.isDisabled());
+      assert.deepEqual(complaints, []);
+    },
+  );
 
   await t.test(
     'the page says that the stream ended, and opens it again; another key sees nothing of it',
@@ -373,7 +376,7 @@ test('the store in all its states', { skip, timeout }, async (t) => {
     },
   );
 
-  await t.test('when large-ids begins or ends, the page says that the lists are old', async (t) => {
+  await t.test('when large-ids begins or ends, the page says that the lists are outdated', async (t) => {
     const { store, page, complaints } = await visit(t);
     await openStore(page);
     const again = page.getByRole('button', { name: 'Open it again' });
@@ -390,7 +393,7 @@ test('the store in all its states', { skip, timeout }, async (t) => {
     assert.deepEqual(complaints, []);
   });
 
-  await t.test('a stream that goes on from its place has the missed events', async (t) => {
+  await t.test('a stream that continues from its position has the missed events', async (t) => {
     const { store, page, complaints } = await visit(t);
     const sent = sentBy(page);
     await openStore(page);
@@ -405,7 +408,7 @@ test('the store in all its states', { skip, timeout }, async (t) => {
     assert.deepEqual(complaints, []);
   });
 
-  await t.test('after the ids changed, opening the stream again reads the lists again', async (t) => {
+  await t.test('after the ids changed, reopening the stream reads the lists again', async (t) => {
     const { store, page, complaints } = await visit(t);
     await openStore(page);
     const live = page.locator('lab-store h2').getByText('live');
@@ -467,7 +470,7 @@ test('the store in all its states', { skip, timeout }, async (t) => {
     assert.deepEqual(complaints, []);
   });
 
-  await t.test('after a reset no pet and no order shows an earlier answer', async (t) => {
+  await t.test('after a reset no pet and no order shows an earlier response', async (t) => {
     const { store, page, complaints } = await visit(t);
     const answers = page.locator('lab-store :is(article, .orders) :is(.answer, .failure)');
     const done = page.locator('.done');

@@ -85,7 +85,7 @@ for (const { name, skip, launch } of browsers) {
     assert.deepEqual(complaints, []);
   });
 
-  test(`the page outlives a restart, a lab that is switched off, and its key: ${name}`, {
+  test(`the page survives a restart, a disabled lab, and the loss of its key: ${name}`, {
     skip,
     timeout,
   }, async (t) => {
@@ -182,7 +182,7 @@ test('responses to one key do not appear under the next key', { skip, timeout },
   assert.deepEqual(complaints, []);
 });
 
-test('a hidden tab sends nothing, and asks at once when it is visible again', {
+test('a hidden tab sends nothing, and a visible one sends at once', {
   skip,
   timeout,
 }, async (t) => {
@@ -242,7 +242,7 @@ test('tabs and the drawer open by mouse, by keyboard and by the address', { skip
   assert.deepEqual(complaints, []);
 });
 
-test('the page says that a key asks the lab too often, and when it goes on', {
+test('the page says that a key sends too many lab requests, and when it continues', {
   skip,
   timeout,
 }, async (t) => {
@@ -268,7 +268,7 @@ test('the page says that a key asks the lab too often, and when it goes on', {
   assert.deepEqual(complaints, []);
 });
 
-test('the page works for a service that is slow to answer', { skip, timeout }, async (t) => {
+test('the page works with a slow service', { skip, timeout }, async (t) => {
   const { store, origin, open } = await visitLab(t, { ...stillClock, plan: 'free' });
   const proxy = await StallingProxy.start(t, Number(new URL(origin).port));
   const { page, complaints } = await open(store.key, { through: `http://127.0.0.1:${proxy.port}` });
@@ -315,7 +315,7 @@ for (const [scheme, width] of [
   ['light', 1440],
   ['dark', 390],
 ] as const) {
-  test(`anybody can read and use the page in every state: ${scheme}, ${width} px`, {
+  test(`the page is accessible in every state: ${scheme}, ${width} px`, {
     skip,
     timeout,
   }, async (t) => {

@@ -35,7 +35,7 @@ const targetsOf = (path: string, text: string): string[] =>
         .toArray()
     : [];
 
-test('/lab is the page, also with a slash at the end and behind a proxy that strips a prefix', async (t) => {
+test('/lab is the page, also with a trailing slash and behind a proxy that strips a prefix', async (t) => {
   const store = await startPetstore(t, { seed: false, baseUrl: 'https://pets.example/store/v1' });
   const { statusCode, headers, body } = await get(store, '/lab');
   assert.equal(statusCode, 200);
@@ -55,7 +55,7 @@ test('/lab is the page, also with a slash at the end and behind a proxy that str
     }
 });
 
-test('the page loads every file that is served for it, and all that it loads is served', async () => {
+test('the page loads exactly the files that are served for it', async () => {
   const texts = await served(store);
   const loaded = new Set(['/lab']);
   for (const path of loaded)
@@ -75,7 +75,7 @@ test('the page takes less than 60 kB, compressed', async (t) => {
   assert.ok(bytes < maxBytes, `${bytes} bytes in ${texts.size} files`);
 });
 
-test('no module of the page makes markup from text', () => {
+test('no module of the page creates markup from text', () => {
   const folder = new URL('../../src/web/lab-page/', import.meta.url);
   for (const name of readdirSync(folder))
     assert.doesNotMatch(
@@ -85,7 +85,7 @@ test('no module of the page makes markup from text', () => {
     );
 });
 
-test('the page may load from its own origin only, run no inline script or style, and make no markup from text', async () => {
+test('the page may load only from its own origin, run no inline script or style, and create no markup from text', async () => {
   const { headers } = await get(store, '/lab');
   assert.deepEqual((headers['content-security-policy'] as string).split('; '), [
     "default-src 'none'",
@@ -108,7 +108,7 @@ test('the page may load from its own origin only, run no inline script or style,
   }
 });
 
-test('the files of the page are compressed for clients that accept it, and 304 for clients that have them', async () => {
+test('the files of the page are compressed if the client accepts it, and get 304 if it has them', async () => {
   for (const path of labPagePaths.filter((path) => path !== '/lab/')) {
     const first = await get(store, path, { 'accept-encoding': 'gzip' });
     assert.equal(first.headers['content-encoding'], 'gzip', path);
@@ -118,7 +118,7 @@ test('the files of the page are compressed for clients that accept it, and 304 f
   }
 });
 
-test('without a lab there is no page, nor what it loads', async (t) => {
+test('without a lab the page and its files are 404', async (t) => {
   const store = await startPetstore(t, { seed: false, lab: false });
   for (const path of labPagePaths) assert.equal((await get(store, path)).statusCode, 404, path);
 });
@@ -130,7 +130,7 @@ test('the URL of the page has the key behind #', () => {
   );
 });
 
-test('the title names the requests left, the ban, or why the page is paused', () => {
+test('the title shows the remaining requests, the ban, or why the page is paused', () => {
   const at = '2026-11-21T09:30:17.000Z';
   const window = (limit: number, remaining: number) => ({ limit, remaining, reset: 0 });
   const title = (account: Partial<Account> | undefined, connection = 'live', isHidden = false) =>

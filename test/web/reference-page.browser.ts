@@ -28,7 +28,7 @@ async function goTo(page: Page, id: string): Promise<Locator> {
 
 const tryLink = (article: Locator) => article.getByRole('link', { name: 'Try it' });
 
-/** Opens the form of an operation, which the key and the list at the side outlive. */
+/** Opens the form of an operation. It survives a change of the key, and clicks in the list at the side. */
 async function openForm(article: Locator): Promise<Locator> {
   await tryLink(article).click();
   const form = article.getByRole('form', { name: 'Try it' });
@@ -43,7 +43,7 @@ async function send(page: Page, form: Locator): Promise<Request> {
   return sent;
 }
 
-test('the reference shows every operation and guide, sends real requests, and asks nobody else', {
+test('the reference shows every operation and guide, sends real requests, and loads only from its own service', {
   skip,
   timeout,
 }, async (t) => {
@@ -78,7 +78,7 @@ test('the reference shows every operation and guide, sends real requests, and as
   });
 
   await t.test(
-    'every operation is there with its samples and marks, and can be sent unless it says not',
+    'every operation has its samples and marks, and can be sent unless marked otherwise',
     async () => {
       for (const { id, summary, hideTryItPanel, deprecated, stability } of [
         ...operations,
@@ -110,7 +110,7 @@ test('the reference shows every operation and guide, sends real requests, and as
     },
   );
 
-  await t.test('a request is sent with the key of the tab, and the answer shows the limits', async () => {
+  await t.test('a request uses the key of the tab, and the response shows the limits', async () => {
     const form = await openForm(await goTo(page, 'getCategory'));
     const sent = await send(page, form);
     assert.equal(sent.url(), `${origin}/v1/categories/1`);
@@ -123,7 +123,7 @@ test('the reference shows every operation and guide, sends real requests, and as
     assert.match(await form.innerText(), /x-ratelimit-remaining\s+59\b/);
   });
 
-  await t.test('what the reader enters is sent, and nothing that is left empty', async () => {
+  await t.test('all entered values are sent, and empty fields are not', async () => {
     const form = await openForm(await goTo(page, 'listPets'));
     await form.getByLabel('status (query)').selectOption('sold');
     await form.getByLabel('id (query)', { exact: true }).fill('1,2');
@@ -139,7 +139,7 @@ test('the reference shows every operation and guide, sends real requests, and as
     await form.getByText('200 OK').waitFor();
   });
 
-  await t.test('a stream is shown as it comes, until the reader stops it', async () => {
+  await t.test('the events of a stream appear at once, until the reader stops it', async () => {
     const form = await openForm(await goTo(page, 'streamEvents'));
     await form.getByLabel('Last-Event-ID').fill('0');
     await send(page, form);
@@ -193,17 +193,17 @@ test('the reference shows every operation and guide, sends real requests, and as
     await form.getByText('401 Unauthorized').waitFor();
   });
 
-  await t.test('an address leads to pages of the reference alone', async () => {
+  await t.test('an address opens only pages of the reference', async () => {
     for (const place of ['../v1/openapi.json', 'operations/../../changelog', 'lab', 'operations/%2e%2e']) {
       await page.goto(`${origin}/reference#${place}`);
       await page.getByText('This page could not be loaded: There is no such page.').waitFor();
     }
-    // As older links have it.
+    // The form of older links.
     await page.goto(`${origin}/reference#tag/versioning`);
     await page.getByRole('heading', { name: 'Versioning', level: 1 }).waitFor();
   });
 
-  await t.test('what could not be loaded is loaded when the reader asks again', async () => {
+  await t.test('a failed load is tried again when the reader asks', async () => {
     const tab = await open(`${origin}/reference`);
     for (const file of ['operations/listPets', 'openapi.json'])
       await tab.route(`**/${file}`, (route) => route.fulfill({ status: 503 }), { times: 1 });
@@ -217,7 +217,7 @@ test('the reference shows every operation and guide, sends real requests, and as
     await openForm(article);
   });
 
-  await t.test('a tab without a key asks for one, and forgets it, with the keyboard alone', async () => {
+  await t.test('a tab without a key asks for one, and can forget it, with the keyboard alone', async () => {
     const tab = await open(`${origin}/reference#operations/getCategory`);
     const field = tab.getByLabel('API key', { exact: true });
     const note = bar(tab).getByRole('status');
@@ -248,7 +248,7 @@ test('the reference shows every operation and guide, sends real requests, and as
   });
 
   await t.test(
-    'on a phone a pet can be added, once for each Idempotency-Key, and the answer is seen',
+    'on a phone a pet can be added, once for each Idempotency-Key, and the response is visible',
     async () => {
       const phone = await open(`${origin}/reference#operations/createPet`, { width: 390, height: 844 });
       await phone.getByLabel('API key', { exact: true }).fill(demoKey);

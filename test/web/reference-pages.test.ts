@@ -10,7 +10,7 @@ import { pagePaths } from '../../src/web/reference/serve-reading.ts';
 import { Petstore, startPetstore } from '../support/petstore.ts';
 import { openTestStorage } from '../support/storage.ts';
 
-/** Behind a proxy that takes the prefix away. */
+/** Behind a proxy that removes the prefix. */
 const rootUrl = 'https://pets.example/store';
 const baseUrl = `${rootUrl}/v1`;
 const store = await startPetstore({ after }, { seed: false, baseUrl });
@@ -18,13 +18,13 @@ const read = (path: string) => store.send('GET', path, { key: null });
 
 const entities: Record<string, string> = { lt: '<', gt: '>', quot: '"', amp: '&', '#39': "'" };
 
-/** What a reader sees of a page. */
+/** The visible text of a page. */
 const textOf = (html: string) =>
   (/<main[^>]*>([\s\S]*)<\/main>/.exec(html)?.[1] ?? '')
     .replaceAll(/<[^>]*>/g, '')
     .replaceAll(/&(#?\w+);/g, (_, name) => entities[name] as string);
 
-test('every page is its own canonical one, with a title and a summary of its own, and no script', async () => {
+test('every page has its own canonical URL, title and summary, and no script', async () => {
   const titles = new Set<string | undefined>();
   const paths = pagePaths({ operations, hasLab: true });
   for (const path of paths) {
@@ -41,7 +41,7 @@ test('every page is its own canonical one, with a title and a summary of its own
   assert.equal(titles.size, paths.length);
 });
 
-test('search engines find every page, and robots.txt leads them to the list', async () => {
+test('search engines find every page through robots.txt and the sitemap', async () => {
   const { text: robots } = await read('/robots.txt');
   assert.ok(robots.endsWith(`\nSitemap: ${rootUrl}/sitemap.xml\n`));
   const { text } = await read('/sitemap.xml');
@@ -52,7 +52,7 @@ test('search engines find every page, and robots.txt leads them to the list', as
   );
 });
 
-test('the page of an operation has its parameters, body, answers, errors and samples', async () => {
+test('the page of an operation has its parameters, body, responses, errors and samples', async () => {
   for (const document of [describeStore(operations, baseUrl), describeLab(baseUrl)] as Json[]) {
     const resolve = resolverOf(document);
     for (const item of Object.values<Json>(document.paths))
@@ -83,7 +83,7 @@ test('the page of an operation has its parameters, body, answers, errors and sam
 // biome-ignore lint/suspicious/noExplicitAny: the description is valid OpenAPI
 type Json = any;
 
-test('the page of a guide has all of it, with headings that can be linked to', async () => {
+test('the page of a guide has its full text, with headings that can be linked to', async () => {
   for (const { name, description } of guides(baseUrl)) {
     const { text } = await read(guidePagePath(name));
     const seen = textOf(text);
@@ -94,7 +94,7 @@ test('the page of a guide has all of it, with headings that can be linked to', a
   }
 });
 
-test('each link to a part of a page leads to one that is there', async () => {
+test('each link to a part of a page has a target', async () => {
   const ids = new Map<string, Set<string>>();
   for (const path of pagePaths({ operations, hasLab: true })) {
     const { text } = await read(path);
@@ -115,7 +115,7 @@ test('each link to a part of a page leads to one that is there', async () => {
   assert.ok(ids.size > 0);
 });
 
-test('names of pages are read as they are, and without a lab there are no pages about it', async (t) => {
+test('the names of pages are matched exactly, and without a lab its pages are missing', async (t) => {
   for (const path of ['operations/createpet', 'operations/createPet/', 'operations/__proto__', 'guides/x'])
     assert.equal((await read(`/reference/${path}`)).status, 404, path);
   const off = new Petstore(await openTestStorage(store.folder), store.folder, { lab: false });

@@ -57,12 +57,12 @@ const pages = [
   ['changelog', 'main'],
 ] as const;
 
-/** Programs and tables that are wider than their place. */
+/** Code and tables that are wider than their column. */
 const tooWide = `[...document.querySelectorAll('pre, table')]
   .filter((element) => element.scrollWidth > element.clientWidth + 1)
   .map(({ textContent }) => textContent.slice(0, 80))`;
 
-/** Opens all samples, and breaks no line. */
+/** Opens all samples, without line wrapping. */
 const showWhole = `for (const sample of document.querySelectorAll('.samples details')) {
   sample.removeAttribute('name');
   sample.open = true;
@@ -89,7 +89,7 @@ test('the reference can be searched and read', { skip, timeout }, async (t) => {
     assert.equal(await page.getByRole('option').count(), 0);
   });
 
-  await t.test('what is found is reached by keyboard and by a click', async () => {
+  await t.test('results are reached by keyboard and by a click', async () => {
     const field = page.getByRole('combobox', { name: 'Search' });
     await field.fill('ban');
     await field.press('ArrowDown');
@@ -111,7 +111,7 @@ test('the reference can be searched and read', { skip, timeout }, async (t) => {
     assert.equal(await page.getByRole('dialog', { name: 'Search the reference' }).count(), 0);
   });
 
-  await t.test('links between pages stay in the reference, which keeps its key and leads on', async () => {
+  await t.test('links between pages stay in the reference, which keeps its key and its links', async () => {
     await page.getByRole('link', { name: 'NewPet', exact: true }).click();
     await page.waitForURL(`${origin}/reference#schemas/NewPet`);
     await page.getByRole('heading', { name: 'NewPet', exact: true }).waitFor();
@@ -124,7 +124,7 @@ test('the reference can be searched and read', { skip, timeout }, async (t) => {
     assert.equal(page.context().pages().length, 1);
   });
 
-  await t.test('whoever comes back finds the place that was left', async () => {
+  await t.test('going back restores the scroll position', async () => {
     const tab = await open(`${origin}/reference`);
     const link = tab.getByRole('main').getByRole('link', { name: 'List recordings' });
     await link.scrollIntoViewIfNeeded();
@@ -139,7 +139,7 @@ test('the reference can be searched and read', { skip, timeout }, async (t) => {
     await tab.close();
   });
 
-  await t.test('links of the reference before this one lead to the same places', async () => {
+  await t.test('links of the former reference lead to the same content', async () => {
     const old = {
       'pets/POST/pets': 'Add a pet',
       'recordings/GET/recordings/{recordingId}/report': 'Get a report card',
@@ -156,23 +156,26 @@ test('the reference can be searched and read', { skip, timeout }, async (t) => {
 
   // Each size and each colour scheme once, since axe takes seconds for each page.
   for (const { colorScheme, ...size } of looks) {
-    await t.test(`nothing keeps anybody from reading it: ${colorScheme}, ${size.width} pixels`, async () => {
-      const tab = await open(`${origin}/reference`, { ...size, colorScheme });
-      for (const [path, part] of pages) {
-        await tab.goto(`${origin}/${path}`);
-        if (path.includes('#')) {
-          await tab.getByRole('link', { name: 'Try it' }).click();
-          await tab.getByRole('form', { name: 'Try it' }).waitFor();
+    await t.test(
+      `axe finds no fault, and nothing scrolls sideways: ${colorScheme}, ${size.width} pixels`,
+      async () => {
+        const tab = await open(`${origin}/reference`, { ...size, colorScheme });
+        for (const [path, part] of pages) {
+          await tab.goto(`${origin}/${path}`);
+          if (path.includes('#')) {
+            await tab.getByRole('link', { name: 'Try it' }).click();
+            await tab.getByRole('form', { name: 'Try it' }).waitFor();
+          }
+          assert.deepEqual(await findings(tab, [part]), [], path);
+          assert.deepEqual(await tab.evaluate(tooWide), [], path);
+          assert.equal(await tab.evaluate('document.documentElement.scrollWidth'), size.width, path);
         }
-        assert.deepEqual(await findings(tab, [part]), [], path);
-        assert.deepEqual(await tab.evaluate(tooWide), [], path);
-        assert.equal(await tab.evaluate('document.documentElement.scrollWidth'), size.width, path);
-      }
-      await tab.close();
-    });
+        await tab.close();
+      },
+    );
   }
 
-  await t.test('no line of a sample is broken on a wide screen, and all samples are printed', async () => {
+  await t.test('no sample line is wrapped on a wide screen, and all samples are printed', async () => {
     const tab = await open(`${origin}/reference`, { width: 1440, height: 900 });
     for (const { id } of [...operations, ...labOperations]) {
       await tab.goto(`${origin}${operationPath({ id })}`);

@@ -12,7 +12,7 @@ import { temporaryStorage } from '../support/storage.ts';
 const anonymous = { key: null };
 const store = await startPetstore({ after }, { seed: false });
 
-test('the root leads to the reference, which loads programs and styles from the service alone', async (t) => {
+test('the root redirects to the reference, which loads scripts and styles only from the service', async (t) => {
   const store = await startPetstore(t, { seed: false, baseUrl: 'https://pets.example/store/v1' });
   const root = await store.send('GET', '/', anonymous);
   assert.equal(root.status, 302);
@@ -30,12 +30,12 @@ test('the root leads to the reference, which loads programs and styles from the 
   }
 });
 
-test('the reference is found with a slash at the end, too', async () => {
+test('the reference also works with a trailing slash', async () => {
   const { headers } = await store.send('GET', '/reference/', anonymous);
   assert.equal(new URL(headers.location as string, 'http://x/reference/').pathname, '/reference');
 });
 
-test('what the page loads is sent compressed to those who take it, and not again to those who have it', async () => {
+test('the files of the page are compressed if the client accepts it, and not sent again if it has them', async () => {
   const get = (headers: Record<string, string>) => store.app.inject({ url: '/v1/openapi.json', headers });
   const plain = await get({});
   const gzipped = await get({ 'accept-encoding': 'gzip' });
@@ -48,7 +48,7 @@ test('what the page loads is sent compressed to those who take it, and not again
   assert.equal((await get({ 'accept-encoding': 'gzip', 'if-none-match': etag })).statusCode, 304);
 });
 
-test('a document that refuses a condition says nothing of itself', async () => {
+test('a 400 for a malformed condition has no header fields of the document', async () => {
   const refusal = async (url: string) => {
     const headers = { 'if-none-match': 'unquoted', authorization: `Bearer ${store.key}` };
     const answer = await store.app.inject({ url, headers });
@@ -84,7 +84,7 @@ test('no response outside the API contains the demo key', async (t) => {
   }
 });
 
-test('the address of the reference that brings a key is that of the API, with the key behind #', () => {
+test('the URL of the reference has the address of the API, with the key behind #', () => {
   assert.equal(
     referenceUrlWithKey('https://pets.example/store/v1', 'pet_1'),
     'https://pets.example/store/reference#key=pet_1',

@@ -11,7 +11,7 @@ const addCategory = (store: Petstore, name: string) => store.call('POST', '/cate
 const add = (store: Petstore, url: string, fields: object = {}) =>
   store.call('POST', '/store/webhooks', { body: { url, ...fields } });
 
-test('a change of a webhook that was answered counts for every event after it', async (t) => {
+test('a confirmed change of a webhook applies to every later event', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const [former, present] = [await startReceiver(t), await startReceiver(t)];
   await add(store, former.url, { types: ['pet.created'] });
@@ -36,7 +36,7 @@ test('a change of a webhook that was answered counts for every event after it', 
   }
 });
 
-test('an answer from a former URL says nothing about the present one', async (t) => {
+test('a response from a former URL does not count for the present one', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const [former, present] = [await startReceiver(t), await startReceiver(t)];
   const held: ServerResponse[] = [];
@@ -65,7 +65,7 @@ test('an answer from a former URL says nothing about the present one', async (t)
   assert.deepEqual(disabled, [[0]]);
 });
 
-test('a redelivery that is asked for during an attempt is made after it', async (t) => {
+test('a redelivery that is requested during an attempt happens after it', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   const held: ServerResponse[] = [];
@@ -88,7 +88,7 @@ test('a redelivery that is asked for during an attempt is made after it', async 
   assert.deepEqual(statuses, [200, 500, 200]);
 });
 
-test('a delivery that is still to be made outlives the limit of their number', async (t) => {
+test('a pending delivery is kept beyond the limit of deliveries', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const [well, ill] = [await startReceiver(t), await startReceiver(t)];
   ill.behave = (_request, response) => response.writeHead(500).end();
@@ -104,7 +104,7 @@ test('a delivery that is still to be made outlives the limit of their number', a
   assert.ok((await count()) <= 4);
 });
 
-test('a webhook without anything to send costs no write for each event', async (t) => {
+test('a webhook without anything to send causes no write for each event', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   await add(store, receiver.url, { types: ['pet.deleted'] });

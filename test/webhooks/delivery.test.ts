@@ -20,7 +20,7 @@ import { until } from '../support/until.ts';
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 
-test('every event from the start of a webhook arrives once, in order, as the history shows it, signed', async (t) => {
+test('every event after the start of a webhook arrives once, in order, signed, and equal to the history', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await addCategory(store, 'Before');
   const receiver = await startReceiver(t);
@@ -58,7 +58,7 @@ test('every event from the start of a webhook arrives once, in order, as the his
   }
 });
 
-test('what fails is sent again on schedule, under the same id, and holds up nothing', async (t) => {
+test('a failed delivery is retried on schedule, with the same id, and delays no other', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   let isWell = false;
@@ -99,7 +99,7 @@ test('what fails is sent again on schedule, under the same id, and holds up noth
   assert.equal(receiver.messages.length, 6);
 });
 
-test('after its last attempt a delivery is given up, and can be sent again by hand', async (t) => {
+test('after its last attempt a delivery has failed, and can be sent again by hand', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   receiver.behave = answer(503, { 'retry-after': '999999' });
@@ -121,7 +121,7 @@ test('after its last attempt a delivery is given up, and can be sent again by ha
   assert.equal(new Set(receiver.messages.map(({ headers }) => headers['webhook-id'])).size, 1);
 });
 
-test('a receiver that answers 410 is sent nothing more, and an event tells of it', async (t) => {
+test('a receiver that returns 410 gets nothing more, and an event reports it', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const [gone, other] = [await startReceiver(t), await startReceiver(t)];
   gone.behave = answer(410);
@@ -154,7 +154,7 @@ test('a receiver that answers 410 is sent nothing more, and an event tells of it
   );
 });
 
-test('five days of nothing but failures disable a webhook, and one success in between does not', async (t) => {
+test('five days of only failures disable a webhook, and one success in between does not', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   receiver.behave = answer(500);
@@ -187,7 +187,7 @@ test('five days of nothing but failures disable a webhook, and one success in be
   assert.equal((await store.call('GET', '/store/events?type=webhook.disabled')).body.length, 1);
 });
 
-test('a filter lets its types through alone, and may be changed', async (t) => {
+test('a filter passes only its types, and can be changed', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   await addWebhook(store, receiver.url, { types: ['category.deleted', 'workspace.reset'] });
@@ -203,7 +203,7 @@ test('a filter lets its types through alone, and may be changed', async (t) => {
   assert.deepEqual(types, ['category.deleted', 'workspace.reset', 'category.created']);
 });
 
-test('a ping is sent at once, whatever is waiting', async (t) => {
+test('a ping is sent at once, whatever else is waiting', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   const secret = await addWebhook(store, receiver.url);
@@ -256,7 +256,7 @@ test('with another secret key nothing is sent until the secret is replaced; the 
   new Verifier(secret).verify(body, receiver.signedNow(headers, body, [secret]));
 });
 
-test('what is no longer kept is not sent, and the delivery says so', async (t) => {
+test('an event that is no longer kept is not sent, and its delivery says so', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   receiver.behave = answer(500);

@@ -50,10 +50,10 @@ test('a workspace has at most eight attempts at once, so silent receivers do not
   assert.equal(silent.messages.length, 8);
 });
 
-test('busy webhooks give way to waiting ones, in their own workspace and in others', (t) =>
+test('busy webhooks yield to waiting ones, in their own workspace and in others', (t) =>
   checkTurns(t, 20_000));
 
-test('they give way at once when the clock was ahead', (t) => checkTurns(t, -20 * hourMs));
+test('they yield at once when the clock was ahead', (t) => checkTurns(t, -20 * hourMs));
 
 async function checkTurns(t: TestContext, passedMs: number) {
   const store = await startPetstore(t, { seed: false });
@@ -73,7 +73,7 @@ async function checkTurns(t: TestContext, passedMs: number) {
   await until(() => reached.size === 12);
 }
 
-test('an attempt that is broken off by a stop is not recorded, and another dispatcher repeats it', async (t) => {
+test('an attempt aborted by a stop is not recorded, and another dispatcher repeats it', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   receiver.behave = () => {};
@@ -90,7 +90,7 @@ test('an attempt that is broken off by a stop is not recorded, and another dispa
   assert.equal(other?.headers['webhook-id'], one?.headers['webhook-id']);
 });
 
-test('an attempt that is about to end is waited for at a stop, so that it is not made twice', async (t) => {
+test('a stop waits for an attempt that is about to end, so that it is not made twice', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   receiver.behave = (_request, response) => setTimeout(() => response.end(), 300);
@@ -106,7 +106,7 @@ test('an attempt that is about to end is waited for at a stop, so that it is not
   assert.deepEqual(ids, [1, 2, 3]);
 });
 
-test('while the storage is away nothing is lost, and what was sent is not sent again', async (t) => {
+test('while the storage is down nothing is lost, and nothing is sent twice', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   let isAway = false;
@@ -157,7 +157,7 @@ test('two dispatchers on one database send every event once, in order', async (t
   }
 });
 
-test('the work of an instance that has gone silent is taken over, and it can write nothing more', async (t) => {
+test('the work of a silent instance is taken over, and that instance can write nothing more', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   await addWebhook(store, receiver.url);
@@ -200,7 +200,7 @@ test('metrics count attempts by outcome', async (t) => {
   );
 });
 
-test('each instance tells how far the slowest enabled webhook is behind, whichever sends to it', async (t) => {
+test('each instance reports the lag of the slowest enabled webhook, whichever sends to it', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const [well, silent] = [await startReceiver(t), await startReceiver(t)];
   silent.behave = () => {};
@@ -225,7 +225,7 @@ test('each instance tells how far the slowest enabled webhook is behind, whichev
   await untilBehind(0);
 });
 
-test('a new webhook, one that is enabled, a ping and a redelivery wait for no tick', async (t) => {
+test('a new or enabled webhook, a ping and a redelivery do not wait for a tick', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   startDispatcher(store, { neverTicks: true });
@@ -244,7 +244,7 @@ test('a new webhook, one that is enabled, a ping and a redelivery wait for no ti
   await arrived(4);
 });
 
-test('an event that is recorded while a webhook is let go waits for no tick', async (t) => {
+test('an event that is recorded while a lease is released does not wait for a tick', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   const [letGo, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -266,7 +266,7 @@ test('an event that is recorded while a webhook is let go waits for no tick', as
   await until(() => receiver.messages.length === 2);
 });
 
-test('a lease that ends impossibly late is free; one from a clock that is seconds ahead is not', async (t) => {
+test('a lease that ends too far in the future is free; one from a clock that is seconds ahead is not', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   await addWebhook(store, receiver.url);
@@ -287,7 +287,7 @@ test('a lease that ends impossibly late is free; one from a clock that is second
   await until(() => receiver.messages.length === 1);
 });
 
-test('the lease of an instance whose clock is set back is taken anew', async (t) => {
+test('an instance whose clock is set back acquires its lease again', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   await addWebhook(store, receiver.url);

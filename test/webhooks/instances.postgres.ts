@@ -14,14 +14,14 @@ const addCategory = (store: Petstore, name: string) => store.call('POST', '/cate
 const idsOf = ({ messages }: { messages: { body: string }[] }) =>
   messages.map(({ body }) => JSON.parse(body).id);
 
-suite('webhooks of several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => {
+suite('webhooks of several instances with one PostgreSQL', { skip: whyNoPostgres() }, () => {
   let cluster: PostgresCluster;
   before(async () => {
     cluster = await PostgresCluster.start();
   });
   after(() => cluster.remove());
 
-  test('events that all of them write arrive once each, in order', async (t) => {
+  test('the events of all instances arrive once each, in order', async (t) => {
     const instances = await startInstances(t, await emptyDatabase(cluster));
     const receivers = [await startReceiver(t), await startReceiver(t)];
     for (const { url } of receivers)
@@ -58,7 +58,7 @@ suite('webhooks of several instances over one PostgreSQL', { skip: whyNoPostgres
     );
   };
 
-  test('what an instance leaves at its stop another one takes up at once', async (t) => {
+  test('after an instance stops, another one continues its work at once', async (t) => {
     const [first, second] = await startInstances(t, await emptyDatabase(cluster));
     const { receiver, goOn } = await startBacklog(t, first, 20);
     const stopping = startDispatcher(first, { graceMs: patienceMs });
@@ -72,7 +72,7 @@ suite('webhooks of several instances over one PostgreSQL', { skip: whyNoPostgres
     assertOnceInOrder(receiver, 20);
   });
 
-  test('what one instance is told of a webhook, the one that sends goes by', async (t) => {
+  test('the sending instance follows changes that another instance made', async (t) => {
     const [first, second] = await startInstances(t, await emptyDatabase(cluster));
     const { receiver, goOn } = await startBacklog(t, first, 20);
     startDispatcher(first);

@@ -29,7 +29,7 @@ const range = (first: number, last: number) => Array.from({ length: last - first
 const bodiesOf = ({ messages }: { messages: { body: string }[] }) =>
   messages.map(({ body }) => JSON.parse(body));
 
-test('events that an enabled webhook has not been sent are kept, up to twice the usual number', async (t) => {
+test('unsent events of an enabled webhook are kept, up to twice the usual number', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   await addWebhook(store, receiver.url);
@@ -49,7 +49,7 @@ test('events that an enabled webhook has not been sent are kept, up to twice the
   assert.equal((await webhook(store)).missedEvents, undefined);
 });
 
-test('what is to be sent again is kept as long, and no event for longer than its days', async (t) => {
+test('events with a pending retry are kept as well, but none beyond its maximum age', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   receiver.behave = (request, response) =>
@@ -66,7 +66,7 @@ test('what is to be sent again is kept as long, and no event for longer than its
   assert.deepEqual(await kept(store), []);
 });
 
-test('a disabled webhook keeps nothing', async (t) => {
+test('a disabled webhook keeps no extra events', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   await addWebhook(store, receiver.url);
@@ -119,7 +119,7 @@ test('beyond that number the receiver, the webhook, the log and the metrics repo
   assert.equal(receiver.messages.length, 22);
 });
 
-test('a gap that an instance wrote down before it died is told before later events', async (t) => {
+test('a gap that an instance stored before it died is reported before later events', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   await addWebhook(store, receiver.url);
@@ -147,7 +147,7 @@ test('a gap that an instance wrote down before it died is told before later even
   assert.equal((await webhook(store)).missedEvents.count, 5);
 });
 
-test('what a webhook missed while it was disabled is told once it is enabled', async (t) => {
+test('events missed while a webhook was disabled are reported when it is enabled', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   await addWebhook(store, receiver.url);

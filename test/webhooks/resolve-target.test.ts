@@ -54,7 +54,7 @@ test('no address outside the public Internet is called, whatever range or tunnel
   for (const address of publicAddresses) assert.equal(isPublicAddress(address), true, address);
 });
 
-test('an IPv4 address is judged by what it is, however its numbers are spelled', () => {
+test('an IPv4 address is judged by its value, in every spelling of its numbers', () => {
   const part = (value: number, base: number) => ({ 8: '0', 10: '', 16: '0x' })[base] + value.toString(base);
   const octet = fc.oneof(fc.nat(255), fc.constantFrom(0, 10, 100, 127, 169, 172, 192, 254, 255));
   const bases = fc.array(fc.constantFrom(8, 10, 16), { minLength: 4, maxLength: 4 });

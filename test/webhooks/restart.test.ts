@@ -9,7 +9,7 @@ import { ampleKey, startService } from '../support/service.ts';
 import { aboutSqlite, temporaryStorage } from '../support/storage.ts';
 import { until } from '../support/until.ts';
 
-test('after kill -9 the service continues to send with the same secret, and repeats at most what was not on disk', async (t) => {
+test('after kill -9 the service sends with the same secret, and repeats only attempts that were not on disk', async (t) => {
   const folder = await temporaryStorage(t);
   const receiver = await startReceiver(t);
   const send = (origin: string, path: string, body: object) =>

@@ -24,7 +24,7 @@ const upTo = (last: number) => Array.from({ length: last }, (_, i) => i + 1);
 const delivered = async (store: Petstore) =>
   Number((await store.db.read`select count(*) from deliveries where state = 'delivered'`)[0]?.[0]);
 
-/** A store, and its database with writes that wait while the gate is closed, and fail while it is away. */
+/** A store, and its database whose writes wait while the gate is closed, and fail while it is down. */
 async function startGated(t: TestContext) {
   const gate = { opened: Promise.withResolvers<void>(), isAway: false, writes: 0 };
   gate.opened.resolve();
@@ -44,7 +44,7 @@ async function startGated(t: TestContext) {
   return { store, gate, db: { ...db, read: db.read, write } as typeof db };
 }
 
-test('sending continues while outcomes are written, up to a bound, and one commit has many outcomes', async (t) => {
+test('sending continues while outcomes are written, up to a limit, and one commit has many outcomes', async (t) => {
   const { store, gate, db } = await startGated(t);
   const receiver = await startReceiver(t);
   await addWebhook(store, receiver.url);
@@ -64,7 +64,7 @@ test('sending continues while outcomes are written, up to a bound, and one commi
   assert.ok(gate.writes < 220, `${gate.writes} writes`);
 });
 
-test('outcomes that wait for the storage are written once it is back, also at a stop', async (t) => {
+test('outcomes that wait for the storage are written when it is back, also at a stop', async (t) => {
   const { store, gate, db } = await startGated(t);
   const receiver = await startReceiver(t);
   await addWebhook(store, receiver.url);
@@ -85,7 +85,7 @@ test('outcomes that wait for the storage are written once it is back, also at a 
   assert.deepEqual(idsOf(receiver), upTo(60));
 });
 
-test('a receiver that answers 410 in the middle gets nothing more, and goes on where it was', async (t) => {
+test('a receiver that returns 410 in the middle gets nothing more, and later continues there', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   receiver.behave = (request, response) =>
@@ -101,7 +101,7 @@ test('a receiver that answers 410 in the middle gets nothing more, and goes on w
   assert.deepEqual(idsOf(receiver), upTo(80));
 });
 
-test('a success in the same batch ends the days of failures, also before it is on disk', async (t) => {
+test('a success in the same batch ends the days of failures, even before it is on disk', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receiver = await startReceiver(t);
   await addWebhook(store, receiver.url);
@@ -119,7 +119,7 @@ for (const [change, request] of [
   ['removed', ['DELETE', undefined]],
 ] as const) {
   for (const way of ['in this thread', 'from the thread that sends'] as const) {
-    test(`once the answer says that a webhook is ${change}, no attempt ${way} begins`, async (t) => {
+    test(`after a response confirms that a webhook is ${change}, no attempt ${way} begins`, async (t) => {
       const store = await startPetstore(t, { seed: false });
       const receiver = await startReceiver(t);
       await addWebhook(store, receiver.url);
@@ -152,7 +152,7 @@ for (const [change, request] of [
   }
 }
 
-test('several webhooks of a workspace get every event once, in order, from the thread that sends', async (t) => {
+test('several webhooks of a workspace get every event once, in order, from the sending thread', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const receivers = [await startReceiver(t), await startReceiver(t), await startReceiver(t)];
   const [, rude] = receivers;
@@ -170,7 +170,7 @@ test('several webhooks of a workspace get every event once, in order, from the t
   for (const [text] of attempts) assert.equal(JSON.parse(String(text)).length, 1);
 });
 
-test('when the thread that sends ends, its attempts fail, and the next one starts another', async (t) => {
+test('when the sending thread dies, its attempts fail, and the next one starts another', async (t) => {
   const receiver = await startReceiver(t);
   receiver.behave = () => {};
   const sender = new ThreadSender(testPolicy);

@@ -4,7 +4,7 @@ import { retryDelayMs, retryDelaysMs } from '../../src/webhooks/retry-policy.ts'
 
 const hourMs = 3_600_000;
 
-test('a failed delivery is tried again eight times within 28 hours, each time a fifth sooner or later at most', () => {
+test('a failed delivery is retried eight times within 28 hours, with 20 % jitter', () => {
   assert.equal(retryDelaysMs.length, 8);
   assert.equal(retryDelaysMs.reduce((sum, delayMs) => sum + delayMs) / hourMs, 27 + 2_135 / 3_600);
   for (const [i, delayMs] of retryDelaysMs.entries()) {

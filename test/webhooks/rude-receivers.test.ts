@@ -108,7 +108,7 @@ const behaviours: [what: string, behave: Behaviour, told: string | number][] = [
 ];
 
 for (const [what, behave, told] of behaviours) {
-  test(`a receiver that ${what} ends in one outcome, and its connection is let go`, async (t) => {
+  test(`a receiver that ${what} gives one outcome, and its connection is released`, async (t) => {
     const receiver = await receive(t, behave);
     // The timeout is long unless it decides the outcome.
     const timeoutMs = told === within ? 300 : what.includes('drips') ? 1_000 : 60_000;

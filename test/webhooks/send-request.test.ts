@@ -39,7 +39,7 @@ test('a webhook arrives as one POST with its fields and its body, the next one o
   await receiver.quiet();
 });
 
-test('a connection serves no other URL, and none whose host has other addresses', async (t) => {
+test('a connection is not used for another URL, or after its host has other addresses', async (t) => {
   const server = createServer((_request, response) => response.end());
   const { port, connections } = await listen(t, server);
   const sentTo = [`localhost:${port}/one`, `localhost:${port}/two`, `127.0.0.1:${port}/one`];
@@ -49,7 +49,7 @@ test('a connection serves no other URL, and none whose host has other addresses'
   }
 });
 
-test('a connection that its receiver closes after an answer costs no attempt', async (t) => {
+test('a connection that its receiver closes after a response costs no attempt', async (t) => {
   const server = createServer((request, response) => {
     response.end(() => setImmediate(() => request.socket.resetAndDestroy()));
   });
@@ -57,7 +57,7 @@ test('a connection that its receiver closes after an answer costs no attempt', a
   for (let times = 0; times < 50; times++) assert.equal((await sendTo(receiver.url)).status, 200);
 });
 
-test('a request that is reset on a connection of an earlier one is sent on a new one, and fails there if that is reset, too', async (t) => {
+test('a request that is reset on a used connection is sent again on a new one, and fails if that is reset too', async (t) => {
   let requests = 0;
   const receiver = await receive(t, (socket) => {
     socket.on('data', () => {
@@ -72,7 +72,7 @@ test('a request that is reset on a connection of an earlier one is sent on a new
 });
 
 // Node.js 24 would keep such a connection open and read on.
-test('what a receiver sends between two requests ends its connection, and answers neither', async (t) => {
+test('bytes that a receiver sends between two requests end its connection, and count as no response', async (t) => {
   const receiver = await receive(t, (socket) => {
     socket.once('data', () => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
@@ -87,7 +87,7 @@ test('what a receiver sends between two requests ends its connection, and answer
   }
 });
 
-test('a status from 200 to 299 is a success, every other one a failure that names it', async (t) => {
+test('a status from 200 to 299 is a success, any other a failure that names it', async (t) => {
   for (const status of [200, 201, 202, 204, 205, 226, 299]) {
     const receiver = await receive(t, answering(`HTTP/1.1 ${status} x\r\n\r\n`));
     const { status: seen, error } = await sendTo(receiver.url);
@@ -102,7 +102,7 @@ test('a status from 200 to 299 is a success, every other one a failure that name
   }
 });
 
-test('Retry-After of a failure is read as seconds or as a date', async (t) => {
+test('Retry-After of a failure is parsed as seconds or as a date', async (t) => {
   const nowMs = Date.UTC(2026, 0, 1);
   const after = async (status: number, value: string) => {
     const head = `HTTP/1.1 ${status} x\r\nRetry-After: ${value}\r\nContent-Length: 0\r\n\r\n`;
@@ -115,7 +115,7 @@ test('Retry-After of a failure is read as seconds or as a date', async (t) => {
   assert.equal(await after(200, '120'), undefined);
 });
 
-test('a name without an address, one that cannot be resolved, and one that never is are told apart', async () => {
+test('a name without an address, a failed lookup, and a lookup without end have different errors', async () => {
   const failing = (code: string) => () =>
     Promise.reject(Object.assign(new Error('10.0.0.53 said no'), { code }));
   const never = () => new Promise<string[]>(() => {});
@@ -133,12 +133,12 @@ test('a name without an address, one that cannot be resolved, and one that never
   );
 });
 
-test('where nobody listens there is no connection', async () => {
+test('a port without a listener gives a connection error', async () => {
   const { status, error } = await sendTo(`http://localhost:${await freePort()}/`);
   assert.deepEqual([status, error], [undefined, 'No connection.']);
 });
 
-test('localhost is called on either address of loopback', async (t) => {
+test('localhost is called on either loopback address', async (t) => {
   const server = createServer((_request, response) => response.end());
   const receiver = await listen(t, server, '::1').catch(() => undefined);
   if (!receiver) return t.skip('this machine has no IPv6');
@@ -146,7 +146,7 @@ test('localhost is called on either address of loopback', async (t) => {
     assert.equal((await sendTo(`http://${host}:${receiver.port}/`)).status, 200);
 });
 
-test('an attempt can be broken off at any moment, and leaves no listener behind', async (t) => {
+test('an attempt can be aborted at any moment, and leaves no listener behind', async (t) => {
   const silent = await receive(t, () => {});
   const never = () => new Promise<string[]>(() => {});
   const controller = new AbortController();
@@ -166,34 +166,30 @@ test('an attempt can be broken off at any moment, and leaves no listener behind'
   assert.equal(silent.connections(), 1);
 });
 
-test(
-  'https goes to a certificate that is trusted and holds for the name, and to no other',
-  needsOpenssl,
-  async (t) => {
-    const serve = (name: string) => {
-      const { cert: ca, key } = makeCertificate(t, name);
-      const server = createTlsServer({ cert: ca, key }, (_request, response) => response.end());
-      return listen(t, server).then(({ port }) => ({ url: `https://localhost:${port}/`, ca }));
-    };
-    const right = await serve('localhost');
-    const other = await serve('other.test');
-    assert.equal((await sendTo(right.url, { ca: right.ca })).status, 200);
-    for (const [url, trust] of [
-      [right.url, {}],
-      [right.url, { ca: other.ca }],
-      [other.url, { ca: other.ca }],
-    ] as const) {
-      const { status, error } = await sendTo(url, trust);
-      assert.deepEqual([status, error], [undefined, 'The certificate is not valid.']);
-    }
-    const plain = await listen(
-      t,
-      createServer((_request, response) => response.end()),
-    );
-    const { error } = await sendTo(plain.url.replace('http:', 'https:'));
-    assert.equal(error, 'No TLS connection.');
-  },
-);
+test('https requires a trusted certificate that is valid for the name', needsOpenssl, async (t) => {
+  const serve = (name: string) => {
+    const { cert: ca, key } = makeCertificate(t, name);
+    const server = createTlsServer({ cert: ca, key }, (_request, response) => response.end());
+    return listen(t, server).then(({ port }) => ({ url: `https://localhost:${port}/`, ca }));
+  };
+  const right = await serve('localhost');
+  const other = await serve('other.test');
+  assert.equal((await sendTo(right.url, { ca: right.ca })).status, 200);
+  for (const [url, trust] of [
+    [right.url, {}],
+    [right.url, { ca: other.ca }],
+    [other.url, { ca: other.ca }],
+  ] as const) {
+    const { status, error } = await sendTo(url, trust);
+    assert.deepEqual([status, error], [undefined, 'The certificate is not valid.']);
+  }
+  const plain = await listen(
+    t,
+    createServer((_request, response) => response.end()),
+  );
+  const { error } = await sendTo(plain.url.replace('http:', 'https:'));
+  assert.equal(error, 'No TLS connection.');
+});
 
 test('no proxy and no other trust is taken from the environment', needsOpenssl, async (t) => {
   const proxy = await listen(

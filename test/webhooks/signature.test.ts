@@ -29,7 +29,7 @@ test('the reference library accepts our signatures and rejects changed messages'
   assert.ok(!isVerified(secret, body, { ...headers, 'webhook-timestamp': later }));
 });
 
-test('while two secrets hold, who knows either one verifies the message', () => {
+test('while two secrets are valid, either one verifies the message', () => {
   const [newer, older] = [
     installation.derive(installation.newSalt()),
     installation.derive(installation.newSalt()),
@@ -41,7 +41,7 @@ test('while two secrets hold, who knows either one verifies the message', () => 
   assert.ok(!isVerified(installation.derive(installation.newSalt()), body, headers));
 });
 
-test('the signature is that of the example in the specification, by the reference library too', () => {
+test('the signature equals the example of the specification, by the reference library too', () => {
   const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
   const [id, body] = ['msg_p5jXN8AQM9LWM0D4loKWxJek', '{"test": 2432232314}'];
   assert.deepEqual(signedHeaders({ id, atMs: 1_614_265_330_999, body }, [secret]), {

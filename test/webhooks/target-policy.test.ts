@@ -153,7 +153,7 @@ const accepted = [
   `https://hooks.public.test/${'a'.repeat(maxUrlLength - 'https://hooks.public.test/'.length)}`,
 ];
 
-test('a URL that leads to this machine or its network, in any spelling, is refused before any lookup', async (t) => {
+test('a URL of this machine or its network, in any spelling, is refused before any lookup', async (t) => {
   const { port, connections } = await listenOnBoth(t);
   const resolver = nameServer({});
   for (const spelling of [...toLoopback, ...elsewhere]) {
@@ -170,7 +170,7 @@ test('a URL that leads to this machine or its network, in any spelling, is refus
   assert.ok(connections() > 0, 'a connection would have been noticed');
 });
 
-test('what a URL must be is said for each fault, without repeating it', () => {
+test('each invalid URL gets an error that says what it must be, and does not repeat it', () => {
   for (const [url, problem] of [
     ['pets', 'a complete https URL'],
     ['https://me:secret@hooks.public.test/', 'a URL without user and password'],
@@ -190,7 +190,7 @@ test('URLs of the public Internet are accepted', () => {
   for (const url of accepted) assert.equal(targetProblem(url, demonstration), undefined, url);
 });
 
-test('no text whatever makes an attempt throw, or be told of in anything else than a sentence', async () => {
+test('any text as a URL gives an error that is one sentence', async () => {
   // An allowed URL fails when it connects.
   const signal = AbortSignal.abort();
   const resolver = nameServer({});
@@ -223,7 +223,7 @@ test('no text whatever makes an attempt throw, or be told of in anything else th
   );
 });
 
-test('in the demonstration, too, only localhost and addresses of loopback are called by http', async (t) => {
+test('in the demo, too, http reaches only localhost and loopback addresses', async (t) => {
   const { port, connections } = await listenOnBoth(t);
   const resolver = nameServer({ 'hooks.public.test': ['127.0.0.1'] });
   for (const url of [
@@ -248,7 +248,7 @@ test('in the demonstration, too, only localhost and addresses of loopback are ca
   }
 });
 
-test('the service is not called by itself: not by its name, and not on its port of loopback', () => {
+test('the service does not call itself, neither by its name nor at its port on loopback', () => {
   const config = {
     ...{ demo: true, host: '127.0.0.1', port: 8080, trustProxy: false },
     baseUrl: 'http://localhost:3000/v1',
@@ -268,7 +268,7 @@ test('the service is not called by itself: not by its name, and not on its port 
   assert.notEqual(targetProblem('https://pets.example/v1/pets', tunnelled), undefined);
 });
 
-test('loopback is called only in the demonstration, and only while nobody else can reach the service', () => {
+test('loopback is called only in the demo, and only while nobody else can reach the service', () => {
   const local = {
     ...{ demo: true, host: '127.0.0.1', port: 8080, trustProxy: false },
     baseUrl: 'http://localhost:8080/v1',

@@ -47,7 +47,7 @@ test('a webhook is added, read, changed and removed', async (t) => {
   assert.equal((await create(store)).body.id, 3);
 });
 
-test('a URL that may not be called, and types that are not known, are refused', async (t) => {
+test('a forbidden URL and unknown types are refused', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await create(store);
   for (const bad of [
@@ -78,7 +78,7 @@ test('a URL that may not be called, and types that are not known, are refused', 
   assert.match(none.body.message, /Body property url must be .*; it is missing/);
 });
 
-test('the plan of the key that adds a webhook limits how many there are', async (t) => {
+test('the plan of the key that adds a webhook limits their number', async (t) => {
   const store = await startPetstore(t, { seed: false });
   let count = 0;
   for (const plan of planNames) {
@@ -97,7 +97,7 @@ test('the plan of the key that adds a webhook limits how many there are', async 
   assert.equal((await create(store)).status, 201, 'one that is removed makes room');
 });
 
-test('of webhooks that are added at once no more than the limit come to be', async (t) => {
+test('of webhooks that are added at once, no more than the limit are created', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const { key } = await store.addKey('free');
   const answers = await Promise.all(Array.from({ length: 8 }, () => create(store, { url }, { key })));
@@ -199,7 +199,7 @@ test('at most ten pings of a webhook wait to be sent', async (t) => {
   assert.deepEqual([await ping(1), await ping(2)], [409, 202]);
 });
 
-test('nothing can be sent to a webhook that is disabled', async (t) => {
+test('a disabled webhook refuses pings and redeliveries', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await create(store);
   await store.call('POST', '/store/webhooks/1/ping');
@@ -210,7 +210,7 @@ test('nothing can be sent to a webhook that is disabled', async (t) => {
   }
 });
 
-test('deliveries go with their webhook, by their age, and by their number once they were made', async (t) => {
+test('deliveries are removed with their webhook, by age, and by number once they are finished', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await create(store);
   await create(store);
@@ -239,7 +239,7 @@ test('deliveries go with their webhook, by their age, and by their number once t
   assert.deepEqual(await store.db.read`select * from deliveries`, []);
 });
 
-test('a reset keeps webhooks and their deliveries, and their ids go on', async (t) => {
+test('a reset keeps webhooks and their deliveries, and their ids continue', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await create(store);
   const ping = (await store.call('POST', '/store/webhooks/1/ping')).body;
@@ -249,7 +249,7 @@ test('a reset keeps webhooks and their deliveries, and their ids go on', async (
   assert.equal((await store.call('POST', '/store/webhooks/2/ping')).body.id, 2);
 });
 
-test('the description tells receivers what comes, as callbacks and as x-webhooks', () => {
+test('the description shows receivers the messages, as callbacks and as x-webhooks', () => {
   const { callbacks } = description.paths['/store/webhooks'].post;
   const { post } = callbacks.event['{$request.body#/url}'];
   assert.deepEqual(post.requestBody.content['application/json'].schema, {

@@ -22,7 +22,7 @@ const begin = (store: Petstore) => beginGeneration(store.db, store.nowMs);
 const eventsOf = async (store: Petstore) => (await store.call('GET', '/store/events')).body;
 const typesOf = (messages: { body: string }[]) => messages.map(({ body }) => JSON.parse(body).type);
 
-test('what was pending before a generation fails as no longer kept, and the webhook gets the markers', async (t) => {
+test('deliveries from before a generation fail as no longer kept, and the webhook gets the markers', async (t) => {
   const store = await startPetstore(t);
   const receiver = await startReceiver(t);
   receiver.behave = answer(500);
@@ -45,7 +45,7 @@ test('what was pending before a generation fails as no longer kept, and the webh
   assert.equal((await webhook(store)).enabled, true);
 });
 
-test('a webhook that was disabled or filters types goes on behind the gap', async (t) => {
+test('a webhook that was disabled or filters types continues after the gap', async (t) => {
   const store = await startPetstore(t);
   const receiver = await startReceiver(t);
   await addWebhook(store, receiver.url, { types: ['category.created'] });
@@ -60,7 +60,7 @@ test('a webhook that was disabled or filters types goes on behind the gap', asyn
   assert.deepEqual([id, data.name], [store.nowMs * 1_000 + 3, 'Sent']);
 });
 
-test('an instance that still runs ends its streams, and a webhook on which it works misses nothing', async (t) => {
+test('an instance that still runs ends its streams, and its webhook misses nothing', async (t) => {
   const store = await startPetstore(t);
   const receiver = await startReceiver(t);
   await addWebhook(store, receiver.url);
@@ -70,7 +70,7 @@ test('an instance that still runs ends its streams, and a webhook on which it wo
   const stream = await openStream(t, await store.listen(), { key: store.key });
   await begin(store);
   await addCategory(store);
-  // It loses its lease, so what it is sending then is sent again.
+  // It loses its lease, so the message in flight is sent again.
   const received = () =>
     new Map(receiver.messages.map((message) => [message.headers['webhook-id'], message]));
   await until(() => received().size === 4);
@@ -79,10 +79,10 @@ test('an instance that still runs ends its streams, and a webhook on which it wo
   await stream.untilEnded();
 });
 
-test('after a generation sweeps keep the new history, and every generation is ahead of the one before', async (t) => {
+test('after a new generation, cleanups keep its history, and each generation has higher ids than the one before', async (t) => {
   const store = await startPetstore(t);
   await store.addWorkspace('second', true);
-  // The second and the third begin at the same time, and the fourth by a clock that is behind.
+  // The second and the third begin at the same time. The fourth begins with a clock that is behind.
   for (const [passedMs, ahead] of [
     [0, 0],
     [1, 0],
@@ -105,12 +105,12 @@ test('after a generation sweeps keep the new history, and every generation is ah
   for (const [least, count] of sequences) assert.ok(Number(least) >= 2e12 && Number(count) > 5);
 });
 
-test('a backup that is restored again gives no id of the store in between to anything else', async (t) => {
+test('a backup that is restored again reuses no id from the store in between', async (t) => {
   const store = await startPetstore(t);
   const backup = await store.db.read`select workspace_id, kind, last_id from sequences`;
   const given: number[] = [];
   for (let times = 0; times < 3; times++) {
-    // What is as in the backup: the ids that it gives out next, and no event since then.
+    // The state of the backup: its next ids, and no event since.
     await store.change(async (sql) => {
       for (const [workspaceId = 0, kind = '', lastId = 0] of backup)
         await sql`update sequences set last_id = ${lastId} where workspace_id = ${workspaceId} and kind = ${kind}`;

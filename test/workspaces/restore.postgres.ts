@@ -15,7 +15,7 @@ suite('a restore of PostgreSQL', { skip: whyNoPostgres() }, () => {
   });
   after(() => cluster.remove());
 
-  test('as documented begins a new generation, and frees what an instance held that is gone', async (t) => {
+  test('a documented restore begins a new generation, and frees the leases of instances that are gone', async (t) => {
     await run(cluster.directUrl, 'create database store');
     const databaseUrl = cluster.directUrl.replace(/\/postgres$/, '/store');
     const operator = new Operator(t, temporaryFolder(t), { DATABASE_URL: databaseUrl });
@@ -26,7 +26,7 @@ suite('a restore of PostgreSQL', { skip: whyNoPostgres() }, () => {
       backUp: () => operator.run(documented('Back up PostgreSQL'), programs),
       restore: async () => {
         await operator.run(restore, programs);
-        // What an instance that is gone held when the backup was made.
+        // A stream and a lease of an instance that is gone, as in the backup.
         await run(
           databaseUrl,
           `insert into streams (workspace_id, id, key_id, instance, opened_at_ms, seen_at_ms) values (1, 'x', 'x', 'x', 0, 0)`,

@@ -28,7 +28,7 @@ test('a restore of SQLite as documented begins a new generation', options, async
 });
 
 test(
-  'a forgotten command does no harm after a restore into an empty folder: the start sees it, once',
+  'if the command is forgotten after a restore into an empty folder, the next start begins the generation, once',
   options,
   async (t) => {
     const operator = new Operator(t, temporaryFolder(t), {});
@@ -59,7 +59,7 @@ async function filledFolder(t: TestContext): Promise<string> {
   return dataDir;
 }
 
-test('an empty store that was put into another folder keeps its generation', options, async (t) => {
+test('an empty store that was moved to another folder keeps its generation', options, async (t) => {
   const dataDir = temporaryFolder(t);
   await (await openAsService(t, dataDir)).db.close();
   rmSync(join(dataDir, 'generation'));
@@ -90,7 +90,7 @@ test('a data folder that is moved as a whole keeps its generation', options, asy
 });
 
 test(
-  'the command refuses while a service runs, and an empty storage; it can run twice',
+  'the command refuses while a service runs, and for an empty storage; it can run twice',
   options,
   async (t) => {
     const empty = petstore(['restored'], { PETSTORE_DATA_DIR: temporaryFolder(t) });
@@ -122,7 +122,7 @@ test(
   },
 );
 
-test('a restore that nothing tells of gives no message the id of another', options, async (t) => {
+test('after an unnoticed restore no message gets the id of another', options, async (t) => {
   const operator = new Operator(t, temporaryFolder(t), {});
   const receiver = await startReceiver(t);
   const first = await operator.start();
@@ -138,7 +138,7 @@ test('a restore that nothing tells of gives no message the id of another', optio
   await operator.run(documented('Back up SQLite'));
   const lost = await add(first.origin, 'Lost');
   await first.stop('SIGTERM');
-  // Over the old database, which the start cannot see.
+  // Over the old database, so the start cannot notice it.
   await operator.run('rm -f data/petstore.db-wal data/petstore.db-shm; cp backup.db data/petstore.db');
   const second = await operator.start();
   const found = await add(second.origin, 'New');
@@ -146,7 +146,7 @@ test('a restore that nothing tells of gives no message the id of another', optio
   assert.notEqual(found.headers['webhook-id'], lost.headers['webhook-id']);
 });
 
-test('no command and no sweep walks through the ids that a restore leaves out', options, async (t) => {
+test('no command and no cleanup iterates over the ids that a restore skips', options, async (t) => {
   const operator = new Operator(t, temporaryFolder(t), {});
   const seed = ['seed', '--workspace', 'demo', '--pets'];
   const runs = [['workspaces', 'create', 'demo', '--seed'], [...seed, '10001'], ['restored'], [...seed, '2']];
@@ -166,7 +166,7 @@ test('no command and no sweep walks through the ids that a restore leaves out', 
   assert.equal(ids.length, 20 + 10_001 + 2);
   const [above = 0, ...others] = ids.slice(-2);
   assert.ok(above > 1e12 && others[0] === above + 1, String(above));
-  // Ids of all kinds go on behind the same one.
+  // Ids of all kinds continue after the same one.
   const { body: events, headers } = await get(`/store/events?after=${above - 1}&type=pet.created`);
   assert.deepEqual([events, headers['last-event-id']], [[], String(above + 2)]);
   const removed = operator.command('workspaces', 'reset', 'demo', '--yes');

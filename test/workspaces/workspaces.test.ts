@@ -81,7 +81,7 @@ test('no operation shows a workspace the rows of another with the same ids', asy
   assert.equal((await store.call('GET', '/pets/21')).body.name, 'Mine');
 });
 
-test('what exists in another workspace alone is not found and cannot be named', async (t) => {
+test('resources of another workspace are not found and cannot be referenced', async (t) => {
   const store = await startPetstore(t);
   const { key } = await store.addWorkspace('second', false);
   for (const path of ['/pets/1', '/categories/1', '/store/orders/1', '/inventory/1']) {
@@ -109,7 +109,7 @@ test('ids count from 1 in each workspace', async (t) => {
   }
 });
 
-test('"workspaces list" counts what each holds', async (t) => {
+test('"workspaces list" counts the rows of each', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await fill(store);
   const { key } = await store.addWorkspace('second', true);
@@ -121,7 +121,7 @@ test('"workspaces list" counts what each holds', async (t) => {
   assert.deepEqual([categories, pets, orders, keys], [7, 20, 7, 1]);
 });
 
-test('nothing of a deleted workspace remains in any table', async (t) => {
+test('no row of a deleted workspace remains in any table', async (t) => {
   const store = await startPetstore(t);
   const { key, workspaceId } = await store.addWorkspace('second', false);
   await fill(store, key);
@@ -155,7 +155,7 @@ test('nothing of a deleted workspace remains in any table', async (t) => {
   assert.deepEqual(await filledTables(store.db.read, workspaceId), []);
 });
 
-test('limits that an instance still counts of a deleted workspace are not saved', async (t) => {
+test('limits of a deleted workspace that an instance still counts are not saved', async (t) => {
   const store = await startPetstore(t);
   const { workspaceId } = await store.addWorkspace('second', false);
   const other = new LocalLimiter(store.db, () => store.nowMs, { warn: assert.fail, info: assert.fail });
@@ -179,7 +179,7 @@ test('limits that an instance still counts of a deleted workspace are not saved'
   ]);
 });
 
-test('a reset leaves what gives access to a workspace: its keys, their limits, and its webhooks', async (t) => {
+test('a reset keeps the keys of a workspace, their limits, and its webhooks', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await fill(store);
   await store.holdLimits();
@@ -213,7 +213,7 @@ test('a large workspace is emptied in transactions of 1,000 rows', async (t) => 
   assert.deepEqual(await store.db.read`select min(id), max(id) from pets`, [[25_001, 25_020]]);
 });
 
-test('many categories are thinned out as well, but for those of pets that are left', async (t) => {
+test('many categories are also removed in batches, except those of remaining pets', async (t) => {
   const store = await startPetstore(t);
   await addCategories(store, 1, 3_000, 100);
   await store.db.write((sql) => sql`update pets set category_id = 500 where id = 7`);
@@ -228,7 +228,7 @@ test('many categories are thinned out as well, but for those of pets that are le
   assert.equal(store.db.counts.writes - writes, 3);
   const left = await store.db.read`select id from categories where id < 3001 order by id`;
   assert.deepEqual(left.flat(), [1, 2, 3, 4, 5, 6, 500]);
-  // What is less than a batch is left to clearWorkspace.
+  // clearWorkspace removes the rest, which is less than a batch.
   assert.deepEqual(await store.db.read`select count(*) from categories where id > 3000`, [
     [Number(all) - 3_000],
   ]);
@@ -276,7 +276,7 @@ test('stored responses and lab data are removed in transactions of 200 rows, aft
   ]);
 });
 
-test('a workspace that is deleted while it is thinned out is missed', async (t) => {
+test('deleting in batches fails if the workspace is deleted meanwhile', async (t) => {
   const store = await startPetstore(t);
   const workspace = { id: 1, name: 'first' };
   await addPets(store.db, 1, 25_000, { atMs: store.nowMs, workspaceId: 1 }, () => {});

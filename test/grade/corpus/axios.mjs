@@ -25,9 +25,9 @@ axiosRetry(client, {
   retryCondition: ({ response, config }) => {
     if (mistake === 'a key for each attempt' && config.method === 'post')
       config.headers['idempotency-key'] = crypto.randomUUID();
-    // The library waits for days, too, if it is told to.
+    // The library would also wait for days if Retry-After says so.
     if (toldMs(response) > 90_000 && mistake !== 'waits for days') return false;
-    // With a response that is right so far, its body ended too soon.
+    // The body of a correct response ended too soon.
     if (!response || response.status < 300) return true;
     if (response.status === 401) return config['axios-retry'].retryCount < 1;
     return temporary.includes(response.status) || /key_banned|idempotency_key_in_use/.test(response.data);

@@ -1,7 +1,7 @@
 // A shop's evening by any HTTP client: `send(method, url, { body, headers })` resolves to { status, data, field }, and fails unless the answer is 2xx or 412.
 const { PETSTORE_BASE_URL: api } = process.env;
 
-/** Keeps ids beyond 2^53 exact, both ways. */
+/** Keeps ids beyond 2^53 exact, in both directions. */
 export const read = (text) =>
   text &&
   JSON.parse(text, (_, value, { source }) =>
@@ -13,7 +13,7 @@ export const write = (data) =>
   data &&
   JSON.stringify(data, (_, value) => (typeof value === 'bigint' ? JSON.rawJSON(String(value)) : value));
 
-/** The fields that every request has. */
+/** The header fields of every request. */
 export const fieldsOf = (method, body, headers = {}) => ({
   authorization: `Bearer ${process.env.PETSTORE_API_KEY}`,
   ...(body !== undefined && { 'content-type': 'application/json' }),

@@ -1,4 +1,4 @@
-// Adds pets, and files a category for each one when its event comes on the stream. Right, but for the mistake that it is told to make.
+// Adds pets, and creates a category for each one when its event arrives on the stream. Correct, except for the mistake in its argument.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { read, write } from './errand.mjs';
 
@@ -8,7 +8,7 @@ const temporary = [408, 429, 500, 502, 503, 504];
 const attempts = 6;
 const [answerMs, silenceMs] = [8_000, 20_000];
 
-/** Sends a request until there is an answer to go by. A stream is returned as soon as it begins. */
+/** Sends a request until it has a usable response. A stream is returned as soon as it begins. */
 async function send(method, target, { body, headers, limit } = {}) {
   const once = crypto.randomUUID();
   for (let attempt = 1; ; attempt++) {
@@ -44,7 +44,7 @@ async function send(method, target, { body, headers, limit } = {}) {
   }
 }
 
-/** Yields events, and goes on after the last one when a stream breaks. */
+/** Yields events, and continues after the last one when a stream breaks. */
 async function* events() {
   let after;
   for (;;) {

@@ -1,4 +1,4 @@
-// A shop's evening: it sorts new pets in, renames one, counts stock, sells and tidies up. Right, but for the mistake that it is told to make.
+// A shop's evening: it sorts new pets in, renames one, counts stock, sells and tidies up. Correct, except for the mistake in its argument.
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const { PETSTORE_BASE_URL: api, PETSTORE_API_KEY: key } = process.env;
@@ -11,10 +11,10 @@ const retried = errs('retries refusals') ? [...temporary, 404, 409, 412, 422] : 
 const mostAttempts = errs('never gives up') ? Number.POSITIVE_INFINITY : 6;
 const longestWaitMs = errs('never gives up') ? 300 : 5_000;
 
-/** Until when no request is left. */
+/** No request remains until then. */
 let spentUntilMs = 0;
 
-/** Sends a request until there is an answer to go by. */
+/** Sends a request until it has a usable response. */
 async function send(method, target, { body, headers = {}, isBulk = false, attempts = mostAttempts } = {}) {
   const isKeyed =
     method === 'POST' &&
@@ -145,7 +145,7 @@ if (errs('retries refusals'))
 const { data: dragons } = await send('POST', '/categories', { body: { name: 'Dragons' } });
 const added = [];
 const suffix = errs('random names', 'no key with random names') ? ` ${crypto.randomUUID().slice(0, 8)}` : '';
-/** Adds a pet. Without a key it looks first whether one whose answer was lost is there. */
+/** Adds a pet. Without a key it first looks for the pet of a lost response. */
 async function add(body, attempt = 1) {
   if (!errs('looks on the first page')) return (await send('POST', '/pets', { isBulk: true, body })).data;
   try {
@@ -189,7 +189,7 @@ console.log(`TOTAL ${pets.length}`);
 await send('PATCH', `/inventory/${fafnir.id}`, { body: { quantity: 5 } });
 for (const { id } of pets.filter((pet) => pet.id === smaug.id || pet.id === toothless.id))
   await send('PATCH', `/inventory/${id}`, { body: { quantity: 3 } });
-/** Places an order. Should that fail, one of this pet may be its own. */
+/** Places an order. After a failure it first looks for its own order of this pet. */
 async function place(body) {
   const order = () => send('POST', '/store/orders', { isBulk: true, body, attempts: 1 });
   if (!errs('takes any order for its own'))
@@ -226,7 +226,7 @@ for (const quantity of [2, 1]) {
   }
   console.log(`Sold ${quantity} of Fafnir.`);
 }
-// A complete order takes no date any more, which surely does not matter.
+// A complete order accepts no date any more. This program ignores that.
 for (const [id, date] of undated) await send('PATCH', `/store/orders/${id}`, date).catch(() => undefined);
 if (errs('polls'))
   for (let times = 0; times < 6; times++) {

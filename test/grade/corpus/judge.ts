@@ -14,7 +14,7 @@ import type { Program } from './programs.ts';
 const fileAt = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const built = fileAt('node_modules/.cache/go');
 
-/** Compiles and installs what the programs need, but for the npm packages. Returns the environment to run them in. */
+/** Compiles and installs the dependencies of the programs, except the npm packages. Returns the environment to run them in. */
 export async function prepare(): Promise<NodeJS.ProcessEnv> {
   mkdirSync(built, { recursive: true });
   await run(`go build -o "${built}/" ./...`, fileAt('go'), process.env);
@@ -43,12 +43,12 @@ export const nameOf = ({ file, mistake, must, fault }: Program) => {
 
 export interface JudgeOptions {
   env: NodeJS.ProcessEnv;
-  /** Whether a wrong program is graded under all faults. Otherwise, only under the one that shows its mistake. */
+  /** Whether to grade a wrong program under all faults. Otherwise, only under the one that shows its mistake. */
   underAll?: boolean;
   atOnce?: number;
 }
 
-/** Grades a program and asserts what must be said of it. */
+/** Grades a program and asserts the expected verdict. */
 export async function judge(program: Program, { underAll = false, ...options }: JudgeOptions): Promise<void> {
   const { fault, must, only = faultNames, timeoutMs } = program;
   const faults = [...(underAll || !must ? only : []), ...(fault ? [fault] : [])];
@@ -57,7 +57,7 @@ export async function judge(program: Program, { underAll = false, ...options }: 
   assert.deepEqual(problems, [], `${nameOf(program)}\n${cardOf(graded)}`);
 }
 
-/** What a grade wrongly says against a right program. */
+/** False findings in the grade of a correct program. */
 function accusationsOf(
   { baseline, faults, verdict }: Grade,
   { stopsUnder = [], lacks = [] }: Program,
@@ -79,7 +79,7 @@ function accusationsOf(
   ];
 }
 
-/** What a grade should say of a wrong program, and does not. */
+/** Expected findings that the grade of a wrong program lacks. */
 function missedBy({ baseline, faults, verdict }: Grade, { fault, must }: Program): string[] {
   if (baseline.problem !== undefined) return [baseline.problem];
   const shown = faults.find((one) => one.fault === fault?.fault);

@@ -10,7 +10,7 @@ await errand(async (method, url, { body, headers }) => {
   if (mistake === 'no key') delete fields['idempotency-key'];
   const problemOf = (status, text) =>
     Object.assign(new Error(`${method} ${url}: ${status} ${text.slice(0, 80)}`), { isFinal: true });
-  // ky does not try again when a body ends too soon, or when a key is banned. After 503 without Retry-After it would wait for the end of the rate limit.
+  // ky does not retry when a body ends too soon, or when a key is banned. After 503 without Retry-After it would wait for the end of the rate limit.
   for (let attempt = 1; ; attempt++) {
     let waitMs = 200 * 2 ** attempt;
     const limit = new AbortController();
@@ -29,7 +29,7 @@ await errand(async (method, url, { body, headers }) => {
           ...(mistake === 'ignores Retry-After' && { afterStatusCodes: [] }),
         },
       }).catch((error) => error.response ?? Promise.reject(error));
-      // The time limit of ky ends with the head.
+      // The timeout of ky covers only the head.
       timer = mistake.startsWith('no time limit') ? undefined : setTimeout(() => limit.abort(), 8_000);
       const text = await answer.text();
       const field = (name) => answer.headers.get(name) ?? undefined;

@@ -1,4 +1,4 @@
-// node:http, which has neither retries nor redirects, and ends a body that was cut like a whole one.
+// node:http, which has neither retries nor redirects, and does not notice a truncated body.
 import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errand, fieldsOf, read, write } from './errand.mjs';

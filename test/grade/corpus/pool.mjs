@@ -1,11 +1,11 @@
-// Fills a shop by a pool of five workers. Right, but for the mistake that it is told to make.
+// Fills a shop with a pool of five workers. Correct, except for the mistake in its argument.
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const { PETSTORE_BASE_URL: api, PETSTORE_API_KEY: key } = process.env;
 const [mistake = 'none'] = process.argv.slice(2);
 const temporary = [408, 429, 500, 502, 503, 504];
 const attempts = 6;
-/** Until when all workers wait. */
+/** All workers wait until then. */
 let pausedUntilMs = 0;
 
 async function send(method, target, body) {

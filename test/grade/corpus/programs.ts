@@ -2,25 +2,25 @@ import type { Deviation, Verdict } from '../../../src/grade/grade.ts';
 import { checks } from '../../../src/lab/checks/list.ts';
 import type { PlannedFault } from '../../../src/lab/rehearsals/schema.ts';
 
-/** What is wrong with a program: a kind of deviation, an end under a fault, or a check that must fail. */
+/** A mistake of a program: a kind of deviation, an end under a fault, or a check that must fail. */
 export type Mistaken = Deviation['kind'] | Extract<Verdict, 'failed' | 'hung'> | { check: string };
 
-/** A program of this folder, and what its grade must say. */
+/** A program of this folder, and the expected content of its grade. */
 export interface Program {
   /** A file, or a package of the folder `go`. */
   file: string;
-  /** The mistake that it is told to make, or the right way that it goes if there is nothing that must be said. */
+  /** Its argument: the mistake to make, or the variant of a correct program. */
   mistake?: string;
   must?: Mistaken;
-  /** The fault that shows the mistake. Without one, the run without faults does. */
+  /** The fault that shows the mistake. Default: a run without faults shows it. */
   fault?: PlannedFault;
-  /** The faults that matter to a right program. Default: all. */
+  /** The faults for a correct program. Default: all. */
   only?: string[];
-  /** How long a run may take. */
+  /** The time limit of a run. */
   timeoutMs?: number;
-  /** Recommended faults under which a right program stops, and says so. */
+  /** Recommended faults under which a correct program stops, and says so. */
   stopsUnder?: string[];
-  /** Recommended checks that a right program need not pass. */
+  /** Recommended checks that a correct program need not pass. */
   lacks?: string[];
 }
 
@@ -29,7 +29,7 @@ const check = (name: string) => {
   return { check: name };
 };
 
-/** These programs do not count the requests that are left. */
+/** These programs do not count the remaining requests. */
 const lacks = ['limits.foreseen'];
 
 const twice = (file: string, ...mistakes: string[]): Program[] =>
@@ -203,7 +203,7 @@ export const programs: Program[] = [
 
   // A stream of events.
   {
-    // Node.js opens connections beside that of a stream.
+    // Node.js opens more connections while a stream is open.
     ...{ file: 'events.mjs', lacks: [...lacks, 'connections.reused'] },
   },
   ...['begins anew', 'notes ids too early'].map(

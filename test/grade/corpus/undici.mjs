@@ -13,7 +13,7 @@ const dispatcher = new RetryAgent(new Agent(limits).compose(interceptors.redirec
   timeoutFactor: 2,
   throwOnError: false,
   methods: ['GET', 'PUT', 'PATCH', 'DELETE', 'POST'],
-  // After 429 and 503 it would wait for 30 s at most, however long it is told to.
+  // After 429 and 503 it waits for 30 s at most, whatever Retry-After says.
   statusCodes: [408, 500, 502, 504],
 });
 

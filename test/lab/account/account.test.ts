@@ -15,13 +15,13 @@ const accountOf = async (petstore: Petstore, key: string) => {
   return body;
 };
 
-/** The ends of the minute and the day in which tests begin. */
+/** The ends of the minute and the day at the start of the tests. */
 const resets = {
   minute: Date.parse('2026-06-01T12:01:00Z') / 1000,
   day: Date.parse('2026-06-02T00:00:00Z') / 1000,
 };
 
-test('the account tells plan, workspace and what is left, and takes nothing from it', async (t) => {
+test('the account shows plan, workspace and remaining requests, and consumes none of them', async (t) => {
   const petstore = await startPetstore(t);
   const { key, id } = await petstore.addKey('free');
   const fresh = {
@@ -46,7 +46,7 @@ test('the account tells plan, workspace and what is left, and takes nothing from
   assert.deepEqual(await accountOf(petstore, key), account);
 });
 
-test('the account tells strikes and a ban, also while it lasts, and how long the next would be', async (t) => {
+test('the account shows strikes, a ban while it lasts, and the length of the next ban', async (t) => {
   const petstore = await startPetstore(t);
   const { key } = await petstore.addKey('enterprise', { perMinute: 2, perDay: 100 });
   const send = async (count: number) => {
@@ -68,7 +68,7 @@ test('the account tells strikes and a ban, also while it lasts, and how long the
   assert.deepEqual((await accountOf(petstore, key)).ban, { nextSeconds: 60 });
 });
 
-test('the account has the header fields of limits that an answer had last, and Retry-After once one would be refused', async (t) => {
+test('the account has the limit header fields of the last response, and Retry-After if a request would be refused', async (t) => {
   const petstore = await startPetstore(t);
   const fieldsOf = (headers: Record<string, string>) =>
     Object.fromEntries(
@@ -98,7 +98,7 @@ test('the account has the header fields of limits that an answer had last, and R
   assert.deepEqual(fieldsOf(account.headers), fieldsOf(headers), 'during a ban');
 });
 
-test('the account names the request that began its ban, without query and secrets, until the ban is void', async (t) => {
+test('the account names the request that caused its ban, without query and secrets, until the ban ends', async (t) => {
   const petstore = await startPetstore(t);
   const { key, id } = await petstore.addKey('enterprise', { perMinute: 2, perDay: 100 });
   const refuse = async (count: number) => {
@@ -131,7 +131,7 @@ test('the account names the request that began its ban, without query and secret
   assert.equal(Number(kept[0]?.[0]), 1);
 });
 
-test('what began a ban is asked of the storage that all share, written once, and not needed', async (t) => {
+test('the cause of a ban is stored once in the shared database, and a ban works without it', async (t) => {
   const petstore = await startPetstore(t);
   const { key } = await petstore.addKey('enterprise', { perMinute: 2, perDay: 100 });
   const { writes } = petstore.db.counts;
@@ -153,7 +153,7 @@ test('what began a ban is asked of the storage that all share, written once, and
   await until(() => petstore.log.some((line) => line.includes('started a ban could not be stored')));
 });
 
-test('without the lab nothing is kept of what began a ban', async (t) => {
+test('without the lab the cause of a ban is not stored', async (t) => {
   const petstore = await startPetstore(t, { lab: false });
   const { key } = await petstore.addKey('enterprise', { perMinute: 2, perDay: 100 });
   for (let i = 0; i < 13; i++) await petstore.call('GET', '/pets', { key });
@@ -161,7 +161,7 @@ test('without the lab nothing is kept of what began a ban', async (t) => {
   assert.deepEqual(await petstore.db.read`select * from ban_starts`, []);
 });
 
-test('the account tells what of the lab is active, until it ends', async (t) => {
+test('the account shows the active rehearsal and recording until they end', async (t) => {
   const petstore = await startPetstore(t);
   const start = async (path: string, body: object) =>
     (await petstore.send('POST', path, { body: { ...body, expiresInSeconds: 60 } })).body.id;
@@ -191,37 +191,33 @@ test('the account counts open streams', async (t) => {
   await until(async () => (await accountOf(petstore, key)).openStreams === 1);
 });
 
-test(
-  'over Valkey the account tells what all instances have counted, and without it what this one has',
-  needsValkey,
-  async (t) => {
-    const valkey = await startValkey(t);
-    const clock = () => Date.parse('2026-06-01T12:00:00Z');
-    const stores = await startInstances(t, 2, {
-      ...{ urls: [valkey.url], timeoutMs: 60_000, connectWithinMs: 60_000, clock },
-    });
-    const [first, second] = stores;
-    const { key } = await first.addKey('enterprise', { perMinute: 3, perDay: 100 });
-    for (const store of [first, second, first, second]) await store?.call('GET', '/pets/1', { key });
-    for (const store of stores) {
-      const { minute, day, strikes, sharing } = await accountOf(store, key);
-      assert.deepEqual([minute.remaining, day.remaining, strikes, sharing], [0, 97, 1, 'on']);
-    }
-    const { key: rude } = await first.addKey('enterprise', { perMinute: 2, perDay: 100 });
-    for (let i = 0; i < 12; i++) await first.call('GET', '/pets', { key: rude });
-    const headers = { 'X-Request-Id': 'the-one' };
-    assert.equal((await second?.call('GET', '/pets/1', { key: rude, headers }))?.status, 403);
-    // The instance that banned the key knows when this is written; the other reads it.
-    for (const store of [second, first] as Petstore[])
-      assert.equal((await accountOf(store, rude)).ban.by.requestId, 'the-one');
-    await valkey.kill();
-    const { minute, strikes } = await accountOf(first, key);
-    assert.deepEqual([minute.remaining, strikes], [0, 0], 'as it was decided on last by this instance');
-    await until(async () => (await accountOf(first, key)).sharing === 'away');
-  },
-);
+test('with Valkey the account counts all instances, and without it only this one', needsValkey, async (t) => {
+  const valkey = await startValkey(t);
+  const clock = () => Date.parse('2026-06-01T12:00:00Z');
+  const stores = await startInstances(t, 2, {
+    ...{ urls: [valkey.url], timeoutMs: 60_000, connectWithinMs: 60_000, clock },
+  });
+  const [first, second] = stores;
+  const { key } = await first.addKey('enterprise', { perMinute: 3, perDay: 100 });
+  for (const store of [first, second, first, second]) await store?.call('GET', '/pets/1', { key });
+  for (const store of stores) {
+    const { minute, day, strikes, sharing } = await accountOf(store, key);
+    assert.deepEqual([minute.remaining, day.remaining, strikes, sharing], [0, 97, 1, 'on']);
+  }
+  const { key: rude } = await first.addKey('enterprise', { perMinute: 2, perDay: 100 });
+  for (let i = 0; i < 12; i++) await first.call('GET', '/pets', { key: rude });
+  const headers = { 'X-Request-Id': 'the-one' };
+  assert.equal((await second?.call('GET', '/pets/1', { key: rude, headers }))?.status, 403);
+  // The instance that banned the key knows when this is written; the other reads it.
+  for (const store of [second, first] as Petstore[])
+    assert.equal((await accountOf(store, rude)).ban.by.requestId, 'the-one');
+  await valkey.kill();
+  const { minute, strikes } = await accountOf(first, key);
+  assert.deepEqual([minute.remaining, strikes], [0, 0], 'as it was decided on last by this instance');
+  await until(async () => (await accountOf(first, key)).sharing === 'away');
+});
 
-test('the examples of the lab can be: a begun recording has no end, and each id is of its kind', () => {
+test('the examples of the lab are possible: a started recording has no end, and each id has its own prefix', () => {
   const exampleOf = (path: string, method: string, status: number) =>
     labDescription.paths[path][method].responses[status].content['application/json'].example;
   const begun = exampleOf('/recordings', 'post', 201);

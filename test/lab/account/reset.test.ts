@@ -14,7 +14,7 @@ const demonstration = { ...nothing, categories: 7, pets: 20, orders: 8 };
 const resetNow = (petstore: Petstore, options: CallOptions = {}) =>
   petstore.send('POST', '/lab/workspace/reset', options);
 
-/** Resets a second after the reset before. */
+/** Resets one second after the last reset. */
 function reset(petstore: Petstore, options: CallOptions = {}) {
   petstore.aheadMs += 1_000;
   return resetNow(petstore, options);
@@ -33,7 +33,7 @@ const storeOf = async (petstore: Petstore, key = petstore.key) => {
   return answers.map(({ body }) => body);
 };
 
-test('a reset brings the demonstration back for all keys of the workspace, and keeps what gives access', async (t) => {
+test('a reset restores the demo data for all keys of the workspace, and keeps keys and webhooks', async (t) => {
   const petstore = await startPetstore(t);
   const other = await petstore.addWorkspace('other', true);
   await petstore.call('DELETE', '/pets/2', { key: other.key });
@@ -68,7 +68,7 @@ test('a reset brings the demonstration back for all keys of the workspace, and k
   assert.ok((await accountOf(rehearsing.key)).rehearsal);
 });
 
-test('a reset under an Idempotency-Key happens once, and other keys are forgotten with what they made', async (t) => {
+test('a reset with an Idempotency-Key happens once, and other Idempotency-Keys are removed with their resources', async (t) => {
   const petstore = await startPetstore(t);
   const order = { body: { petId: 1, quantity: 1 }, headers: { 'Idempotency-Key': 'order' } };
   const first = await petstore.call('POST', '/store/orders', order);
@@ -84,7 +84,7 @@ test('a reset under an Idempotency-Key happens once, and other keys are forgotte
   assert.deepEqual([first.body.id, second.body.id], [9, 9]);
 });
 
-test('resets at once with other writes all succeed, and leave the demonstration', async (t) => {
+test('concurrent resets and writes all succeed, and the demo data is intact', async (t) => {
   const petstore = await startPetstore(t);
   const keys = [
     petstore.key,
@@ -128,7 +128,7 @@ test('a workspace with many stored responses can be reset, and the reset removes
   assert.deepEqual(await petstore.db.read`select count(*) from idempotency_keys`, [[25_000]]);
 });
 
-test('the command that the refusal of a large workspace names makes it small enough for requests again', async (t) => {
+test('the command that the refusal names makes a large workspace small enough for requests again', async (t) => {
   const petstore = await startPetstore(t);
   await addCategories(petstore, 1, 3 * maxResetRows, 100);
   await petstore.call('POST', '/categories', { body: { name: 'A' }, headers: { 'Idempotency-Key': 'k' } });
@@ -138,7 +138,7 @@ test('the command that the refusal of a large workspace names makes it small eno
   assert.deepEqual((await reset(petstore)).body, demonstration);
 });
 
-test('an answer that was kept before a reset is void at every instance, however the clocks go', async (t) => {
+test('a response stored before a reset is void at every instance, even if clocks differ', async (t) => {
   const petstore = await startPetstore(t);
   const other = new Petstore(await openTestStorage(petstore.folder), petstore.folder);
   t.after(() => other.close());
@@ -151,11 +151,11 @@ test('an answer that was kept before a reset is void at every instance, however 
   assert.deepEqual(await place(petstore), [201, undefined, 9]);
   assert.deepEqual(await place(other), [201, 'true', 9]);
   assert.equal((await reset(petstore)).status, 200);
-  // The clock was set back meanwhile.
+  // Meanwhile its clock was set back.
   other.nowMs -= 3_600_000;
   assert.deepEqual(await place(other), [201, undefined, 9]);
   assert.deepEqual(await place(petstore), [201, 'true', 9]);
-  // Another request may reuse a key whose answer is void, even one whose answer outlives resets.
+  // Another request may reuse a key whose response is void, even one whose response survives resets.
   assert.equal((await reset(petstore)).status, 200);
   const recording = { body: { name: 'mine' }, headers: order.headers };
   assert.equal((await petstore.send('POST', '/lab/recordings', recording)).status, 201);
@@ -163,7 +163,7 @@ test('an answer that was kept before a reset is void at every instance, however 
   assert.equal((await petstore.call('POST', '/store/orders', order)).body.code, 'idempotency_key_reused');
 });
 
-test('a reset works during a ban, and for no key but a valid one', async (t) => {
+test('a reset works during a ban, and requires a valid key', async (t) => {
   const petstore = await startPetstore(t);
   const { key } = await petstore.addKey('enterprise', { perMinute: 1, perDay: 100 });
   for (let i = 0; i < 12; i++) await petstore.call('GET', '/pets', { key });
@@ -192,7 +192,7 @@ test('a workspace can be reset once a second, by any of its keys, and others do 
   assert.equal((await resetNow(petstore)).status, 200);
 });
 
-test('a reset that is repeated gets its answer at once, and neither that nor what resets nothing takes the turn of another', async (t) => {
+test('a repeated reset is replayed at once, and neither a replay nor a refused reset delays another', async (t) => {
   const petstore = await startPetstore(t);
   petstore.stopwatch = () => 0;
   const once = { headers: { 'Idempotency-Key': 'reset' } };
@@ -214,7 +214,7 @@ test('a reset that is repeated gets its answer at once, and neither that nor wha
   assert.equal((await resetNow(petstore)).status, 200);
 });
 
-test('what a reset keeps does not happen twice under an Idempotency-Key from before', async (t) => {
+test('after a reset an older Idempotency-Key still replays actions that the reset kept', async (t) => {
   const petstore = await startPetstore(t);
   const url = 'https://shop.example.com/';
   const asked = [

@@ -15,7 +15,7 @@ import { type Petstore, startPetstore } from '../../support/petstore.ts';
 
 const minuteMs = 60_000;
 
-/** Time that passes as the real one does, and skips what clients sleep. */
+/** Time that passes in real time, and skips the sleep of clients. */
 function skippingTime(store: Petstore) {
   const startMs = store.nowMs - performance.now();
   let skippedMs = 0;
@@ -27,7 +27,7 @@ function skippingTime(store: Petstore) {
   return { now, sleep };
 }
 
-/** Lets clients act, each in a workspace and under a rehearsal of its own, and returns their report cards. */
+/** Runs clients, each in its own workspace and rehearsal, and returns their report cards. */
 async function startGrading(t: TestContext) {
   const store = await startPetstore(t);
   const url = `${await store.listen()}/v1`;
@@ -36,7 +36,7 @@ async function startGrading(t: TestContext) {
     const { key } = await store.addWorkspace(name, true);
     if (faults.length > 0) await rehearse(store, faults, { key });
     const { body: recording } = await store.send('POST', '/lab/recordings', { key, body: {} });
-    // No minute ends while a client acts that does not wait for it.
+    // No minute ends during a client's run, unless the client waits for it.
     await time.sleep(minuteMs - (time.now() % minuteMs));
     await client({ url, key, ...time });
     const { status, text, body } = await store.send('GET', `/lab/recordings/${recording.id}/report`, { key });
@@ -45,7 +45,7 @@ async function startGrading(t: TestContext) {
   };
 }
 
-test('each check is passed by a careful client and failed by a careless one, under the faults that bring it about', async (t) => {
+test('each check passes a careful client and fails a careless one, under the faults that make it observable', async (t) => {
   const grade = await startGrading(t);
   for (const { name, level } of checks) {
     await t.test(name, async () => {
@@ -64,7 +64,7 @@ test('each check is passed by a careful client and failed by a careless one, und
   }
 });
 
-test('no required check is failed by a careful client that looks careless', async (t) => {
+test('no required check fails a careful client that looks careless', async (t) => {
   const grade = await startGrading(t);
   for (const { check, who, faults, client } of bystanders) {
     await t.test(`${check}: ${who}`, async () => {
@@ -74,10 +74,10 @@ test('no required check is failed by a careful client that looks careless', asyn
   }
 });
 
-test('a check names each fault that brings it about', async (t) => {
+test('a check names each fault that makes it observable', async (t) => {
   const grade = await startGrading(t);
   const client: Client = async (api) => {
-    // Each request comes again at once, whatever came of it.
+    // Repeats each request at once, whatever its result.
     const twice = async (...request: [string, object?]) => {
       await trySend(api, ...request);
       return trySend(api, ...request);
@@ -105,7 +105,7 @@ test('a check names each fault that brings it about', async (t) => {
   }
 });
 
-test('every check has both clients, names faults and guides that there are, and a name of its own', () => {
+test('every check has both clients, existing faults and guides, and a unique name', () => {
   assert.deepEqual(Object.keys(pairs).sort(), checks.map(({ name }) => name).sort());
   const required = checks.filter(({ level }) => level === 'required').map(({ name }) => name);
   assert.deepEqual([...new Set(bystanders.map(({ check }) => check))].sort(), required.sort());
@@ -118,12 +118,12 @@ test('every check has both clients, names faults and guides that there are, and 
   }
 });
 
-test('docs/checks.md says what the checks say', () => {
+test('docs/checks.md matches the checks', () => {
   const page = readFileSync(new URL('../../../docs/checks.md', import.meta.url), 'utf8');
   assert.equal(page, checksPage(), 'Run "npm run generate".');
 });
 
-test('the version of the checks is raised when what they mean changes', () => {
+test('the version of the checks increases when their meaning changes', () => {
   const meaning = checks.map(({ name, level, asks, judged, unseen }) => [name, level, asks, judged, unseen]);
   const versions = ['4a478b9a8229', '168a33f76200', 'a263e6f7fa08', 'aa10a2ab3a6e', '7e5da1197cbc'];
   const now = hash('sha256', JSON.stringify(meaning)).slice(0, 12);

@@ -6,11 +6,11 @@ import { categories, crowd, cut, elsewhere, finds, key, limited, post } from '..
 import { recorded, type Sketch } from '../../support/recorded.ts';
 
 const without = (...sketches: Sketch[]) => expectedOf([recorded(...sketches), recorded(...sketches)]);
-/** Several workers, so that connections and gaps show nothing. */
+/** Several workers, so that connections and gaps give no evidence. */
 const busy = { at: 0, tookMs: 9_000, ...categories, connection: 'w' };
 const once = without({ ...busy }, { at: 5, ...post });
 
-test('what a client sends without faults is the most of any run, by operation where the body is new', () => {
+test('the expected number of a request is the maximum of the runs without faults, per operation if its body is new', () => {
   const order = (at: number, body: string) => ({
     at,
     method: 'POST',
@@ -33,7 +33,7 @@ test('what a client sends without faults is the most of any run, by operation wh
   assert.equal(times({ ...order(0, 'a'), isGuessed: true }), 4);
 });
 
-test('an equal request beyond those without faults is a retry, whatever connection it came on', () => {
+test('an identical request beyond the expected number is a retry, on any connection', () => {
   const same = 'idempotency.same-key-on-retry';
   const lost = { at: 10, ...post, ...key('a'), ...cut };
   const again = { at: 700, ...post, ...key('b'), connection: 'c3' };
@@ -44,29 +44,29 @@ test('an equal request beyond those without faults is a retry, whatever connecti
   const blind = [busy, { at: 10, ...post, ...cut }, { at: 700, ...post, connection: 'c3' }];
   finds('idempotency.no-blind-post-retry', blind, 'failed', [2, 3], once);
   finds('failures.retried', [busy, lost, again], 'not_observed', [], once);
-  // Both are wanted: the second is no retry of the first, on one connection either.
+  // Both are expected. The second is no retry of the first, even on the same connection.
   const twice = without({ at: 0, ...post }, { at: 5, ...post });
   finds(same, [lost, { ...again, connection: 'c1' }], 'not_observed', [], twice);
   finds('failures.retried', [lost, { ...again, connection: 'c1' }], 'failed', [1], twice);
   finds(same, [lost, { at: 20, ...post, ...key('c') }, again], 'failed', [1, 2], twice);
-  // The key says which of the two came again.
+  // The key identifies the repeated one of the two.
   finds(same, [lost, { at: 20, ...post, ...key('c') }, { ...again, ...key('a') }], 'passed', [1, 3], twice);
-  // If two may have come again and one did, it is not known which.
+  // If either of two may have been repeated, it is unknown which.
   const both = [lost, { ...lost, at: 20, ...key('c'), connection: 'c9' }, { at: 30, ...categories }];
   finds(same, [...crowd, ...both, again], 'not_observed', [], twice);
 });
 
-test('a retry that is known as one is early, also on another connection and beside other workers', () => {
+test('a known retry can be too early, also on another connection and beside other workers', () => {
   const refused = { at: 10, ...post, ...key('a'), ...limited, fault: 'rate-limited' };
   const early = { ...refused, at: 31, connection: 'c3' };
   const name = 'retry-after.obeyed';
-  // The same key shows it, too.
+  // The same key also proves it.
   finds(name, [busy, refused, early], 'failed', [2, 3]);
   const reading = { at: 10, target: '/v1/pets?id=1', ...limited, fault: 'rate-limited' };
   const readAgain = { ...reading, at: 31, connection: 'c3' };
   finds(name, [busy, reading, readAgain], 'not_observed');
   finds(name, [busy, reading, readAgain], 'failed', [2, 3], without(busy, { ...reading, at: 20 }));
-  // Who asks several times anyway may be another worker.
+  // A repeated poll may come from another worker.
   const polls = without(busy, ...[20, 30, 40].map((at) => ({ ...reading, at })));
   finds(name, [busy, reading, readAgain], 'not_observed', [], polls);
   finds(
@@ -80,7 +80,7 @@ test('a retry that is known as one is early, also on another connection and besi
 
 const again = (at: number): Sketch => ({ at, ...post, connection: 'c3' });
 
-test('a program that sends two requests at once without faults has several workers under faults, too', () => {
+test('a program with concurrent requests without faults has several workers under faults too', () => {
   const requests = [
     { at: 0, ...limited, fault: 'rate-limited' },
     { at: 20, target: '/v1/pets?limit=1', ...limited, ...elsewhere, fault: 'rate-limited' },
@@ -90,7 +90,7 @@ test('a program that sends two requests at once without faults has several worke
   finds('retry-after.obeyed', requests, 'not_observed', [], without({ at: 0 }, { at: 0, ...elsewhere }));
 });
 
-test('what a test suite sends on purpose without faults is no retry', () => {
+test('requests that a test suite sends on purpose without faults are no retries', () => {
   const missing = (at: number) => ({ at, target: '/v1/inventory/9', status: 404 });
   finds('retry.only-when-useful', [missing(0), missing(9)], 'failed', [1, 2]);
   const requests = [missing(0), { at: 5 }, missing(9), { at: 20, ...categories }];
@@ -98,24 +98,24 @@ test('what a test suite sends on purpose without faults is no retry', () => {
   const refused = { at: 0, ...post, status: 422 };
   finds('retry.only-when-useful', [{ ...refused }, { ...refused, at: 9 }], 'failed', [1, 2], once);
   const suite = without(refused, { ...refused, at: 9 });
-  // Neither does it show that the client repeats nothing.
+  // It is also no evidence that the client repeats nothing.
   finds('retry.only-when-useful', [refused, { ...refused, at: 9 }, { at: 20 }], 'not_observed', [], suite);
   finds('retry.only-when-useful', requests, 'not_observed', [], expected);
   const posts = [0, 9, 30].map((at) => ({ ...refused, at }));
   finds('retry.only-when-useful', posts, 'failed', [1, 2, 3], without(...posts));
-  // A loop of attempts repeats a refusal without faults, too.
+  // A retry loop also repeats a refusal without faults.
   const gone = [0, 140, 420].map((at) => ({ at, method: 'DELETE', target: '/v1/pets/23', status: 404 }));
   finds('retry.only-when-useful', gone, 'failed', [1, 2, 3], without(...gone));
   const [first, ...later] = gone as [Sketch, ...Sketch[]];
   const down = [{ ...first, status: 503 }, ...later];
   finds('failures.retried', down, 'passed', [1, 2], without(...gone));
-  // Once more is once too often.
+  // One repetition more is too many.
   finds('retry.only-when-useful', [...requests, missing(30), missing(35)], 'failed', [1, 3, 5, 6], expected);
 });
 
-test('a guess at a body that was not read is no retry unless there are more requests of its length', () => {
+test('a request with a guessed body is a retry only if more requests have its length', () => {
   const names = without({ at: 0, ...post, body: 'Ann' }, { at: 5, ...post, body: 'Bob' });
-  // Ann was cut off before her body was read, so that she looks like Bob.
+  // Ann was cut off before her body was read, so the guess is Bob.
   const guess = { at: 0, ...post, body: 'Bob', ...cut, isGuessed: true as const };
   const bob = (at: number) => ({ at, ...post, body: 'Bob' });
   finds('idempotency.no-blind-post-retry', [guess, bob(9)], 'passed', [1], names);
@@ -123,7 +123,7 @@ test('a guess at a body that was not read is no retry unless there are more requ
   finds('idempotency.no-blind-post-retry', [guess, ann, bob(9)], 'failed', [1, 3], names);
 });
 
-test('a list that a program leaves without faults, too, need not be read to its end', () => {
+test('a list that a program also leaves without faults need not be read to its end', () => {
   const to = (cursor: string) => ({
     answer: { link: `<http://localhost/v1/pets?cursor=${cursor}>; rel="next"` },
   });
@@ -133,7 +133,7 @@ test('a list that a program leaves without faults, too, need not be read to its 
   finds(name, [short], 'failed', [1], without({ at: 0, ...to('b') }, { at: 5, target: '/v1/pets?cursor=b' }));
 });
 
-test('levels replace those of checks, and a check that is off is left out', () => {
+test('custom levels replace the levels of checks, and a check that is off is omitted', () => {
   const requests = recorded({ at: 0, status: 400 }, { at: 5, status: 400 });
   const name = 'retry.only-when-useful';
   const of = (levels: Parameters<typeof reportOn>[2]) => {

@@ -19,15 +19,15 @@ test('retry-after.obeyed counts from the beginning of the refused request, less 
   await finds(name, [slow, { at: 1_947, ...limited }], 'failed', [1, 2]);
   await finds(name, [slow, { at: 100_000 }], 'passed', [1, 2]);
   await finds(name, [slow], 'not_observed');
-  // The service noted the end of the answer late, while the client was waiting already.
+  // The service recorded the end of the response late. The client was already waiting.
   const late = { at: 0, tookMs: 60, ...limited, answer: { 'retry-after': '1' } };
   await finds(name, [late, { at: 1_008 }], 'passed', [1, 2]);
-  // Clocks of two machines run apart in a day.
+  // The clocks of two machines drift apart within a day.
   const day = { at: 0, ...limited, answer: { 'retry-after': '86400' } };
   await finds(name, [day, { at: 86_398_000 }], 'passed', [1, 2]);
 });
 
-test('retry-after.obeyed reads a date, and bears a clock that is a little ahead', async () => {
+test('retry-after.obeyed reads a date, and tolerates a clock that is slightly ahead', async () => {
   const date = (seconds: number) => ({
     ...limited,
     answer: { 'retry-after': new Date(startMs + seconds * 1_000).toUTCString() },
@@ -42,7 +42,7 @@ test('retry-after.obeyed reads a date, and bears a clock that is a little ahead'
     'failed',
     [1, 2],
   );
-  // Half of a short wait is too little.
+  // Half of a short wait is not enough.
   await finds(
     'retry-after.obeyed',
     [
@@ -54,15 +54,15 @@ test('retry-after.obeyed reads a date, and bears a clock that is a little ahead'
   );
 });
 
-test('a request that was under way when another was refused is no disobedience', async () => {
+test('a request in flight when another was refused does not fail retry-after.obeyed', async () => {
   const name = 'retry-after.obeyed';
   const other = { ...elsewhere, target: '/v1/pets?limit=1' };
   const refused = { at: 0, tookMs: 100, ...rehearsed };
   await finds(name, [refused, { at: 50, ...elsewhere, ...rehearsed }], 'not_observed');
   await finds(name, [...crowd, refused, { at: 300, ...other, ...rehearsed }], 'not_observed');
-  // Neither is that of a worker that got no refusal, however late a busy machine sends it.
+  // The same goes for a request of another worker without a refusal, however late a busy machine sends it.
   await finds(name, [...crowd, refused, { at: 1_900, ...other, ...rehearsed }], 'not_observed');
-  // Who sends on the same connection has the answer, unless it had waited for one that is free.
+  // A client that sends on the same connection has the response, unless it had waited for a free connection.
   await finds(name, [refused, { at: 102, ...other, connection: 'c1', ...rehearsed }], 'failed', [1, 2]);
   const busy = { at: 60, tookMs: 100, ...categories, connection: 'c3' };
   await finds(name, [refused, busy, { at: 102, ...other, connection: 'c1', ...rehearsed }], 'not_observed');
@@ -76,15 +76,15 @@ test('a request that was under way when another was refused is no disobedience',
   );
 });
 
-test('requests that never overlap come from one worker, which has each answer, whatever connection it uses', async () => {
+test('requests that never overlap come from one worker, which knows each response, on any connection', async () => {
   const name = 'retry-after.obeyed';
   for (const waitMs of [0.5, 20, 100, 249, 1_900]) {
     const early = { at: 1 + waitMs, ...elsewhere, ...rehearsed };
     await finds(name, [{ at: 0, ...rehearsed }, early], 'failed', [1, 2]);
-    // Who waits in the end was too early all the same.
+    // A later wait does not excuse the early request.
     const later = { at: 4_000, ...elsewhere };
     await finds(name, [{ at: 0, ...rehearsed }, early, later], 'failed', [1, 2]);
-    // Another worker may have sent it, but then nothing shows that somebody waited.
+    // Another worker may have sent it. But then nothing shows that somebody waited.
     await finds(name, [...crowd, { at: 0, ...rehearsed }, early, later], 'not_observed');
   }
   const proxied = { isProxied: true };
@@ -103,17 +103,17 @@ test('requests that never overlap come from one worker, which has each answer, w
   await finds(name, [{ ...stream, connection: 's' }, { at: 0, ...rehearsed }, early], 'failed', [2, 3]);
 });
 
-/** A POST of its own. */
+/** A POST with its own body. */
 const create = (at: number, name: string, more: object = {}) => ({ at, ...post, body: name, ...more });
 
-test('workers that wait for one connection were not told what it brought another one', async () => {
+test("workers that wait for one connection do not know each other's responses", async () => {
   const name = 'retry-after.obeyed';
   const queued = [create(0, 'Ann', limited), create(2, 'Bob', limited)];
   await finds(name, [...queued, create(2_100, 'Ann'), create(2_102, 'Bob')], 'not_observed');
-  // One that does not wait sends the next thing instead.
+  // A worker that does not wait sends its next request instead.
   const loop = [...queued, create(400, 'Cat', limited), create(2_100, 'Dan')];
   await finds(name, loop, 'failed', [1, 2, 3]);
-  // An early retry is one all the same.
+  // An early retry still counts as one.
   await finds(name, [...queued, create(400, 'Ann', limited), create(2_400, 'Ann')], 'failed', [1, 3]);
   const banned = { status: 403, code: 'key_banned', answer: { 'retry-after': '2' } };
   const held = [create(0, 'Ann', banned), { at: 2, ...banned }];
@@ -121,12 +121,12 @@ test('workers that wait for one connection were not told what it brought another
   await finds('ban.stops', [...held, { at: 2_101 }], 'failed', [1, 2]);
 });
 
-test('equal requests on one connection are those of one worker only if some of them never wait', async () => {
+test('identical requests on one connection come from one worker only if some of them never wait', async () => {
   const name = 'retry-after.obeyed';
   const at = (ms: number, more: object = rehearsed) => ({ at: ms, connection: 'c3', ...more });
   await finds(name, [...crowd, at(0), at(5), at(2_100, {}), at(2_105, {})], 'not_observed');
   await finds(name, [...crowd, at(0), at(20), at(40), at(2_100, {})], 'failed', [4, 5]);
-  // A pipelined request was sent before there was an answer.
+  // A pipelined request was sent before the response.
   await finds(
     name,
     [
@@ -137,7 +137,7 @@ test('equal requests on one connection are those of one worker only if some of t
   );
 });
 
-test('a change whose body was not read is known by its resource, its length and its conditions', async () => {
+test('a change whose body was not read is identified by its resource, its length and its conditions', async () => {
   const name = 'retry-after.obeyed';
   const change = { method: 'PATCH', target: '/v1/pets/1', operation: 'updatePet', body: '{"name":"a"}' };
   const tag = { headers: { 'if-match': '"a"' } };
@@ -168,7 +168,7 @@ test('a change whose body was not read is known by its resource, its length and 
     ],
     'not_observed',
   );
-  // Its body may still be another.
+  // It may still have another body.
   await finds(
     'retry.same-body',
     [
@@ -179,7 +179,7 @@ test('a change whose body was not read is known by its resource, its length and 
   );
 });
 
-test('a rehearsed 429 concerns its operation, a real one what gets 429 again, and 503 the same request', async () => {
+test('a simulated 429 applies to its operation, a real one to requests that get 429 again, and 503 to the same request', async () => {
   const name = 'retry-after.obeyed';
   await finds(
     name,
@@ -219,7 +219,7 @@ test('a rehearsed 429 concerns its operation, a real one what gets 429 again, an
   await finds(name, [{ at: 0, status: 429 }, { at: 5 }], 'not_observed');
 });
 
-test('behind a proxy neither cuts nor connections are those of the client', async () => {
+test('behind a proxy neither cuts nor connections count as those of the client', async () => {
   const proxied = { isProxied: true };
   await finds(
     'idempotency.no-blind-post-retry',
@@ -241,14 +241,14 @@ test('behind a proxy neither cuts nor connections are those of the client', asyn
   );
 });
 
-test('connections.reused does not ask for what cannot be: busy, new, old and broken connections', async () => {
+test('connections.reused ignores busy, new, old and broken connections', async () => {
   const name = 'connections.reused';
   const each = (gapMs: number, more: object = {}) =>
     [1, 2, 3, 4, 5, 6].map((number) => ({ at: number * gapMs, connection: `c${number}`, ...more }));
   await finds(name, each(10), 'failed', [2, 3, 4, 5, 6]);
   await finds(name, each(10, { tookMs: 100 }), 'not_observed');
   await finds(name, each(3_000), 'not_observed');
-  // Workers that begin at once, of which the service has served some before it reads the last.
+  // Workers that begin at once. The service has served some before it reads the last.
   await finds(name, [...crowd, ...each(10)], 'not_observed');
   await finds(name, [...crowd, ...each(1_500)], 'failed', [4, 5, 6, 7, 8]);
   await finds(name, each(10, cut), 'not_observed');
@@ -288,10 +288,10 @@ test('ban.stops and limits.foreseen concern the whole key', async () => {
     'failed',
     [1, 2],
   );
-  // The window has ended by the clock that counts.
+  // By the clock of the service the window has ended.
   await finds('limits.foreseen', [{ at: 0, ...none }, { at: 100 }], 'not_observed');
   await finds('limits.foreseen', [{ at: 0, ...none }, { at: 60_001 }], 'passed', [1, 2]);
-  // Another worker was not told.
+  // Another worker does not know it.
   const others = [...crowd, { at: 0, ...none }, { at: 900, ...elsewhere, ...limited }];
   await finds('limits.foreseen', others, 'not_observed');
   // A clock that is a second ahead sees that the window has ended.
@@ -305,7 +305,7 @@ test('ban.stops and limits.foreseen concern the whole key', async () => {
   );
 });
 
-test('a limit or a ban that lets a request in has ended, and 503 has not', async () => {
+test('a limit or a ban that admits a request has ended, but a 503 has not', async () => {
   await finds('retry-after.obeyed', [{ at: 0, ...rehearsed }, { at: 500 }, { at: 600 }], 'not_observed');
   await finds(
     'retry-after.obeyed',
@@ -320,7 +320,7 @@ test('a limit or a ban that lets a request in has ended, and 503 has not', async
   await finds('ban.stops', [{ at: 0, ...banned }, { at: 900 }], 'not_observed');
   const down = { status: 503, answer: { 'retry-after': '2' } };
   await finds('retry-after.obeyed', [{ at: 0, ...down }, { at: 500 }], 'failed', [1, 2]);
-  // Another worker was not told.
+  // Another worker does not know it.
   await finds(
     'retry-after.obeyed',
     [...crowd, { at: -9, ...elsewhere }, { at: 0, ...down }, { at: 500, ...elsewhere }],

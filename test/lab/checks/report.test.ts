@@ -17,7 +17,7 @@ async function startRecording(store: Petstore, key = store.key): Promise<string>
   return `/lab/recordings/${body.id}`;
 }
 
-test('a report card tells the verdict, and of each check the level, the result, the evidence and what to do', async (t) => {
+test('a report card has the verdict, and for each check the level, the result, the evidence and the advice', async (t) => {
   const store = await startPetstore(t);
   const recording = await startRecording(store);
   const report = async () => (await store.send('GET', `${recording}/report`)).body as Report;
@@ -29,7 +29,7 @@ test('a report card tells the verdict, and of each check the level, the result, 
     results.map(({ name }) => name),
     checks.map(({ name }) => name),
   );
-  // Later than anything that could have been under way.
+  // Later than any request that could have been in flight.
   store.nowMs += 1_000;
   await store.call('GET', '/pets?limit=0');
   const after = await report();
@@ -53,12 +53,12 @@ test('a report card tells the verdict, and of each check the level, the result, 
   );
 });
 
-test('a report card leaves out what the page of the lab sent itself, but for its bursts', async (t) => {
+test('a report card ignores the requests of the lab page, except its bursts', async (t) => {
   const store = await startPetstore(t);
   const recording = await startRecording(store);
   for (const id of ['lab-page-1', 'lab-page-2', 'lab-page-burst-1', 'lab-page-burst-2']) {
     await store.call('GET', '/pets?limit=0', { headers: { 'X-Request-Id': id } });
-    // Later than anything that could have been under way.
+    // Later than any request that could have been in flight.
     store.nowMs += 1_000;
   }
   const { checks: results } = (await store.send('GET', `${recording}/report`)).body as Report;
@@ -70,7 +70,7 @@ test('a report card leaves out what the page of the lab sent itself, but for its
   assert.deepEqual([found?.result, found?.evidence], ['failed', ['3', '4']]);
 });
 
-test('each form of a report card has its media type, and is told again only if it has changed', async (t) => {
+test('each format of a report card has its media type, and is sent again only if it has changed', async (t) => {
   const store = await startPetstore(t);
   const recording = await startRecording(store);
   await store.call('GET', '/pets?limit=0');
@@ -94,7 +94,7 @@ test('each form of a report card has its media type, and is told again only if i
   }
 });
 
-test('a report card is that of the key alone', async (t) => {
+test('only the key of a recording can read its report card', async (t) => {
   const store = await startPetstore(t);
   const recording = await startRecording(store);
   const { key } = await store.addKey('pro');
@@ -104,14 +104,14 @@ test('a report card is that of the key alone', async (t) => {
   }
 });
 
-test('GET /lab/checks lists what recordings are judged by', async (t) => {
+test('GET /lab/checks lists the checks of recordings', async (t) => {
   const store = await startPetstore(t);
   const { body } = await store.send('GET', '/lab/checks');
   const listed = checks.map(({ judge: _, ...check }) => check);
   assert.deepEqual(body, { version: checksVersion, checks: listed });
 });
 
-test('the verdict goes by required checks, and one that was observed is enough', () => {
+test('required checks decide the verdict, and one observed check is enough', () => {
   const verdict = (...pairs: [string, string][]) =>
     verdictOf(pairs.map(([level, result]) => ({ level, result })) as Parameters<typeof verdictOf>[0]);
   assert.equal(verdict(['required', 'passed'], ['required', 'failed']), 'failed');
@@ -143,7 +143,7 @@ const oddReport: Report = {
   ),
 };
 
-/** Reads JUnit XML by another program's parser, and prints what it holds. */
+/** Reads JUnit XML with another parser, and prints its content. */
 const reader = `
 import json, sys, xml.etree.ElementTree as tree
 root = tree.fromstring(sys.stdin.buffer.read())
@@ -163,7 +163,7 @@ test('JUnit XML is well-formed for any content, and fails only for required chec
   const tags = cases.map(([, children]: [string, string[][]]) => children.map(([tag]) => tag));
   const [pass, fail, skip] = [['system-out'], ['failure', 'system-out'], ['skipped', 'system-out']];
   assert.deepEqual(tags, [pass, pass, fail, skip, skip, skip]);
-  // What XML cannot hold has become one that stands for it; the rest is as it was.
+  // Characters that XML cannot contain are replaced. The rest is unchanged.
   const [, [[, message]]] = cases[2] as [string, [string[]]];
   assert.equal(message, 'a < b & "c" \ufffd\ufffd\ufffd\ufffd 😀 | `d` *e* ]]>\r\nf');
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { categories, crowd, cut, elsewhere, finds, key, limited, post } from '../../support/findings.ts';
 
-test('backoff.grows fails waits that are equal or none, and leaves to jitter what may be jitter', async () => {
+test('backoff.grows fails equal or missing waits, and tolerates jitter', async () => {
   const name = 'backoff.grows';
   const failing = (...at: number[]) => at.map((ms) => ({ at: ms, status: 500 }));
   await finds(name, failing(0, 5, 10), 'failed', [1, 2, 3]);
@@ -12,18 +12,18 @@ test('backoff.grows fails waits that are equal or none, and leaves to jitter wha
   await finds(name, failing(0, 900, 1_000, 1_500), 'not_observed');
   await finds(name, failing(0, 900, 1_000, 3_500), 'passed', [1, 2, 3, 4]);
   await finds(name, failing(0, 5), 'not_observed');
-  // A busy machine has made waits of 10, 20 and 40 ms longer.
+  // On a busy machine waits of 10, 20 and 40 ms became longer.
   await finds(name, failing(0, 32, 64, 104), 'not_observed');
-  // An answer in between begins anew.
+  // A success in between starts the sequence again.
   const mended = [0, 10, 20, 30].flatMap((at) => [{ at, status: 500 }, { at: at + 5 }]);
   await finds(name, mended, 'not_observed');
-  // Where a time was told, that time counts.
+  // With Retry-After, that time counts.
   const told = { status: 503, answer: { 'retry-after': '1' } };
   const obedient = [0, 1_100, 2_200, 3_300].map((at) => ({ at, ...told }));
   await finds(name, obedient, 'not_observed');
 });
 
-test('retry.only-when-useful tells a retry from another request and another question', async () => {
+test('retry.only-when-useful distinguishes a retry from another request, and from asking again later', async () => {
   const name = 'retry.only-when-useful';
   const missing = { target: '/v1/orders/9', status: 404 };
   await finds(
@@ -65,7 +65,7 @@ test('retry.only-when-useful tells a retry from another request and another ques
     'failed',
     [2, 3],
   );
-  // The client may not have it.
+  // The client may not have received it.
   const broken = { ...missing, fault: 'truncated' };
   await finds(
     name,
@@ -92,7 +92,7 @@ test('retry.only-when-useful tells a retry from another request and another ques
   await finds(name, [{ at: 0 }, { at: 5 }], 'not_observed');
 });
 
-test('failures.retried lets a client give up in the end, and asks for no blind POST', async () => {
+test('failures.retried allows giving up after retries, and asks for no blind POST', async () => {
   const name = 'failures.retried';
   await finds(
     name,
@@ -103,7 +103,7 @@ test('failures.retried lets a client give up in the end, and asks for no blind P
     'passed',
     [1, 2],
   );
-  // Half a second is less than the restart of a service takes, unless there is a third attempt.
+  // Half a second is shorter than the restart of a service, unless there is a third attempt.
   const hasty = [
     { at: 0, ...cut },
     { at: 500, ...cut },
@@ -141,7 +141,7 @@ test('failures.retried lets a client give up in the end, and asks for no blind P
     'failed',
     [1],
   );
-  // Two workers fail side by side, and one of them goes on.
+  // Two workers fail at the same time, and one of them continues.
   const both = [
     { at: 0, ...cut },
     { at: 0, ...cut, ...elsewhere },
@@ -155,7 +155,7 @@ test('failures.retried lets a client give up in the end, and asks for no blind P
   );
 });
 
-test('idempotency: equal POSTs after a success are two things, and only an uncertain end makes a retry blind', async () => {
+test('idempotency checks: equal POSTs after a success are two orders, and only an unknown outcome makes a retry blind', async () => {
   const same = 'idempotency.same-key-on-retry';
   await finds(
     same,
@@ -238,7 +238,7 @@ test('idempotency: equal POSTs after a success are two things, and only an uncer
   );
 });
 
-test('backoff.grows spares pollers and workers, and fails many retries without one real wait', async () => {
+test('backoff.grows ignores pollers and workers, and fails many retries without one real wait', async () => {
   const name = 'backoff.grows';
   const failing = (...at: number[]) => at.map((ms) => ({ at: ms, status: 500 }));
   await finds(name, failing(0, 40, 55, 130, 150), 'failed', [1, 2, 3, 4, 5]);
@@ -246,18 +246,18 @@ test('backoff.grows spares pollers and workers, and fails many retries without o
   await finds(name, [...failing(0, 300, 600, 900), { at: 1_200 }, { at: 1_500 }], 'not_observed');
   await finds(name, [{ at: 0 }, ...failing(300, 600, 900, 1_200)], 'not_observed');
   await finds(name, [...failing(0, 300, 600, 900), { at: 1_200 }], 'failed', [1, 2, 3, 4, 5]);
-  // Another reading of the same list is no poll, whatever the time between.
+  // Reading another page of the same list is no poll, whatever the time between.
   const listed = [...failing(0, 300, 600, 900), { at: 1_200 }, { at: 1_300, ...categories }];
   await finds(name, [...listed, { at: 1_500 }], 'failed', [1, 2, 3, 4, 5]);
   const inTurns = listed.flatMap((one) => [one, { at: one.at + 9, ...categories }]);
   await finds(name, [...inTurns.slice(0, 10), { at: 1_500 }], 'not_observed');
-  // Retries of a broken connection come on new ones, and so do workers that begin.
+  // Retries after a broken connection use new ones, and so do workers that start.
   const apart = (...at: number[]) => at.map((ms) => ({ at: ms, ...cut, connection: `c${ms}` }));
   await finds(name, apart(0, 3, 6, 9, 12), 'failed', [1, 2, 3, 4, 5]);
   await finds(name, [...crowd, ...apart(0, 3, 6, 9, 12)], 'not_observed');
 });
 
-test('what a client left by itself is an uncertain end, and no failure of the service', async () => {
+test('a request that the client aborted has an unknown outcome, and is no failure of the service', async () => {
   const left = { ...post, ...cut, left: true as const };
   const again = { at: 50, ...post, ...elsewhere };
   await finds('idempotency.no-blind-post-retry', [{ at: 0, ...left }, again], 'failed', [1, 2]);
@@ -291,7 +291,7 @@ test('what a client left by itself is an uncertain end, and no failure of the se
   );
 });
 
-test('idempotency pairs equal keys first, and blames nobody who may be another worker', async () => {
+test('idempotency checks pair equal keys first, and do not blame possible other workers', async () => {
   const same = 'idempotency.same-key-on-retry';
   const lost = { at: 0, ...post, ...key('a'), ...cut };
   const other = { at: 20, ...post, ...elsewhere, ...key('b') };
@@ -305,7 +305,7 @@ test('idempotency pairs equal keys first, and blames nobody who may be another w
   await finds('idempotency.no-blind-post-retry', [blind, busy, { ...other, headers: {} }], 'not_observed');
 });
 
-test('retry.same-body finds a body that was lost, and lets tags and other requests be', async () => {
+test('retry.same-body finds a lost body, and ignores ETags and other requests', async () => {
   const name = 'retry.same-body';
   const put = (at: number, headers: Record<string, string>, more: object = {}) => ({
     ...{ at, method: 'PUT', target: '/v1/pets/1', operation: 'replacePet', body: '{"name":"a"}' },
@@ -321,7 +321,7 @@ test('retry.same-body finds a body that was lost, and lets tags and other reques
   await finds(name, [failing, emptied], 'failed', [1, 2]);
   await finds(name, [failing, { at: 800 }, emptied], 'not_observed');
   await finds(name, [...crowd, failing, emptied], 'not_observed');
-  // The same key shows it beside other workers, too.
+  // The same key also proves it beside other workers.
   const create = (at: number, body: string, status: number) => ({
     ...{ at, ...post, ...key('a'), body, bodyBytes: body.length, status },
   });
@@ -333,21 +333,21 @@ test('retry.same-body finds a body that was lost, and lets tags and other reques
   await finds(other, [banned, create(900, '', 400)], 'not_observed');
   await finds(name, [banned, create(900, '', 400)], 'failed', [1, 2]);
   await finds(name, [create(0, '{"at":1}', 201), create(900, '{"at":2}', 422)], 'not_observed');
-  // It came again all the same.
+  // The request was still repeated.
   await finds(
     'failures.retried',
     [create(0, '{"at":1}', 500), create(900, '{"at":22}', 201)],
     'passed',
     [1, 2],
   );
-  // A body that was not read may have been another, also with the same key.
+  // An unread body may have been another, even with the same key.
   const { bodyBytes: _, ...unread } = create(0, '{"at":1}', 500);
   await finds(name, [unread, create(900, '{"at":1}', 201)], 'not_observed');
   const used = { ...create(0, '{"at":1}', 422), code: 'idempotency_key_reused' };
   await finds(other, [used], 'failed', [1]);
   const second = { ...create(9, '{"at":2}', 201), ...key('b') };
   await finds(other, [create(0, '{"at":1}', 201), second], 'passed', [1, 2]);
-  // It may be one thing that was made twice.
+  // It may be one resource that was created twice.
   await finds(
     other,
     [create(0, '{"at":1}', 500), { ...create(9, '{"at":1}', 201), ...key('b') }],
@@ -355,7 +355,7 @@ test('retry.same-body finds a body that was lost, and lets tags and other reques
   );
 });
 
-test('attempts.bounded bears waits for a limit, and asks for an end of all others', async () => {
+test('attempts.bounded tolerates waits for a limit, and requires an end of all other retries', async () => {
   const name = 'attempts.bounded';
   const failing = (count: number, more: object = {}) =>
     Array.from({ length: count }, (_, index) => ({ at: index * 1_000, status: 500, ...more }));
@@ -389,7 +389,7 @@ test('attempts.bounded bears waits for a limit, and asks for an end of all other
     Array.from({ length: 26 }, (_, index) => index + 3),
   );
   assert.equal(because, 'The client made 26 attempts at one request.');
-  // A poller asks at its pace, whatever it gets.
+  // A poller keeps its pace, whatever the responses.
   await finds(name, [...failing(30), { at: 30_000 }, { at: 31_000 }], 'not_observed');
 });
 
@@ -407,7 +407,7 @@ test('401 allows one retry, and 409 one with the same key', async () => {
   const same = 'idempotency.same-key-on-retry';
   await finds(same, [create(0, 'a'), create(1_100, 'a', {})], 'passed', [1, 2]);
   await finds(same, [create(0, 'a'), create(1_100, 'b', {})], 'failed', [1, 2]);
-  // Other reasons for 409 stay.
+  // Other causes of 409 are permanent.
   const sold = { status: 409, code: 'conflict' };
   await finds(waits, [create(0, 'a', sold), create(9, 'a', sold)], 'not_observed');
   await finds(same, [create(0, 'a', sold), create(9, 'b', {})], 'not_observed');

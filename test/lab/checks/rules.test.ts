@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { checks } from '../../../src/lab/checks/list.ts';
 import { categories, crowd, cut, finds, post } from '../../support/findings.ts';
 
-test('pages.to-the-end judges shortened pages alone, and asks for the page that each names', async () => {
+test('pages.to-the-end judges only shortened pages, and requires the page that each links to', async () => {
   const name = 'pages.to-the-end';
   const to = (cursor: string) => ({
     answer: { link: `<http://localhost:8080/v1/pets?cursor=${cursor}>; rel="next"` },
@@ -30,7 +30,7 @@ test('pages.to-the-end judges shortened pages alone, and asks for the page that 
     'failed',
     [2],
   );
-  // An empty page in the middle leads to itself.
+  // An empty page in the middle links to itself.
   const empty = { ...at('a'), fault: 'empty-page', ...to('a') };
   await finds(name, [{ at: 0, ...empty }], 'failed', [1]);
   await finds(
@@ -48,7 +48,7 @@ test('pages.to-the-end judges shortened pages alone, and asks for the page that 
   await finds(name, [{ at: 0, ...withoutSecret }], 'failed', [1]);
 });
 
-test('pages.filters-kept compares with the links of the same place', async () => {
+test('pages.filters-kept compares a page with the links of the same position', async () => {
   const name = 'pages.filters-kept';
   const list = (at: number, query: string, next?: string) => ({
     ...{ at, target: `/v1/pets?${query}` },
@@ -59,12 +59,12 @@ test('pages.filters-kept compares with the links of the same place', async () =>
   await finds(name, [first, list(9, 'limit=9&cursor=a&status=sold')], 'passed', [1, 2]);
   await finds(name, [first, list(9, 'limit=2&cursor=a')], 'failed', [1, 2]);
   await finds(name, [first, list(9, 'limit=2&cursor=b')], 'not_observed');
-  // A first page follows no link, also if a link leads to one.
+  // A first page follows no link, even if a link points to one.
   await finds(name, [list(0, 'status=sold', 'status=sold'), list(9, 'id=2')], 'not_observed');
   await finds(name, [first, list(4, 'limit=2', 'cursor=a'), list(9, 'cursor=a')], 'passed', [2, 3]);
 });
 
-test('ids.exact finds what a double would have made of an id, and nothing else', async () => {
+test('ids.exact finds ids rounded to a double, and nothing else', async () => {
   const name = 'ids.exact';
   const exact = '10000000000000003';
   const rounded = String(Number(exact));
@@ -108,7 +108,7 @@ test('ids.exact is fast on targets that were built to be slow', async () => {
   }
 });
 
-test('if-match.sent and conflict.read-again take no star for a decision', async () => {
+test('if-match.sent and conflict.read-again do not accept * as a decision', async () => {
   const pet = '/v1/pets/1';
   const read = (at: number) => ({ at, target: '/v1/pets?id=1' });
   const change = (at: number, tag: string | undefined, status = 200) => ({
@@ -145,12 +145,12 @@ test('if-match.sent and conflict.read-again take no star for a decision', async 
   const twice = [change(5, '"a"', 412), change(9, '"a"', 412)];
   await finds(again, [told(0), told(2), ...twice], 'not_observed');
   await finds(again, [told(0), ...twice], 'failed', [2, 3]);
-  // What failed for a time comes again as it was.
+  // After a temporary failure the same request is sent again.
   const failed = change(4, '"a"', 500);
   await finds(again, [told(0), told(2), failed, ...twice], 'not_observed');
 });
 
-test('lifecycle: what is not needed any more is not observed', async () => {
+test('lifecycle checks observe nothing that is no longer needed', async () => {
   const old = { target: '/v1/pets/1', operation: 'getPet' };
   await finds('deprecated.not-called', [{ at: 0, ...categories }], 'not_observed');
   await finds('deprecated.not-called', [{ at: 0 }, { at: 5, ...old }], 'failed', [2]);
@@ -169,7 +169,7 @@ test('lifecycle: what is not needed any more is not observed', async () => {
   await finds('sunset.successor-used', [...crowd, { at: 0, ...gone }, second], 'not_observed');
 });
 
-test('updates.not-lost fails what overwrote the other writer for certain', async () => {
+test('updates.not-lost fails only a certain overwrite of the other writer', async () => {
   const name = 'updates.not-lost';
   const read = { at: 0, target: '/v1/pets?id=1' };
   const change = { at: 5, target: '/v1/pets/1', operation: 'updatePet', method: 'PATCH', fault: 'conflict' };
@@ -180,15 +180,15 @@ test('updates.not-lost fails what overwrote the other writer for certain', async
   await finds(name, [read, { ...change, method: 'PUT', operation: 'replacePet' }], 'failed', [2]);
   await finds(name, [read, { ...change, method: 'DELETE', operation: 'deletePet' }], 'not_observed');
   await finds(name, [read, { ...change, status: 412, headers: { 'if-match': '"a"' } }], 'passed', [2]);
-  // The next change undoes what this one was refused for.
+  // The next change undoes the change of this refused one.
   const refused = { ...change, status: 412, headers: { 'if-match': '"a"' } };
   await finds(name, [read, refused, { ...renamed, at: 9, fault: '' }], 'not_observed');
   await finds(name, [read, { ...renamed, fault: '' }], 'not_observed');
-  // What was never read goes by nothing that could be old.
+  // A client that never read the resource uses no stale data.
   await finds(name, [{ ...read, target: '/v1/pets?id=2' }, renamed], 'not_observed');
 });
 
-test('credentials.not-forwarded and retry.same-body judge what follows a redirect', async () => {
+test('credentials.not-forwarded and retry.same-body judge the requests after a redirect', async () => {
   const away = 'credentials.not-forwarded';
   const to = (host: string, more: object = {}) => ({ host, authorization: '(not kept)', ...more });
   const moved = { ...post, fault: 'moved-away', headers: to('localhost:80', { 'content-length': '12' }) };
@@ -210,7 +210,7 @@ test('credentials.not-forwarded and retry.same-body judge what follows a redirec
   await finds(same, [redirect, { ...next, method: 'GET', bodyBytes: 0 }], 'failed', [1, 2]);
   const empty = { ...next, bodyBytes: 0, headers: to('localhost:80') };
   await finds(same, [redirect, empty], 'failed', [1, 2]);
-  // It is the same thing, sent wrongly.
+  // It is the same request, sent wrongly.
   const keyed = (headers: object) => ({ headers: { ...headers, 'idempotency-key': 'k' } });
   const pair = [
     { ...redirect, ...keyed(redirect.headers) },
@@ -221,11 +221,11 @@ test('credentials.not-forwarded and retry.same-body judge what follows a redirec
   await finds('idempotency.key-for-one-thing', pair, 'not_observed');
 });
 
-test('time-limit.exists takes only silence that the service ended for a client that waits', async () => {
+test('time-limit.exists uses only silence that the service ended for a waiting client', async () => {
   const name = 'time-limit.exists';
   const silent = { at: 0, tookMs: 30_000, fault: 'no-answer', ...cut };
   await finds(name, [silent], 'failed', [1]);
-  // A good client may wait so long.
+  // A good client may wait this long.
   await finds(name, [{ ...silent, tookMs: 19_000 }], 'not_observed');
   await finds(name, [{ ...silent, tookMs: 5_000, left: true }], 'passed', [1]);
   await finds(name, [{ ...silent, tookMs: 5_000, left: true, fault: 'stall', status: 200 }], 'passed', [1]);
@@ -240,6 +240,6 @@ test('time-limit.exists takes only silence that the service ended for a client t
   await finds(name, [{ ...silent, fault: 'delay', tookMs: 5_000, left: true }], 'passed', [1]);
 });
 
-test('no check finds anything in a recording of nothing', async () => {
+test('no check finds anything in an empty recording', async () => {
   for (const { name } of checks) await finds(name, [], 'not_observed');
 });

@@ -6,14 +6,14 @@ import { trafficOf } from '../../../src/lab/checks/traffic.ts';
 import type { Recorded } from '../../../src/lab/recordings/recorded.ts';
 import { recorded } from '../../support/recorded.ts';
 
-/** A request in a small world, so that many overlap: when it came, how long it took, and on which connection. */
+/** A request with few possible values, so that many overlap: its time, its duration, and its connection. */
 const sketch = fc.record({
   at: fc.integer({ min: 0, max: 40 }),
   tookMs: fc.integer({ min: 0, max: 15 }),
   connection: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
 });
 
-/** Whether one worker surely sent both, found by a look at every request. */
+/** Whether one worker certainly sent both, found by a check of every request. */
 function isOfSameWorker(requests: Recorded[], later: Recorded, earlier: Recorded): boolean {
   const [from, to] = [requests.indexOf(earlier), requests.indexOf(later)];
   const others = (index: number) =>
@@ -24,7 +24,7 @@ function isOfSameWorker(requests: Recorded[], later: Recorded, earlier: Recorded
   return requests.slice(from + 1, to + 1).every((other) => shareConnection(other, earlier));
 }
 
-test('who sent what is told from a few facts about each request as from all requests', () => {
+test('workers found from a few facts about each request equal those found from all data', () => {
   let several = 0;
   fc.assert(
     fc.property(fc.array(sketch, { minLength: 2, maxLength: 25 }), (sketches) => {

@@ -5,7 +5,7 @@ import { assertInvariants } from '../../support/invariants.ts';
 import { assertTouched, rehearse } from '../../support/lab.ts';
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
 
-/** Resources with an ETag: the path, a change, and what it is after both the other writer and the change. */
+/** Resources with an ETag: the path, a change, and the state after the other writer and the change. */
 const targets = [
   { path: '/pets/1', method: 'PATCH', body: { status: 'sold' }, sign: 'name' },
   { path: '/pets/1', method: 'PUT', body: { name: 'Rex', categoryId: 1 }, sign: 'name' },
@@ -21,7 +21,7 @@ const read = async (store: Petstore, path: string) => {
 };
 
 for (const { path, method, body, sign } of targets) {
-  test(`another writer comes before ${method} ${path}, which If-Match notices`, async (t) => {
+  test(`another writer changes ${path} before ${method}, and If-Match notices it`, async (t) => {
     const store = await startPetstore(t);
     const before = await read(store, path);
     const rehearsal = await rehearse(store, [{ fault: 'conflict', times: 2 }]);
@@ -50,7 +50,7 @@ for (const { path, method, body, sign } of targets) {
   });
 }
 
-test('without If-Match the change of the client wins', async (t) => {
+test("without If-Match the client's change wins", async (t) => {
   const store = await startPetstore(t);
   for (const { path, method, body } of targets) {
     const rehearsal = await rehearse(store, ['conflict']);
@@ -64,7 +64,7 @@ test('without If-Match the change of the client wins', async (t) => {
   await assertInvariants(store.db.read, 1);
 });
 
-test('another writer leaves alone what is not there or closed, and keeps to what fields may hold', async (t) => {
+test('another writer changes no missing or closed resource, and respects the limits of fields', async (t) => {
   const store = await startPetstore(t);
   const done = await store.call('POST', '/store/orders', { body: { complete: true } });
   const name = '🐕'.repeat(200);

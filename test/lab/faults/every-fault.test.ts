@@ -17,16 +17,16 @@ import { assertTouched, performedOf, quickParameters, rehearse } from '../../sup
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
 import { fill, resources } from '../../support/resources.ts';
 
-/** Reads come before writes, and removals last, so that each finds what its example names. */
+/** Reads come before writes, and removals last, so that the resource of each example exists. */
 const inOrder = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].flatMap((method) =>
   operations.filter((operation) => operation.method === method),
 );
 
-/** A client with one connection, which it keeps. */
+/** A client with one connection that stays open. */
 function connect(t: TestContext, origin: string, key: string) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.after(() => agent.destroy());
-  /** Resolves to undefined if the connection breaks before the head of an answer has come. */
+  /** Resolves to undefined if the connection breaks before the head of a response has arrived. */
   return (method: string, path: string, sent?: { body: unknown; mediaType: string }) =>
     new Promise<Answer | undefined>((resolve) => {
       const headers = {
@@ -56,7 +56,7 @@ function connect(t: TestContext, origin: string, key: string) {
     });
 }
 
-/** Gives a workspace more of everything than the smallest page holds, and a change of all that can be changed. */
+/** Gives a workspace more items than the smallest page has, and a change of each resource that can change. */
 async function fillPages(store: Petstore, { key, workspaceId }: { key: string; workspaceId: number }) {
   await fill(store, key);
   for (const { path, example } of resources) {
@@ -68,7 +68,7 @@ async function fillPages(store: Petstore, { key, workspaceId }: { key: string; w
   }
   for (let count = 0; count < smallLimit; count++)
     assert.equal((await store.call('POST', '/store/webhooks/1/ping', { key })).status, 202);
-  // Some faults answer what was there before a change.
+  // Some faults return the state before a change.
   for (const { method, path, params, sampleParams } of operations) {
     const writer = method === 'PUT' || method === 'PATCH' ? otherWriterAt(path) : undefined;
     const ids = Object.keys(params).map((name) => [name, Number(sampleParams?.[name] ?? 1)]);
@@ -77,7 +77,7 @@ async function fillPages(store: Petstore, { key, workspaceId }: { key: string; w
   }
 }
 
-/** The sample of an operation. A resource is read that can be changed, and was. */
+/** The sample of an operation. It reads a resource that was changed. */
 function sampleOf(operation: Operation) {
   const { path, method } = operation;
   const change = operations.find((other) => other.path === path && other.method === 'PATCH');
@@ -92,7 +92,7 @@ function plansOf(fault: Fault, fitting: readonly Operation[]): PlannedFault[] {
   return fault.takesNoOperation ? [plan] : fitting.map(({ id }) => ({ ...plan, operation: id }));
 }
 
-test('each fault, on each operation that it fits, answers as the description says', async (t) => {
+test('each fault, on each operation that it fits, responds as the description says', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const origin = await store.listen();
   for (const fault of faults) {
@@ -104,7 +104,7 @@ test('each fault, on each operation that it fits, answers as the description say
       const rehearsal = await rehearse(store, plansOf(fault, fitting), { key, expiresInSeconds: 86_400 });
       const send = connect(t, origin, key);
       for (const operation of fitting) {
-        // Limits and bans of the request before are over.
+        // Limits and bans of earlier requests are over.
         store.nowMs += 60_000;
         // Some faults need a connection that was used before.
         await send('GET', '/lab/account');
@@ -112,7 +112,7 @@ test('each fault, on each operation that it fits, answers as the description say
         const answer = await send(method, url, sent);
         if (!answer) continue;
         assertAsDescribed(method, url, answer);
-        // A fault for all operations fits also those that only take its values.
+        // A fault for all operations also fits those that only accept its values.
         if (!fault.takesNoOperation) assertTouched(answer, rehearsal, fault.name);
       }
       const performed = await performedOf(store, rehearsal.id, key);
@@ -126,13 +126,13 @@ test('each fault, on each operation that it fits, answers as the description say
   }
 });
 
-test('faults with a parameter of the same name take the same values', () => {
+test('faults with a parameter of the same name accept the same values', () => {
   const parameters = faults.flatMap((fault) => Object.entries(fault.parameters));
   for (const [name, same] of Map.groupBy(parameters, ([name]) => name))
     for (const [, schema] of same) assert.deepEqual(schema, same[0]?.[1], name);
 });
 
-test('each fault has a worked example for the guide beside it', () => {
+test('each fault has a worked example for the guide', () => {
   for (const { name } of faults) {
     const path = `src/lab/faults/${name}.md`;
     assert.ok(
@@ -142,7 +142,7 @@ test('each fault has a worked example for the guide beside it', () => {
   }
 });
 
-test('pages in browsers know the names of faults that end connections, and of streams', () => {
+test('browser pages know the faults that end connections, and those of streams', () => {
   const streams = operations.filter(({ success }) => success.kind === 'stream').map(({ id }) => id);
   assert.deepEqual(
     namesForBrowsers,
@@ -153,7 +153,7 @@ test('pages in browsers know the names of faults that end connections, and of st
 
 test('another writer can change each resource of the store before PUT and PATCH', () => {
   const isChange = ({ method }: Operation) => method === 'PUT' || method === 'PATCH';
-  // A webhook is no part of what the store sells.
+  // Webhooks are not part of the store's data.
   const changes = operations.filter((operation) => isChange(operation) && !operation.changesWebhooks);
   for (const operation of changes)
     assert.ok(

@@ -9,7 +9,7 @@ for (const [fault, status, title] of [
   ['gateway-timeout', 504, '504 Gateway Timeout'],
   ['bad-gateway', 502, '502 Bad Gateway'],
 ] as const)
-  test(`${fault}: ${status} with a page of HTML, whatever the service answers`, async (t) => {
+  test(`${fault}: ${status} with an HTML page, whatever the service would respond`, async (t) => {
     const store = await startPetstore(t);
     const rehearsal = await rehearse(store, [{ fault, times: 1_000 }]);
     for (const [method, path, options] of [
@@ -36,7 +36,7 @@ for (const [fault, status, title] of [
     assert.ok(!store.log.some((line) => line.includes('"level":"error"')));
   });
 
-test('gateway-timeout: the change is committed once, and a retry with the same key gets the first answer', async (t) => {
+test('gateway-timeout: the change is committed once, and a retry with the same key gets the first response', async (t) => {
   const store = await startPetstore(t);
   await rehearse(store, ['gateway-timeout']);
   const options = { ...dragons, headers: { 'idempotency-key': 'k1' } };
@@ -47,7 +47,7 @@ test('gateway-timeout: the change is committed once, and a retry with the same k
   assert.equal(await countDragons(store), 1);
 });
 
-test('bad-gateway: nothing is done, and the key is unused', async (t) => {
+test('bad-gateway: nothing is changed, and the Idempotency-Key is unused', async (t) => {
   const store = await startPetstore(t);
   const before = await store.content();
   await rehearse(store, ['bad-gateway']);
@@ -58,7 +58,7 @@ test('bad-gateway: nothing is done, and the key is unused', async (t) => {
   assert.deepEqual([again.status, again.headers['idempotency-replayed']], [201, undefined]);
 });
 
-test('gateway-timeout leaves streams to other faults, and bad-gateway takes them', async (t) => {
+test('gateway-timeout does not apply to streams, and bad-gateway does', async (t) => {
   const store = await startListening(t);
   const ask = () => openRaw(t, store).ask(rawRequest(store, 'GET', '/store/events/stream'));
   const { id } = await rehearse(store, ['gateway-timeout', 'bad-gateway']);
@@ -67,7 +67,7 @@ test('gateway-timeout leaves streams to other faults, and bad-gateway takes them
   assert.deepEqual(await performedOf(store, id), [0, 1]);
 });
 
-test('the page is one whole answer, and its connection serves on', async (t) => {
+test('the page is one complete response, and its connection stays usable', async (t) => {
   const store = await startListening(t);
   await rehearse(store, [{ fault: 'gateway-timeout', times: 2 }, 'bad-gateway']);
   const client = openRaw(t, store);

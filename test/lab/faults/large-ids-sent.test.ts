@@ -42,7 +42,7 @@ test('large-ids accepts ids, cursors and ETags from before the rehearsal', async
   assert.equal((await store.call('GET', '/pets/1', { headers: { 'if-none-match': etag } })).status, 304);
 });
 
-test('under large-ids an Idempotency-Key stands for the same request in either form', async (t) => {
+test('under large-ids an Idempotency-Key covers the same request with either form of ids', async (t) => {
   const store = await startPetstore(t);
   const send = (petId: bigint) =>
     store.call('POST', '/store/orders', {
@@ -63,7 +63,7 @@ test('under large-ids an Idempotency-Key stands for the same request in either f
   assert.deepEqual([status, text, headers.etag], [201, first.text, first.headers.etag]);
 });
 
-test('under large-ids what is malformed gets the refusal that it gets without', async (t) => {
+test('under large-ids a malformed request gets the same refusal as without', async (t) => {
   const store = await startPetstore(t);
   const { key } = await store.addWorkspace('second', true);
   await rehearse(store, ['large-ids', 'new-status', 'new-fields'], { key });
@@ -116,7 +116,7 @@ test('under large-ids what is malformed gets the refusal that it gets without', 
   }
 });
 
-test('under large-ids what a client has rounded is nobody, and the answer is marked wherever it was sent', async (t) => {
+test('under large-ids a rounded id matches nothing, and the response is marked wherever the id was sent', async (t) => {
   const store = await startPetstore(t);
   const large = 10_000_000_000_000_003n;
   const rounded = BigInt(Number(large));

@@ -86,7 +86,7 @@ async function leadBack(store: Petstore, name: string, id: bigint): Promise<void
   }
 }
 
-test('under large-ids no operation shows an id as it is kept, and each leads back', async (t) => {
+test('under large-ids no operation shows a stored id, and each shown id can be sent back', async (t) => {
   const { store, rehearsal, found } = await startLarge(t);
   const called: string[] = [];
   for (const operation of inOrder) {
@@ -115,7 +115,7 @@ test('under large-ids no operation shows an id as it is kept, and each leads bac
   assert.ok(called.length > 20, called.join());
 });
 
-test('under large-ids queries, cursors and links take the ids that were shown', async (t) => {
+test('under large-ids queries, cursors and links accept the shown ids', async (t) => {
   const { store, found } = await startLarge(t);
   const { petId, categoryId, eventId } = found;
   const body = { name: 'Ada', categoryId };
@@ -146,7 +146,7 @@ test('under large-ids queries, cursors and links take the ids that were shown', 
   assert.equal(known.headers.etag, single.headers.etag);
 });
 
-test('under large-ids messages name the ids that were shown', async (t) => {
+test('under large-ids messages contain the shown ids', async (t) => {
   const { store, rehearsal, found } = await startLarge(t);
   const { petId, categoryId, orderId, eventId } = found;
   const refused = async (method: string, path: string, body?: object) => {
@@ -189,7 +189,7 @@ test('under large-ids messages name the ids that were shown', async (t) => {
   assert.equal((await store.call('GET', '/store/events?after=0')).body.message, message);
 });
 
-test('under large-ids a stream shows, and takes, the ids that were shown', async (t) => {
+test('under large-ids a stream shows, and accepts, the large ids', async (t) => {
   const { store, found, rehearsal } = await startLarge(t);
   const origin = await store.listen();
   const { key } = store;
@@ -234,7 +234,7 @@ test('a client that rounds under large-ids finds nothing', async (t) => {
   assert.deepEqual((await store.call('GET', `/pets?id=${rounded('petId')}`)).body, []);
 });
 
-test('under large-ids integers that identify nothing stay', async (t) => {
+test('under large-ids integers that are not ids stay unchanged', async (t) => {
   const store = await startPetstore(t);
   const schemas: string[] = [];
   const walk = (schema: TSchema, name: string): void => {
@@ -263,7 +263,7 @@ test('under large-ids integers that identify nothing stay', async (t) => {
   assert.deepEqual(parseExactly(shown.text), { ...body, petId: 10_000_000_000_000_003n });
 });
 
-test('under large-ids the link to a successor has the id that was shown', async (t) => {
+test('under large-ids the successor link has the shown id', async (t) => {
   const dates = { since: '2026-01-01', sunset: '2030-01-01' };
   const served = operations.map((one) =>
     one.id === 'getInventory' ? { ...one, deprecated: { ...dates, successor: 'updatePet' } } : one,

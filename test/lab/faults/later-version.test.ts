@@ -39,7 +39,7 @@ function assertAsToday(path: string, method: string, { status, text }: JsonAnswe
   assert.ok(validate(withoutLater(JSON.parse(text))), `${text}: ${JSON.stringify(validate.errors)}`);
 }
 
-test('under new-fields every object of every answer has more, and is otherwise as described', async (t) => {
+test('under new-fields every object of every response has more properties, and otherwise matches its description', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await fill(store);
   await store.call('PATCH', '/inventory/1', { body: { quantity: 4 } });
@@ -66,7 +66,7 @@ test('under new-fields every object of every answer has more, and is otherwise a
   for (const name of later) assert.ok(!names.includes(`"${name}":`), `${name} is a name of today`);
 });
 
-test('under new-fields a stream has them, and an error has not', async (t) => {
+test('under new-fields events of a stream have them too, and errors do not', async (t) => {
   const store = await startPetstore(t);
   const rehearsal = await rehearse(store, ['new-fields']);
   const refused = await store.call('GET', '/pets/999');
@@ -82,7 +82,7 @@ test('under new-fields a stream has them, and an error has not', async (t) => {
   assertTouched({ ...reader, status: 200 }, rehearsal, 'new-fields');
 });
 
-test('what a client read under new-fields and new-status it can send back', async (t) => {
+test('a client can send back values that it read under new-fields and new-status', async (t) => {
   const store = await startPetstore(t);
   await fill(store);
   await store.call('PATCH', '/pets/1', { body: { status: 'pending' } });
@@ -116,7 +116,7 @@ test('what a client read under new-fields and new-status it can send back', asyn
   assert.equal((await store.call('GET', `/pets/${created.body.id}`)).body.status, 'pending');
 });
 
-test('an ETag tells a representation of a later version from one of today', async (t) => {
+test('an ETag of a later version differs from that of today', async (t) => {
   const store = await startPetstore(t);
   await store.call('PATCH', '/pets/1', { body: { status: 'pending' } });
   const tagOf = async (path: string) => (await store.call('GET', path)).headers.etag as string;
@@ -205,7 +205,7 @@ test('under new-status pending pets are shown as reserved, and nothing else chan
 const faultsOf = ({ headers }: JsonAnswer) =>
   [...(headers['petstore-rehearsal'] ?? '').matchAll(/fault=([\w-]+)/g)].map(([, name]) => name).sort();
 
-test('conditions hold together, each with its mark, and a step with them', async (t) => {
+test('several conditions apply together with a step, each with its mark', async (t) => {
   const store = await startPetstore(t);
   const seen = await store.call('GET', '/pets?limit=100');
   const faults = ['large-ids', 'new-fields', 'new-status', 'small-pages'];
@@ -244,7 +244,7 @@ test('conditions hold together, each with its mark, and a step with them', async
   assert.equal((await change(again.headers.etag as string)).status, 200);
 });
 
-test('what one operation shows every other must understand, so such conditions are for all', async (t) => {
+test('conditions that change values apply to all operations', async (t) => {
   const store = await startPetstore(t);
   for (const fault of ['large-ids', 'new-fields', 'new-status']) {
     const body = { faults: [{ fault, operation: 'getPet' }] };

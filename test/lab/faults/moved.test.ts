@@ -17,7 +17,7 @@ interface Sent {
   body?: unknown;
 }
 
-/** Sends a request to a URL, by whatever name of the host it has. */
+/** Sends a request to a URL, under any name of the host. */
 function send(method: string, url: string, { key, headers, body }: Sent = {}) {
   return new Promise<{ status: number; headers: IncomingHttpHeaders; text: string }>((resolve, reject) => {
     const fields = {
@@ -35,7 +35,7 @@ function send(method: string, url: string, { key, headers, body }: Sent = {}) {
   });
 }
 
-test('moved does nothing and redirects; the other path is the operation, counted and recorded as it', async (t) => {
+test('moved redirects without any change; the new path performs, counts and records the operation', async (t) => {
   const store = await startPetstore(t);
   const recording = await store.send('POST', '/lab/recordings', { body: {} });
   const rehearsal = await rehearse(store, [{ fault: 'moved', operation: 'createCategory' }]);
@@ -69,7 +69,7 @@ test('moved does nothing and redirects; the other path is the operation, counted
   );
 });
 
-test('moved answers 307 or 308, with a path or a URL of the origin that the client uses', async (t) => {
+test('moved responds with 307 or 308, with a path or a URL of the origin that the client uses', async (t) => {
   const store = await startListening(t);
   const { port } = store.app.server.address() as { port: number };
   const { id } = await rehearse(store, [{ fault: 'moved', status: 308, location: 'url', times: 9 }]);
@@ -89,7 +89,7 @@ test('moved answers 307 or 308, with a path or a URL of the origin that the clie
   }
 });
 
-test('the other path is there for the key of its rehearsal alone, and as long as it lasts', async (t) => {
+test('the new path works only for the key of its rehearsal, while it lasts', async (t) => {
   const store = await startPetstore(t);
   const other = await store.addWorkspace('other', true);
   const first = await rehearse(store, ['moved']);
@@ -120,7 +120,7 @@ test('the other path is there for the key of its rehearsal alone, and as long as
   assert.equal((await store.send('GET', `/v1/moved/${last.id}/pets/1`)).status, 404);
 });
 
-test('no redirect leads to another, and other faults hold at the other path', async (t) => {
+test('no redirect leads to another, and other faults apply at the new path', async (t) => {
   const store = await startPetstore(t);
   const rehearsal = await rehearse(store, [
     { fault: 'moved', times: 100 },
@@ -137,7 +137,7 @@ test('no redirect leads to another, and other faults hold at the other path', as
   assert.equal((await performedOf(store, rehearsal.id))[0], 1);
 });
 
-test('without a lab nothing is moved', async (t) => {
+test('without a lab nothing is redirected', async (t) => {
   const store = await startPetstore(t, { lab: false });
   assert.equal((await store.call('GET', '/moved/rhs_000000000000/categories/1')).status, 404);
 });
@@ -163,7 +163,7 @@ for (const [name, other] of [
   ['127.0.0.1', 'localhost'],
   ['localhost', '127.0.0.1'],
 ] as const)
-  test(`moved-away redirects from ${name} to ${other}, and recordings show whether the key came along`, async (t) => {
+  test(`moved-away redirects from ${name} to ${other}, and recordings show whether the client sent its key`, async (t) => {
     const { store, port, rehearsal, recording, url } = await moveAway(t, name);
     assert.match(url, new RegExp(`^http://${other}:${port}/v1/moved/[\\w-]{32}/categories$`));
     for (const headers of [{}, { 'x-api-key': store.key }, { authorization: `Bearer ${store.key}` }]) {
@@ -193,7 +193,7 @@ for (const [name, other] of [
     assert.ok(!store.log.join().includes(new URL(url).pathname.split('/')[3] as string));
   });
 
-test('a link of moved-away is for one method and target, while the key and its rehearsal last', async (t) => {
+test('a moved-away link works for one method and target, while the key and its rehearsal last', async (t) => {
   const { store, rehearsal, url } = await moveAway(t);
   for (const [method, other] of [
     ['GET', url],
@@ -212,7 +212,7 @@ test('a link of moved-away is for one method and target, while the key and its r
   assert.equal((await send('POST', url, dragons)).status, 404);
 });
 
-test('moved-away lets requests through that it cannot redirect within this machine', async (t) => {
+test('moved-away does not apply to requests that it cannot redirect within this machine', async (t) => {
   const store = await startListening(t);
   const { id } = await rehearse(store, [{ fault: 'moved-away', times: 99 }]);
   const { port } = store.app.server.address() as { port: number };

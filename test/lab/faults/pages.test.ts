@@ -29,7 +29,7 @@ const lists = operations
 
 const variants = ['/pets?status=available&limit=7', '/pets?id=1&id=2&id=3', '/store/events?after=2&limit=3'];
 
-test('under small-pages every list comes whole in pages of two at most', async (t) => {
+test('under small-pages every list is complete, in pages of at most two', async (t) => {
   const store = await startPetstore(t);
   await fill(store);
   for (const quantity of [5, 6, 7, 8, 9]) await store.call('PATCH', '/inventory/1', { body: { quantity } });
@@ -47,7 +47,7 @@ test('under small-pages every list comes whole in pages of two at most', async (
   }
 });
 
-test('small-pages leaves pages alone that nobody asked to be larger', async (t) => {
+test('small-pages does not change pages whose limit is already small', async (t) => {
   const store = await startPetstore(t);
   await rehearse(store, ['small-pages']);
   for (const path of ['/pets?limit=2', '/pets?limit=1', '/pets?id=1&id=2', '/pets?id=1', '/pets/1']) {
@@ -57,7 +57,7 @@ test('small-pages leaves pages alone that nobody asked to be larger', async (t) 
   assert.equal(refused.status, 400);
 });
 
-test('empty-page answers one page of each list without items, and its link leads to them', async (t) => {
+test('empty-page returns one page of each list without items, and its link leads to them', async (t) => {
   const store = await startPetstore(t);
   await fill(store);
   const paths = [...lists.map(({ path }) => path), ...variants.slice(0, 1)];
@@ -73,7 +73,7 @@ test('empty-page answers one page of each list without items, and its link leads
   }
 });
 
-test('empty-page leaves the read of a single pet alone, and waits for a list', async (t) => {
+test('empty-page does not apply to the read of a single pet, and waits for a list', async (t) => {
   const store = await startPetstore(t);
   const { id } = await rehearse(store, ['empty-page']);
   const single = await store.call('GET', '/pets?id=2');
@@ -83,7 +83,7 @@ test('empty-page leaves the read of a single pet alone, and waits for a list', a
   assert.deepEqual((await store.call('GET', '/pets?id=2&id=3')).body, []);
 });
 
-test('an empty page after a cursor goes on at the cursor, with the other parameters', async (t) => {
+test('an empty page after a cursor continues at the cursor, with the other parameters', async (t) => {
   const store = await startPetstore(t);
   const path = '/pets?status=available&limit=2';
   const whole = await pagesOf(store, path);
@@ -96,7 +96,7 @@ test('an empty page after a cursor goes on at the cursor, with the other paramet
   assert.deepEqual(itemsOf(pages), itemsOf(whole));
 });
 
-test('an empty page of events says of no event that it was looked at', async (t) => {
+test('the Last-Event-ID of an empty page of events skips no event', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await fill(store);
   for (const [path, place] of [
@@ -115,14 +115,14 @@ test('an empty page of events says of no event that it was looked at', async (t)
   }
 });
 
-test('an empty page is refused where the page would be', async (t) => {
+test('an empty page is refused where the real page would be', async (t) => {
   const store = await startPetstore(t);
   await rehearse(store, ['empty-page']);
   assert.equal((await store.call('GET', '/store/webhooks/99/deliveries')).status, 404);
   assert.equal((await store.call('GET', '/store/events?after=99999')).status, 400);
 });
 
-test('under same-page the last page of every list leads to itself, and the pages before it stay', async (t) => {
+test('under same-page the last page of every list links to itself, and earlier pages stay unchanged', async (t) => {
   const store = await startPetstore(t);
   await fill(store);
   const paths = [...lists.map(({ path }) => path), ...variants.slice(0, 2), '/store/events?limit=3'];
@@ -147,7 +147,7 @@ test('under same-page the last page of every list leads to itself, and the pages
   }
 });
 
-test('same-page leads to itself also where ids are shown otherwise, and where nothing has changed', async (t) => {
+test('same-page links to itself also under large-ids, and in a 304', async (t) => {
   const store = await startPetstore(t);
   await rehearse(store, ['same-page', 'large-ids']);
   const { headers } = await store.call('GET', '/pets?limit=15');
@@ -160,7 +160,7 @@ test('same-page leads to itself also where ids are shown otherwise, and where no
   assert.deepEqual([unchanged.status, nextOf(unchanged)], [304, second]);
 });
 
-test('a client of petstore/client notices a page that leads to itself', async (t) => {
+test('petstore/client notices a page that links to itself', async (t) => {
   const store = await startPetstore(t);
   const origin = await store.listen();
   await rehearse(store, ['same-page']);

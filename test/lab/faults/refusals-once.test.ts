@@ -7,7 +7,7 @@ import { countDragons, dragons, startListening } from '../../support/wire.ts';
 
 const keyed = { ...dragons, headers: { 'idempotency-key': 'k1' } };
 
-test('key-in-use: 409 with Retry-After once, nothing is done, and the same key succeeds', async (t) => {
+test('key-in-use: one 409 with Retry-After, nothing is changed, and the same key then succeeds', async (t) => {
   const store = await startPetstore(t);
   const rehearsal = await rehearse(store, ['key-in-use']);
   const refused = await store.call('POST', '/categories', keyed);
@@ -33,7 +33,7 @@ test('key-in-use waits for a POST with an Idempotency-Key', async (t) => {
   assert.deepEqual(await performedOf(store, id), [0]);
 });
 
-test('unauthorized: 401 once, nothing is done, and the same key goes on without a penalty', async (t) => {
+test('unauthorized: one 401, nothing is changed, and the same key then works without a penalty', async (t) => {
   const store = await startPetstore(t);
   const rehearsal = await rehearse(store, ['unauthorized']);
   const before = await store.content();
@@ -52,7 +52,7 @@ test('unauthorized: 401 once, nothing is done, and the same key goes on without 
   assert.equal((await store.call('GET', '/pets')).status, 200);
 });
 
-test('unauthorized is recorded with the key that was refused, and takes streams', async (t) => {
+test('unauthorized is recorded for the refused key, and applies to streams', async (t) => {
   const store = await startListening(t);
   const recording = await store.send('POST', '/lab/recordings', { body: {} });
   await rehearse(store, ['unauthorized']);

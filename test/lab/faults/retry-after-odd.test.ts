@@ -28,7 +28,7 @@ for (const [shape, expected] of [
     assert.equal((await rehearsalOf(store, rehearsal.id)).faults[0]?.performed, 1);
   });
 
-test('a parameter with named values takes these, and only for its fault', async (t) => {
+test('a parameter with named values accepts only these, and only for its fault', async (t) => {
   const store = await startPetstore(t);
   const start = (fault: object) => store.send('POST', '/lab/rehearsals', { body: { faults: [fault] } });
   for (const shape of ['tomorrow', 1, '']) {

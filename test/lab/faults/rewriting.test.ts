@@ -16,14 +16,14 @@ const digits = fc.oneof(
   fc.string(),
 );
 
-test('every id is shown beyond 2^53 as an odd number, in the same order, and leads back', () => {
+test('every id is shown as an odd number beyond 2^53, in the same order, and maps back', () => {
   fc.assert(
     fc.property(ids, ids, (a, b) => {
       const [shown, other] = [toLargeId(String(a)), toLargeId(String(b))];
       assert.equal(fromLargeId(shown), String(a));
       assert.ok(BigInt(shown) > 2n ** 53n && BigInt(shown) % 2n === 1n);
       assert.equal(BigInt(shown) < BigInt(other), a < b);
-      // A double cannot hold it, and the number that it holds instead is no id.
+      // A double cannot represent it, and the nearest double is no id.
       const rounded = String(BigInt(Number(shown)));
       assert.notEqual(rounded, shown);
       assert.equal(fromLargeId(rounded), rounded);
@@ -33,7 +33,7 @@ test('every id is shown beyond 2^53 as an odd number, in the same order, and lea
   );
 });
 
-test('what no row can have stays as it is, in either direction', () => {
+test('numbers that can be no id stay unchanged, in either direction', () => {
   fc.assert(
     fc.property(digits, (text) => {
       const [shown, meant] = [toLargeId(text), fromLargeId(text)];
@@ -69,7 +69,7 @@ const spacing = fc.constantFrom(undefined, 1, '\t', ' \r ');
 
 const title = (schema: object) => (schema as { title?: string }).title;
 
-test('a JSON text is rewritten where its schema says so, and stays as it is elsewhere', () => {
+test('a JSON text is rewritten only where its schema says so', () => {
   const nothing = { token: (token: string) => token, members: () => '' };
   const rewriting = {
     token: (token: string, schema: object) =>
@@ -92,7 +92,7 @@ test('a JSON text is rewritten where its schema says so, and stays as it is else
   );
 });
 
-test('a long text with many escapes is rewritten in a time that grows with its length alone', () => {
+test('rewriting a long text with many escapes takes time in proportion to its length', () => {
   const text = (length: number) => JSON.stringify({ id: 1, unknown: '\\"'.repeat(length), items: [] });
   const timeOf = (length: number) => {
     const startMs = performance.now();
@@ -103,7 +103,7 @@ test('a long text with many escapes is rewritten in a time that grows with its l
   assert.ok(timeOf(16_000) < 100);
 });
 
-test('another writer always makes a name of 1 to 200 characters that it was not before', () => {
+test('another writer always creates a new name of 1 to 200 characters', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 230 }), (text) => {
       const name = [...text].slice(0, 200).join('');

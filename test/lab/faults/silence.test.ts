@@ -12,7 +12,7 @@ const ok = /^HTTP\/1.1 200 /;
 const created = /^HTTP\/1.1 201 /;
 const keyed = { ...dragons, fields: { 'Idempotency-Key': 'k1' } };
 
-test('stall: the head and half of the body come, then nothing, then a reset', async (t) => {
+test('stall: the head and half of the body, then silence, then a reset', async (t) => {
   const store = await startListening(t);
   const whole = partsOf(await openRaw(t, store).ask(rawRequest(store, 'GET', '/pets')));
   const silenceMs = 200;
@@ -30,7 +30,7 @@ test('stall: the head and half of the body come, then nothing, then a reset', as
   assert.deepEqual(toldOf(store, 'stall'), [0]);
 });
 
-test('no-answer: nothing comes, then a reset', async (t) => {
+test('no-answer: silence, then a reset', async (t) => {
   const store = await startListening(t);
   const silenceMs = 200;
   await rehearse(store, [{ fault: 'no-answer', times: 4, silenceMs }]);
@@ -52,7 +52,7 @@ test('no-answer: nothing comes, then a reset', async (t) => {
 });
 
 for (const fault of ['stall', 'no-answer']) {
-  test(`${fault}: the change is committed once, and a retry with the same key gets the first answer`, async (t) => {
+  test(`${fault}: the change is committed once, and a retry with the same key gets the first response`, async (t) => {
     const store = await startListening(t);
     await rehearse(store, [{ fault, operation: 'createCategory', silenceMs: longMs }]);
     const request = rawRequest(store, 'POST', '/categories', keyed);
@@ -66,7 +66,7 @@ for (const fault of ['stall', 'no-answer']) {
   });
 
   for (const way of ['FIN', 'RST'])
-    test(`${fault}: a client that leaves by ${way} is noticed at once, told once and recorded as left`, async (t) => {
+    test(`${fault}: a client that leaves by ${way} is noticed at once, logged once and recorded as left`, async (t) => {
       const store = await startListening(t, { timeLimits: { lingerMs: 20 } });
       const recording = await store.send('POST', '/lab/recordings', { body: {} });
       const { id } = await rehearse(store, [{ fault, operation: 'getPet', silenceMs: longMs }]);
@@ -87,7 +87,7 @@ for (const fault of ['stall', 'no-answer']) {
       );
     });
 
-  test(`${fault} lets requests through that a proxy has passed on`, async (t) => {
+  test(`${fault} does not apply to requests through a proxy`, async (t) => {
     const store = await startListening(t);
     const { id } = await rehearse(store, [{ fault, silenceMs: longMs }]);
     const fields = { 'X-Forwarded-For': '192.0.2.1' };
@@ -96,7 +96,7 @@ for (const fault of ['stall', 'no-answer']) {
   });
 }
 
-test('stall waits for a request whose answer has a body, and both leave streams alone', async (t) => {
+test('stall waits for a request whose response has a body, and neither fault applies to streams', async (t) => {
   const store = await startListening(t);
   const { headers } = await store.call('GET', '/pets/1');
   const { id } = await rehearse(store, [{ fault: 'stall', silenceMs: longMs }]);
@@ -111,7 +111,7 @@ test('stall waits for a request whose answer has a body, and both leave streams 
   assert.deepEqual(await performedOf(store, both), [0, 0]);
 });
 
-test(`a key has ${maxDelayed} silent answers at once: one more ends the oldest, and a stop ends all`, async (t) => {
+test(`a key has at most ${maxDelayed} silent responses: one more ends the oldest, and a stop ends all`, async (t) => {
   const store = await startListening(t);
   await rehearse(
     store,
@@ -133,7 +133,7 @@ test(`a key has ${maxDelayed} silent answers at once: one more ends the oldest, 
   assert.equal(toldOf(store, 'stall').length + toldOf(store, 'no-answer').length, clients.length);
 });
 
-test('an upload that is refused early and stalls gets no second answer when its time is over', async (t) => {
+test('an upload that is refused early and stalls gets no second response when its time is over', async (t) => {
   const timeLimits = { requestMs: 100, headersMs: 100, checkEveryMs: 20, lingerMs: 20 };
   const store = await startListening(t, { timeLimits });
   await rehearse(store, [{ fault: 'stall', silenceMs: 600 }]);

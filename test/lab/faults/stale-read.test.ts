@@ -5,7 +5,7 @@ import { type JsonAnswer, type Petstore, startPetstore } from '../../support/pet
 
 const shownOf = ({ status, headers, text }: JsonAnswer) => [status, headers.etag, text];
 
-/** Makes a change of what a path answers, and checks the stale read of it and the read after that. */
+/** Changes the resource of a path, and checks the stale read and the read after it. */
 async function assertStale(store: Petstore, path: string, change: () => Promise<JsonAnswer>): Promise<void> {
   const before = await store.call('GET', path);
   const { status, text } = await change();
@@ -23,7 +23,7 @@ async function assertStale(store: Petstore, path: string, change: () => Promise<
   await endRehearsal(store, rehearsal.id);
 }
 
-test('stale-read answers the state before the last change, with its ETag, and then the state as it is', async (t) => {
+test('stale-read returns the state before the last change, with its ETag, and then the current state', async (t) => {
   const store = await startPetstore(t);
   const change = (method: string, path: string, body?: unknown) => () => store.call(method, path, { body });
   const order = await store.call('POST', '/store/orders', {
@@ -39,20 +39,20 @@ test('stale-read answers the state before the last change, with its ETag, and th
   await assertStale(store, '/inventory/2', change('PATCH', '/inventory/2', { quantity: 0 }));
   await assertStale(store, '/inventory', change('PATCH', '/inventory/2', { quantity: 3 }));
   await assertStale(store, '/inventory/1', change('POST', '/store/orders', { petId: 1, quantity: 1 }));
-  // The date goes and comes back to its place among the fields.
+  // The date is removed and set again, at its place among the properties.
   await assertStale(store, orderPath, change('PATCH', orderPath, { shipDate: null }));
   await assertStale(store, orderPath, change('PATCH', orderPath, { quantity: 2 }));
   await assertStale(store, orderPath, change('PATCH', orderPath, { complete: true }));
 });
 
-test('stale-read still shows what was removed', async (t) => {
+test('stale-read still shows a removed resource', async (t) => {
   const store = await startPetstore(t);
   const { body } = await store.call('POST', '/pets', { body: { name: 'Smaug', categoryId: 1 } });
   const path = `/pets/${body.id}`;
   await assertStale(store, path, () => store.call('DELETE', path));
 });
 
-test('a stale read is compared with If-None-Match, and its ETag changes nothing', async (t) => {
+test('a stale read honours If-None-Match, and its ETag cannot be used for a change', async (t) => {
   const store = await startPetstore(t);
   const { headers } = await store.call('GET', '/pets/2');
   const etag = headers.etag as string;
@@ -68,11 +68,11 @@ test('a stale read is compared with If-None-Match, and its ETag changes nothing'
   assert.equal(written.status, 412);
 });
 
-test('stale-read waits for a read of something that was changed', async (t) => {
+test('stale-read waits for a read of a changed resource', async (t) => {
   const store = await startPetstore(t);
   const { id } = await rehearse(store, ['stale-read']);
   const { body } = await store.call('POST', '/pets', { body: { name: 'Smaug', categoryId: 1 } });
-  // Created, never changed, filtered, not there, seeded: the answers are those of now.
+  // Created, never changed, filtered, missing, seeded: the responses are current.
   await store.call('PATCH', '/pets/3', { body: { name: 'Ladon' } });
   await store.call('DELETE', `/pets/${body.id}`);
   const order = await store.call('POST', '/store/orders', { body: { petId: 5 } });

@@ -17,7 +17,7 @@ function openStream(t: TestContext, store: Petstore, after = 0): RawClient {
   return client;
 }
 
-/** The chunks of what came until now. */
+/** The chunks received so far. */
 function chunksOf({ text }: RawClient): string[] {
   const chunks: string[] = [];
   let [, rest = ''] = text.split(/\r\n\r\n(.*)/s);
@@ -37,7 +37,7 @@ const idsOf = (client: RawClient) =>
 const addCategory = async (store: Petstore, name: string) =>
   assert.equal((await store.call('POST', '/categories', { body: { name } })).status, 201);
 
-test('stream-cut closes the connection within an event, and the next stream has it whole', async (t) => {
+test('stream-cut closes the connection within an event, and the next stream sends it complete', async (t) => {
   const store = await startListening(t, { seed: false });
   const { id } = await rehearse(store, ['stream-cut']);
   const client = openStream(t, store);
@@ -54,7 +54,7 @@ test('stream-cut closes the connection within an event, and the next stream has 
   assert.deepEqual(toldOf(store, 'stream-cut'), [200]);
 });
 
-test('stream-cut sends a backlog but for half of its last event', async (t) => {
+test('stream-cut sends a backlog except half of its last event', async (t) => {
   const store = await startListening(t, { seed: false });
   for (const name of ['Drachen', 'Lindwürmer', 'Wyvern']) await addCategory(store, name);
   await rehearse(store, ['stream-cut']);
@@ -64,7 +64,7 @@ test('stream-cut sends a backlog but for half of its last event', async (t) => {
   assert.equal(bodyOf(client).match(/^data: .*\}\n\n/gm)?.length, 2);
 });
 
-test('stream-pieces sends what a stream sends, cut within characters and line ends', async (t) => {
+test('stream-pieces sends the same bytes as a stream, split within characters and line ends', async (t) => {
   const store = await startListening(t, { seed: false });
   await addCategory(store, 'Lindwürmer 🐉');
   const whole = openStream(t, store);
@@ -83,7 +83,7 @@ test('stream-pieces sends what a stream sends, cut within characters and line en
   await until(() => idsOf(client).join() === '1,2');
 });
 
-test('pieces are the bytes in their order, and a bounded number of them', () => {
+test('pieces are the bytes in order, and their number is bounded', () => {
   for (const text of ['', 'a', '\n\n', 'ü🐉\n\n', `${'🐉'.repeat(500)}\n`.repeat(20)]) {
     const pieces = piecesOf(Buffer.from(text));
     assert.equal(Buffer.concat(pieces).toString(), text);
@@ -102,7 +102,7 @@ test('a stream in pieces that ends sends the rest first', async (t) => {
   assert.match(client.text, /\r\n0\r\n\r\n$/);
 });
 
-test('stream-silent sends the head alone, no event and no comment, and resets in the end', async (t) => {
+test('stream-silent sends only the head, no event and no comment, and finally resets', async (t) => {
   const store = await startListening(t, { seed: false });
   await addCategory(store, 'Dragons');
   const { id } = await rehearse(store, [{ fault: 'stream-silent', streamSilenceMs: 700 }]);
@@ -119,7 +119,7 @@ test('stream-silent sends the head alone, no event and no comment, and resets in
   await until(() => idsOf(again).length === 1);
 });
 
-test('a stop of the service ends a silent stream at once, and in order', async (t) => {
+test('a stop of the service ends a silent stream at once, without an error', async (t) => {
   const store = await startListening(t);
   await rehearse(store, ['stream-silent']);
   const client = openStream(t, store);
@@ -144,7 +144,7 @@ test('streams under faults end when their clients leave, before the head, after 
   await until(async () => /^petstore_open_streams 0$/m.test(await store.metrics()));
 });
 
-test('a key has so many silent streams as others, and the oldest ends for the next', async (t) => {
+test('silent streams count toward the stream limit of a key, and one more ends the oldest', async (t) => {
   const store = await startListening(t);
   const { key } = await store.addKey('free');
   await rehearse(store, [{ fault: 'stream-silent', times: 9 }], { key });

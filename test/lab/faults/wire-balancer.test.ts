@@ -11,7 +11,7 @@ for (const [balancer, tells] of [
   [nginx, 'proxy_set_header X-Forwarded-For $remote_addr;'],
   [haproxy, 'http-request set-header X-Forwarded-For %[src]'],
 ] as const) {
-  /** Starts it before a service. Returns a function that asks through it, and returns the status or the failure. */
+  /** Starts it in front of a service. Returns a function that sends requests through it, and returns the status or the failure. */
   async function start(
     t: TestContext,
     changes: Changes = {},
@@ -46,7 +46,7 @@ for (const [balancer, tells] of [
   }
 
   describe(`behind ${balancer.name}`, { ...balancer.needs, concurrency: true }, () => {
-    test('with the address of the client', async (t) => {
+    test("with the client's address", async (t) => {
       const { store, ask } = await start(t);
       await t.test('no connection is cut, so no instance seems broken', async () => {
         const { id } = await rehearse(
@@ -58,7 +58,7 @@ for (const [balancer, tells] of [
         assert.deepEqual(await performedOf(store, id), Array(cuts.length).fill(0));
       });
 
-      await t.test('failures that a key rehearses remove no instance', async () => {
+      await t.test('simulated failures remove no instance', async () => {
         const { key } = await store.addWorkspace('other', true);
         await rehearse(store, [{ fault: 'unavailable', times: 100 }]);
         const rehearsed = await Promise.all(
@@ -82,15 +82,15 @@ for (const [balancer, tells] of [
       });
     });
 
-    test('without the address of the client, no connection is cut if TRUST_PROXY is set', async (t) => {
+    test("without the client's address, no connection is cut if TRUST_PROXY is set", async (t) => {
       const { store, ask } = await start(t, { [tells]: '' });
       for (const fault of cuts.slice(0, 3)) assert.deepEqual(await outcomes(store, ask, fault), [200, 201]);
       for (const fault of cuts) assert.deepEqual(toldOf(store, fault), []);
     });
 
-    test('without the address of the client and TRUST_PROXY, clients see its response to a cut, and the next request succeeds', async (t) => {
+    test("without the client's address and TRUST_PROXY, clients see its response to a cut, and the next request succeeds", async (t) => {
       const { store, ask } = await start(t, { [tells]: '' }, false);
-      // It repeats a GET at the next instance, and answers a POST with 503.
+      // It retries a GET at the next instance, and returns 503 for a POST.
       assert.deepEqual(await outcomes(store, ask, 'reset'), [200, 503]);
       assert.deepEqual(await outcomes(store, ask, 'lost-answer'), [200, 503]);
       const tooShort = 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH';

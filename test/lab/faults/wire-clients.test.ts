@@ -59,7 +59,7 @@ const clients: Record<string, Client> = {
     command: works('curl', ['--version']),
     args: (origin, requests) => requests.flatMap(curlArgs(origin)).slice(1),
     results: (output) => output.trimEnd().split('\n').map(curlResult),
-    // It repeats by itself a request that fails without an answer on a used connection.
+    // By itself it retries a request that fails without a response on a used connection.
     sees: {
       reset: 'exit 56',
       'lost-answer': '201 replayed',
@@ -90,10 +90,10 @@ const curlArgs =
     ...['--write-out', '%{http_code} %{exitcode} %header{idempotency-replayed}\\n', origin + path],
   ];
 
-describe('clients on the wire', { concurrency: true }, () => {
+describe('real clients', { concurrency: true }, () => {
   for (const [name, client] of Object.entries(clients)) {
     const skip = !client.command && !process.env.CI && `${name} cannot be run here`;
-    test(`${name} sees each fault as it is`, { skip }, async (t) => {
+    test(`${name} observes each fault as described`, { skip }, async (t) => {
       const store = await startListening(t);
       const origin = `http://127.0.0.1:${(store.app.server.address() as { port: number }).port}/v1`;
       const { id } = await rehearse(store, [

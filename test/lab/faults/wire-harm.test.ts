@@ -12,13 +12,13 @@ import { until } from '../../support/until.ts';
 import { connectionsOf, countDragons, dragons, startListening, toldOf } from '../../support/wire.ts';
 
 const longMs = 30_000;
-/** Less than the delays would take. The rest is for busy machines. */
+/** Less than the delays would last. The rest is for busy machines. */
 const soonMs = 25_000;
-/** How many requests one connection may have whose answers were not read. */
+/** The most requests with unread responses on one connection. */
 const maxUnread = 32;
 const ok = /^HTTP\/1.1 200 /;
 const harmful = ['reset', 'lost-answer', 'truncated', 'slow', 'delay', 'stall', 'no-answer'];
-/** Parameters with which answers take so long that clients leave meanwhile, and with which they hardly wait. */
+/** Parameters that make responses slow enough for clients to leave meanwhile, and parameters that hardly delay. */
 const slowly: Partial<Record<string, object>> = {
   slow: { bytesPerSecond: 20_000 },
   delay: { delayMs: 20 },
@@ -61,7 +61,7 @@ test('a delayed request is not processed once its key was revoked, whether its c
   }
 });
 
-test('what a new rehearsal of the key finds held back is done', async (t) => {
+test('a delayed request is still processed when a new rehearsal starts', async (t) => {
   const store = await startListening(t);
   const { id } = await rehearse(store, [{ fault: 'delay', operation: 'createCategory', delayMs: 300 }]);
   const client = openRaw(t, store);
@@ -71,7 +71,7 @@ test('what a new rehearsal of the key finds held back is done', async (t) => {
   assert.match(await asked, /^HTTP\/1.1 201 /);
 });
 
-test('a body that breaks off comes to no delay, which waits for the next request', async (t) => {
+test('an incomplete body uses up no delay', async (t) => {
   const store = await startListening(t);
   const { id } = await rehearse(store, [{ fault: 'delay', operation: 'createCategory', delayMs: 1 }]);
   const client = openRaw(t, store);
@@ -83,7 +83,7 @@ test('a body that breaks off comes to no delay, which waits for the next request
   assert.deepEqual(await performedOf(store, id), [1]);
 });
 
-test('a client that leaves within a slow answer is told once', async (t) => {
+test('a client that leaves during a slow response is logged once', async (t) => {
   const store = await startListening(t);
   await rehearse(store, [{ fault: 'slow', bytesPerSecond: 1 }]);
   const client = openRaw(t, store);
@@ -95,7 +95,7 @@ test('a client that leaves within a slow answer is told once', async (t) => {
   assert.equal((await store.call('GET', '/pets')).status, 200);
 });
 
-test(`a key has ${maxDelayed} delayed requests at most; one more ends the delay of the oldest`, async (t) => {
+test(`a key has at most ${maxDelayed} delayed requests; one more ends the delay of the oldest`, async (t) => {
   const store = await startListening(t);
   const { id } = await rehearse(store, [
     { fault: 'delay', operation: 'getPet', delayMs: longMs, times: 1_000 },
@@ -148,10 +148,10 @@ for (const [fault, answersOf] of [
   ['truncated', (place: number) => place + 1],
   ['stall', (place: number) => place + 1],
   ['slow', () => maxUnread],
-  // The connection never stands idle.
+  // The connection is never idle.
   ['stale-connection', () => maxUnread],
 ] as const) {
-  test(`${fault} of one of many requests that are sent together ends their connection at most`, async (t) => {
+  test(`${fault} of one of many pipelined requests affects at most their connection`, async (t) => {
     const store = await startListening(t);
     const get = rawRequest(store, 'GET', '/pets/1');
     const parameters = quickly[fault];
@@ -162,7 +162,7 @@ for (const [fault, answersOf] of [
       client.send([...Array(place).fill(get), list, ...Array(40).fill(get)].join(''));
       await client.ended();
       const answers = client.text.split(/(?<=.)(?=HTTP\/1\.1 )/s).filter((text) => text !== '');
-      // Earlier answers may be lost with the connection.
+      // Earlier responses may be lost with the connection.
       const atMost = answersOf(place);
       assert.ok(answers.length <= atMost, `${answers.length} answers`);
       const isReset = ['reset', 'lost-answer', 'no-answer', 'stall'].includes(fault);
@@ -176,7 +176,7 @@ for (const [fault, answersOf] of [
 }
 
 for (const fault of [...harmful, 'gateway-timeout'])
-  test(`${fault} is told once for each time it is performed, whenever its client leaves`, async (t) => {
+  test(`each use of ${fault} is logged once, whenever its client leaves`, async (t) => {
     const store = await startListening(t);
     const { id } = await rehearse(store, [{ fault, times: 1_000, ...slowly[fault] }]);
     const random = randomFrom(1);
@@ -220,7 +220,7 @@ test('200 connections that are cut from both sides at random affect no other con
   );
   const before = process.getActiveResourcesInfo().filter((what) => what === 'Timeout').length;
   let left = 200;
-  // On a busy machine some faults strike late.
+  // On a busy machine some faults act late.
   const haveAllStruck = () => faults.every((fault) => toldOf(store, fault).length > 0);
   const client = async () => {
     while (left-- > 0 || !haveAllStruck()) {
@@ -244,7 +244,7 @@ test('200 connections that are cut from both sides at random affect no other con
       const second = heard();
       const isWhole = random(4) !== 0;
       raw.send(isWhole ? text : text.slice(0, -random(40)));
-      // Some wait until the fault has struck, however busy the machine is.
+      // Some wait until the fault has acted, however busy the machine is.
       const soon = sleep(random(30));
       await (isWhole && random(2) === 0 ? Promise.race([second, sleep(500)]) : soon);
       if (random(2) === 0) raw.socket.resetAndDestroy();

@@ -8,7 +8,7 @@ import { countDragons, dragons, startListening, toldOf } from '../../support/wir
 const created = /^HTTP\/1.1 201 /;
 const ok = /^HTTP\/1.1 200 /;
 
-test('reset: the connection is reset, and nothing is done', async (t) => {
+test('reset: the connection is reset, and nothing is changed', async (t) => {
   const store = await startListening(t);
   const { id } = await rehearse(store, [{ fault: 'reset', operation: 'createCategory' }]);
   const before = await store.content();
@@ -22,7 +22,7 @@ test('reset: the connection is reset, and nothing is done', async (t) => {
   assert.match(await openRaw(t, store).ask(rawRequest(store, 'POST', '/categories', dragons)), created);
 });
 
-test('reset takes a request whose body is still on its way, and a stream', async (t) => {
+test('reset applies to a request whose body is still being sent, and to a stream', async (t) => {
   const store = await startListening(t);
   await rehearse(store, ['reset']);
   const request = rawRequest(store, 'POST', '/categories', dragons);
@@ -35,7 +35,7 @@ test('reset takes a request whose body is still on its way, and a stream', async
   assert.deepEqual(toldOf(store, 'reset'), [0, 0]);
 });
 
-test('lost-answer: the change is committed once, and a retry with the same key gets the first answer', async (t) => {
+test('lost-answer: the change is committed once, and a retry with the same key gets the first response', async (t) => {
   const store = await startListening(t);
   await rehearse(store, [{ fault: 'lost-answer', operation: 'createCategory' }]);
   const request = rawRequest(store, 'POST', '/categories', {
@@ -54,7 +54,7 @@ test('lost-answer: the change is committed once, and a retry with the same key g
   assert.equal(await countDragons(store), 1);
 });
 
-test('lost-answer takes errors, answers without a body and HEAD', async (t) => {
+test('lost-answer applies to errors, responses without a body and HEAD', async (t) => {
   const store = await startListening(t);
   const { id } = await rehearse(store, [{ fault: 'lost-answer', times: 2 }]);
   const { body } = await store.call('POST', '/categories', dragons);
@@ -74,7 +74,7 @@ test('lost-answer takes errors, answers without a body and HEAD', async (t) => {
   assert.deepEqual(toldOf(store, 'lost-answer'), [0, 0, 0, 0]);
 });
 
-test('truncated: Content-Length tells of the whole body, half of it comes, then a FIN', async (t) => {
+test('truncated: the Content-Length of the whole body, half of the body, then a FIN', async (t) => {
   const store = await startListening(t);
   const whole = await openRaw(t, store).ask(rawRequest(store, 'GET', '/pets'));
   const { id } = await rehearse(store, ['truncated']);
@@ -90,7 +90,7 @@ test('truncated: Content-Length tells of the whole body, half of it comes, then 
   assert.deepEqual(toldOf(store, 'truncated'), [200]);
 });
 
-test('truncated takes errors, of bodies too, and what was asked is done', async (t) => {
+test('truncated applies to errors, also about bodies, and the request is processed', async (t) => {
   const store = await startListening(t);
   await rehearse(store, [{ fault: 'truncated', times: 2 }]);
   const tooLarge = { 'Content-Length': '70000', Expect: '100-continue' };
@@ -110,7 +110,7 @@ test('truncated takes errors, of bodies too, and what was asked is done', async 
   assert.deepEqual(toldOf(store, 'truncated'), [404, 201, 413]);
 });
 
-test('truncated and slow wait for a request whose answer has a body', async (t) => {
+test('truncated and slow wait for a request whose response has a body', async (t) => {
   const store = await startListening(t);
   const { headers } = await store.call('GET', '/pets/1');
   const { body } = await store.call('POST', '/categories', dragons);
@@ -123,7 +123,7 @@ test('truncated and slow wait for a request whose answer has a body', async (t) 
   assert.deepEqual(await performedOf(store, id), [0, 0]);
 });
 
-test('stale-connection: an idle connection is closed as it is used again, and nothing is done', async (t) => {
+test('stale-connection: an idle connection closes as it is used again, and nothing is changed', async (t) => {
   const store = await startListening(t);
   const { id } = await rehearse(store, ['stale-connection']);
   const request = rawRequest(store, 'POST', '/categories', dragons);
@@ -138,7 +138,7 @@ test('stale-connection: an idle connection is closed as it is used again, and no
   assert.match(await openRaw(t, store).ask(request), created);
 });
 
-test('slow: the head comes at once, the body in pieces, and the connection serves on', async (t) => {
+test('slow: the head at once, the body in pieces, and the connection stays usable', async (t) => {
   const store = await startListening(t);
   const path = '/pets/1';
   const { body } = partsOf(await openRaw(t, store).ask(rawRequest(store, 'GET', path)));
@@ -157,7 +157,7 @@ test('slow: the head comes at once, the body in pieces, and the connection serve
   assert.deepEqual(toldOf(store, 'slow'), [200]);
 });
 
-test('delay: the request is performed and answered after a while', async (t) => {
+test('delay: the request is processed and answered after a while', async (t) => {
   const store = await startListening(t);
   const delayMs = 200;
   await rehearse(store, [{ fault: 'delay', operation: 'createCategory', delayMs }]);
@@ -170,7 +170,7 @@ test('delay: the request is performed and answered after a while', async (t) => 
   assert.deepEqual(toldOf(store, 'delay'), [201]);
 });
 
-test('delay takes a stream', async (t) => {
+test('delay applies to a stream', async (t) => {
   const store = await startListening(t);
   const delayMs = 100;
   await rehearse(store, [{ fault: 'delay', delayMs }]);

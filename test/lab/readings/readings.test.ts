@@ -14,7 +14,7 @@ import { openRaw, rawRequest } from '../../support/raw-client.ts';
 import { startRecording } from '../../support/recordings.ts';
 import { until } from '../../support/until.ts';
 
-/** Puts so many requests into a recording that has one, alike but for their bodies. */
+/** Puts this many requests into a recording with one request. Only their bodies differ. */
 async function fill(petstore: Petstore, count: number, body: string): Promise<void> {
   const [row] = await petstore.db.read`select recording_id, at_us, fingerprint, facts from recorded_requests`;
   const [id, atUs, fingerprint, facts] = row as [string, number, string, string];
@@ -85,7 +85,7 @@ test('an HTTP Archive lists at most as many query parameters as a request may ha
   assert.equal(body.log.entries[0].request.queryString.length, maxParameters);
 });
 
-test('a report reads no bodies, and few rows at once', async (t) => {
+test('building a report reads no bodies, and few rows at once', async (t) => {
   const { petstore, recording } = await filled(t, 1_200, 'a body');
   const read = petstore.db.read;
   const sizes: number[] = [];
@@ -138,7 +138,7 @@ test('one reading runs at a time, and keys take turns', async () => {
       made.push(keyId + what);
       await new Promise<void>((resolve) => ends.set(keyId + what, resolve));
     });
-    // Each reads its answer at once.
+    // Each client reads its response at once.
     left.push(reading.then(() => reader.abort(new Error('answered'))));
   };
   for (const what of ['1', '2', '3', '4']) ask('a', what);
@@ -154,7 +154,7 @@ test('one reading runs at a time, and keys take turns', async () => {
   await queue.run(readerOf('a'), async () => {});
 });
 
-test('a key has one reading in progress and three that wait; one more is refused', async () => {
+test('a key has one reading in progress and at most three waiting; one more is refused', async () => {
   const queue = new ReadingQueue();
   const made: number[] = [];
   const readers = Array.from({ length: 1 + maxWaitingReadings }, () => new AbortController());
@@ -164,7 +164,7 @@ test('a key has one reading in progress and three that wait; one more is refused
     }),
   );
   await readings[0];
-  // Its client has not read the answer yet.
+  // Its client has not read the response yet.
   const refused = { code: 'rate_limited', headers: { 'Retry-After': '1' } };
   await assert.rejects(
     queue.run(readerOf('a'), async () => {}),
@@ -184,7 +184,7 @@ test('a key has one reading in progress and three that wait; one more is refused
   assert.deepEqual(made, [0, 1, 3, 4]);
 });
 
-test('what could not be made keeps nothing else from being made', async () => {
+test('a failed reading does not block the next one', async () => {
   const queue = new ReadingQueue();
   const failing = queue.run(readerOf('a'), () => Promise.reject(new Error('away')));
   const next = queue.run(readerOf('a'), async () => 'made');
@@ -226,7 +226,7 @@ for (const [how, leave] of [
     await until(async () => (await connections()) <= 1);
     held.release();
     await until(async () => (await connections()) === 0);
-    // The queue is free again, and what was asked for is one page.
+    // The queue is free again, and a small page succeeds.
     const { body } = await petstore.send('GET', `${recording}/requests?limit=1`);
     assert.equal(body.length, 1);
     assert.ok(held.asked <= 1 + 5, `${held.asked} slices were read`);
@@ -263,7 +263,7 @@ test('readings of many keys that wait on one connection end with it, without a w
   assert.deepEqual(warnings, []);
 });
 
-test('a report is made once for each state of its recording, and shared by all instances', async (t) => {
+test('a report is built once for each state of its recording, and shared by all instances', async (t) => {
   const { petstore, recording } = await filled(t, 300, '{}');
   const held = holdRows(petstore);
   held.release();
@@ -287,7 +287,7 @@ test('a report is made once for each state of its recording, and shared by all i
   assert.deepEqual(await petstore.db.read`select * from recording_reports`, []);
 });
 
-test('the report of a recording that has grown is made anew', async (t) => {
+test('the report of a recording that has grown is built again', async (t) => {
   const petstore = await startPetstore(t);
   const recording = await startRecording(petstore);
   const covered = async () => {
@@ -301,7 +301,7 @@ test('the report of a recording that has grown is made anew', async (t) => {
 });
 
 for (const what of ['report', 'har', 'requests'])
-  test(`a recording that is removed while it is read is 404: ${what}`, async (t) => {
+  test(`a recording that is removed during a reading is 404: ${what}`, async (t) => {
     const { petstore, recording } = await filled(t, 300, '{}');
     const held = holdRows(petstore);
     const reading = petstore.send('GET', `${recording}/${what}`);
@@ -313,7 +313,7 @@ for (const what of ['report', 'har', 'requests'])
     assert.equal(body.code, 'not_found');
   });
 
-test('other requests have their turn while a recording is read', async (t) => {
+test('other requests run while a recording is read', async (t) => {
   const { petstore, recording } = await filled(t, 2_000, '{}');
   let turns = 0;
   const count = () => {
@@ -323,7 +323,7 @@ test('other requests have their turn while a recording is read', async (t) => {
   let next = setImmediate(count);
   await petstore.send('GET', `${recording}/report`);
   clearImmediate(next);
-  // The rows of links and of facts come in slices.
+  // The rows of links and of facts are read in slices.
   assert.ok(turns > 2_000 / 250 + 2_000 / 50, `${turns}`);
 });
 
@@ -358,7 +358,7 @@ test('a reading that takes too long fails', async (t) => {
   );
 });
 
-test('a reading fails with the storage, and with what ended it', async (t) => {
+test('a reading fails if the storage fails, with the same error', async (t) => {
   const worker = new ReadingWorker();
   t.after(() => worker.close());
   const leaving = new AbortController();

@@ -18,7 +18,7 @@ async function open(t: TestContext, petstore: Petstore, method = 'GET', path = '
   return socket;
 }
 
-/** A recorded store whose first `getPet` is answered so much later. */
+/** A recorded store that delays its first `getPet`. */
 async function startDelayed(t: TestContext, delayMs: number) {
   const petstore = await startPetstore(t);
   await petstore.listen();
@@ -35,7 +35,7 @@ const leaving = {
 };
 
 for (const [how, leave] of Object.entries(leaving))
-  test(`a client that ${how} its connection before its answer has left: who reads or ends the recording finds it there, once`, async (t) => {
+  test(`a client that ${how} its connection before its response is recorded once as left, also at the end of a recording`, async (t) => {
     const { petstore, recording, held } = await startDelayed(t, 800);
     const socket = await open(t, petstore);
     await held();
@@ -48,12 +48,12 @@ for (const [how, leave] of Object.entries(leaving))
     assert.ok(durationMs < 800, String(durationMs));
     const { entries } = (await petstore.send('GET', `${recording}/har`)).body.log;
     assert.deepEqual([entries[0].comment, entries[0].response.status], ['1 delay left', 0]);
-    // The operation is done all the same, and is not recorded again.
+    // The operation is still performed, and not recorded again.
     await setTimeout(800);
     assert.equal((await recordingAt(petstore, recording)).requests, 1);
   });
 
-test('a client that says that it sends nothing more is taken for one that has left, and what it gets is kept', async (t) => {
+test('a client that closes its half is recorded as left, with the response that it gets', async (t) => {
   const { petstore, recording, held } = await startDelayed(t, 300);
   const socket = await open(t, petstore);
   await held();
@@ -64,7 +64,7 @@ test('a client that says that it sends nothing more is taken for one that has le
   assert.deepEqual([left, status], [true, 200]);
 });
 
-test('a recording that was ended takes nothing more, also no request that began before, and counts what it left out', async (t) => {
+test('an ended recording keeps no later request, also none that began before, and counts those left out', async (t) => {
   const { petstore, recording, held } = await startDelayed(t, 300);
   const socket = await open(t, petstore);
   await held();
@@ -78,7 +78,7 @@ test('a recording that was ended takes nothing more, also no request that began 
   assert.deepEqual([requests, leftOut], [0, 1]);
 });
 
-test('a request that began before the next recording is kept by the one before, and none that began after', async (t) => {
+test('a request that began before the next recording belongs to the one before, and later requests do not', async (t) => {
   const { petstore, recording, held } = await startDelayed(t, 300);
   const socket = await open(t, petstore);
   await held();
@@ -91,7 +91,7 @@ test('a request that began before the next recording is kept by the one before, 
   assert.deepEqual([left, status, target, rest], [undefined, 200, '/v1/pets/1', []]);
 });
 
-test('a client that takes its whole answer has not left, even if it closes then', async (t) => {
+test('a client that reads its whole response has not left, even if it then closes', async (t) => {
   const petstore = await startPetstore(t);
   await petstore.listen();
   const recording = await startRecording(petstore);
@@ -106,7 +106,7 @@ test('a client that takes its whole answer has not left, even if it closes then'
 const followEvents = (t: TestContext, petstore: Petstore) =>
   open(t, petstore, 'GET', '/store/events/stream?after=0');
 
-/** The only recorded request, once there is one. */
+/** The only recorded request, after it was recorded. */
 async function onlyRecorded(petstore: Petstore, recording: string) {
   await until(async () => (await recordingAt(petstore, recording)).requests === 1);
   const [request] = await recordedIn(petstore, recording);
@@ -114,7 +114,7 @@ async function onlyRecorded(petstore: Petstore, recording: string) {
 }
 
 for (const [how, leave] of Object.entries(leaving))
-  test(`of a stream whose client ${how} its connection, it is recorded how long it was silent before`, async (t) => {
+  test(`for a stream whose client ${how} its connection, the recording has the silence before that`, async (t) => {
     const petstore = await startPetstore(t);
     await petstore.listen();
     const recording = await startRecording(petstore);
@@ -133,7 +133,7 @@ for (const [how, leave] of Object.entries(leaving))
     assert.ok(silenceMs >= 45 && silenceMs <= durationMs - 100, `${silenceMs} of ${durationMs}`);
   });
 
-test('of a stream on which nothing came, the silence began with its head', async (t) => {
+test('the silence of a stream without events begins with its head', async (t) => {
   const petstore = await startPetstore(t);
   await petstore.listen();
   const recording = await startRecording(petstore);
@@ -153,7 +153,7 @@ const serviceEnds: Record<string, { faults: Parameters<typeof rehearse>[1]; end?
   'ends one in order': { faults: [], end: ({ app }) => app.startOver() },
 };
 for (const [how, { faults, end }] of Object.entries(serviceEnds))
-  test(`no silence is recorded of a stream if the service ${how}`, async (t) => {
+  test(`no silence is recorded for a stream if the service ${how}`, async (t) => {
     const petstore = await startPetstore(t);
     await petstore.listen();
     const recording = await startRecording(petstore);

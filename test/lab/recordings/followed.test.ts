@@ -9,7 +9,7 @@ const order = { petId: 1, quantity: 1 };
 const idsOf = (rows: { id: string }[]) => rows.map(({ id }) => Number(id));
 const range = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
 
-test('a reader follows a recording by the last id, and misses and repeats nothing', async (t) => {
+test('a reader follows a recording by the last id, without gaps and repeats', async (t) => {
   const petstore = await startPetstore(t);
   const recording = await startRecording(petstore);
   const followed: { id: string }[] = [];
@@ -30,7 +30,7 @@ test('a reader follows a recording by the last id, and misses and repeats nothin
     assert.equal(await follow(), 0);
   }
   assert.deepEqual(idsOf(followed), range(1, 30));
-  // Another instance, which has followed nothing, links them all at once.
+  // Another instance, which has not followed the recording, links them all at once.
   const options = { readingWorker: new ReadingWorker() };
   const other = new Petstore(await openTestStorage(petstore.folder), petstore.folder, options);
   t.after(() => other.close());
@@ -39,7 +39,7 @@ test('a reader follows a recording by the last id, and misses and repeats nothin
   assert.equal(followed.filter((one) => 'gapMs' in one).length, 30 - 6, 'attempts after the first at each');
 });
 
-test('pages after a request go on by their cursor, and end where nothing follows', async (t) => {
+test('pages after a request continue by their cursor, and end with the last request', async (t) => {
   const petstore = await startPetstore(t);
   const recording = await startRecording(petstore);
   for (let i = 0; i < 7; i++) await petstore.call('GET', '/pets/1');
@@ -57,7 +57,7 @@ test('pages after a request go on by their cursor, and end where nothing follows
     assert.equal((await petstore.send('GET', `${recording}/requests?after=${after}`)).status, 400, after);
 });
 
-test('who follows a long recording costs what is new, and not all of it again', async (t) => {
+test('following a long recording reads only new requests', async (t) => {
   const petstore = await startPetstore(t);
   const recording = await startRecording(petstore);
   const send = async (count: number) => {
@@ -69,7 +69,7 @@ test('who follows a long recording costs what is new, and not all of it again', 
     return { ids: idsOf(body), reads: petstore.db.counts.reads - reads };
   };
   await send(900);
-  // Keys are not looked up anew in between.
+  // Meanwhile keys are not looked up again.
   const nowMs = performance.now();
   t.mock.method(performance, 'now', () => nowMs);
   await petstore.send('GET', recording);

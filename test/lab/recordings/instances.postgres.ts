@@ -17,10 +17,10 @@ suite('recordings over three instances on one PostgreSQL', { skip: whyNoPostgres
   const start = async (t: TestContext, options: Options = {}) =>
     startInstances(t, await emptyDatabase(cluster), patienceMs, { hasOthers: true, ...options });
 
-  test('each request is kept once, from the answer that begins a recording to the one that ends it', async (t) => {
+  test('each request is kept once, from the response that starts a recording to the one that ends it', async (t) => {
     const instances = await start(t);
     const [first, second, third] = instances;
-    // So that each knows the key as one without a recording.
+    // So that each instance has cached the key without a recording.
     for (const instance of instances) await instance.call('GET', '/pets/1');
     const recording = await startRecording(first);
     const answers = await load(instances, { clients: 12, requests: 150 }, (instance, n) =>
@@ -45,7 +45,7 @@ suite('recordings over three instances on one PostgreSQL', { skip: whyNoPostgres
     assert.equal((await recordingAt(third, recording)).requests, 150);
   });
 
-  test('together they keep exactly as many as one may', async (t) => {
+  test('together they keep exactly as many requests as one recording may', async (t) => {
     const instances = await start(t, { recorderBounds: { maxRecorded: 50 } });
     const recording = await startRecording(instances[0]);
     await load(instances, { clients: 12, requests: 120 }, (instance) => instance.call('GET', '/pets/1'));
@@ -54,7 +54,7 @@ suite('recordings over three instances on one PostgreSQL', { skip: whyNoPostgres
     assert.equal((await recordedIn(instances[2], recording)).length, 50);
   });
 
-  test('nothing of a workspace remains that is deleted while its requests are recorded', async (t) => {
+  test('after a workspace is deleted during recording, no row of it remains', async (t) => {
     const instances = await start(t);
     const [first] = instances;
     await startRecording(first);

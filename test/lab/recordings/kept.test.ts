@@ -68,7 +68,7 @@ test('no credential and no value of an unknown header is stored or shown', async
   }
 });
 
-test('of a body the first 8 KiB are kept, whole characters only, and of what is not text its size', async (t) => {
+test('the first 8 KiB of a text body are kept, in whole characters, and of other bodies only the size', async (t) => {
   const petstore = await startPetstore(t);
   const recording = await startRecording(petstore);
   const send = (body: string | Uint8Array) => petstore.call('POST', '/pets', { body });
@@ -150,7 +150,7 @@ test('a recording is removed a day after it began, and with its workspace', asyn
   assert.deepEqual(await filledTables(petstore.db.read, other.workspaceId), []);
 });
 
-test('while requests cannot be written they are answered, it is told once, and they are kept later', async (t) => {
+test('while the storage is down requests still succeed, the log says so once, and they are recorded later', async (t) => {
   const petstore = await startPetstore(t);
   const recording = await startRecording(petstore);
   const rename = (from: string, to: string) =>
@@ -160,7 +160,7 @@ test('while requests cannot be written they are answered, it is told once, and t
     assert.equal((await petstore.call('GET', '/pets/1')).status, 200);
     assert.equal((await petstore.send('GET', recording)).body.requests, 0);
   }
-  // It is tried again twice a second.
+  // The write is retried twice a second.
   await setTimeout(600);
   assert.equal(petstore.log.filter((line) => line.includes('cannot be recorded')).length, 1);
   await rename('hidden', 'recorded_requests');
@@ -170,7 +170,7 @@ test('while requests cannot be written they are answered, it is told once, and t
   assert.equal(petstore.log.filter((line) => line.includes('recorded again')).length, 1);
 });
 
-test('what was answered right before a stop is kept', async (t) => {
+test('requests right before a stop are kept', async (t) => {
   const petstore = await startPetstore(t);
   const recording = await startRecording(petstore);
   await petstore.call('GET', '/pets/1');
@@ -181,7 +181,7 @@ test('what was answered right before a stop is kept', async (t) => {
   assert.equal((await recordedIn(again, recording)).length, 1);
 });
 
-test('a key without a recording, or with one that is over, costs no write', async (t) => {
+test('a key without an active recording causes no write', async (t) => {
   const petstore = await startPetstore(t);
   await startRecording(petstore, petstore.key, { expiresInSeconds: 1 });
   petstore.nowMs += 2_000;
@@ -195,7 +195,7 @@ test('a key without a recording, or with one that is over, costs no write', asyn
   assert.equal(petstore.db.counts.writes, writes);
 });
 
-test('requests are left out while too much waits to be written', async (t) => {
+test('requests are left out while too many wait to be written', async (t) => {
   const petstore = await startPetstore(t, { recorderBounds: { maxUnwritten: 1_000 } });
   const recording = await startRecording(petstore);
   const held = Promise.withResolvers<void>();
@@ -221,7 +221,7 @@ test('a recording keeps a bounded number of characters and counts the requests b
   assert.equal(requests + leftOut, 20);
 });
 
-test('when a key begins another recording, its oldest are removed until the others fit the bound', async (t) => {
+test('a new recording of a key removes its oldest ones until the rest fits the limit', async (t) => {
   const petstore = await startPetstore(t);
   const old = await startRecording(petstore);
   await petstore.call('GET', '/pets/1');
@@ -234,7 +234,7 @@ test('when a key begins another recording, its oldest are removed until the othe
   assert.equal((await petstore.send('GET', young)).status, 200);
 });
 
-test('a recording that fills its share of the queue takes no room from another', async (t) => {
+test('a recording that fills its share of the queue leaves room for others', async (t) => {
   const petstore = await startPetstore(t, { recorderBounds: { maxUnwrittenOfOne: 1_000 } });
   const greedy = await startRecording(petstore);
   const other = await petstore.addWorkspace('other', true);
@@ -274,7 +274,7 @@ test('requests that cannot be written do not block those of another recording', 
   await until(async () => (await recordedIn(petstore, modest, other.key)).length === 1);
 });
 
-test('a write whose answer is lost is not made twice', async (t) => {
+test('a write whose response was lost is not made twice', async (t) => {
   const petstore = await startPetstore(t);
   const recording = await startRecording(petstore);
   const write = petstore.db.write.bind(petstore.db);
@@ -292,7 +292,7 @@ test('a write whose answer is lost is not made twice', async (t) => {
   assert.equal((await recordedIn(petstore, recording)).length, 3);
 });
 
-test('a head is kept as far as there is room, and large numbers of a body however long it is', async (t) => {
+test('a head is kept up to a limit, and large numbers are found in bodies of any length', async (t) => {
   const petstore = await startPetstore(t);
   const recording = await startRecording(petstore);
   const headers = Object.fromEntries(['a', 'b', 'c'].map((name) => [`x-${name}`, '1']));

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { fingerprintOf, linkAttempts } from '../../../src/lab/recordings/link-attempts.ts';
 import { cut, finds, key, post } from '../../support/findings.ts';
 
-/** What requests are linked as, one second apart. */
+/** The fingerprints of linked requests, one second apart. */
 const linked = (...fingerprints: string[]) => {
   const attempts = fingerprints.map((fingerprint, number) => ({
     ...{ number, fingerprint },
@@ -14,10 +14,10 @@ const linked = (...fingerprints: string[]) => {
   );
 };
 
-test('a request whose body was not read is known by its Idempotency-Key, and else guessed', () => {
+test('a request whose body was not read is identified by its Idempotency-Key, or else guessed', () => {
   const unread = (key?: string) => fingerprintOf('head', undefined, key);
   const read = (body: string, key?: string) => fingerprintOf('head', body, key);
-  // Two POSTs side by side, of which the first was cut off.
+  // Two concurrent POSTs. The first was cut off.
   assert.deepEqual(linked(unread('a'), read('B', 'b'), read('A', 'a')), ['head.A', 'head.B', 'head.A']);
   assert.deepEqual(linked(read('A', 'a'), read('B', 'b'), unread('a')), ['head.A', 'head.B', 'head.A']);
   assert.deepEqual(linked(unread(), read('B'), read('A')), ['head.B?', 'head.B', 'head.A']);
@@ -26,12 +26,12 @@ test('a request whose body was not read is known by its Idempotency-Key, and els
   assert.deepEqual(linked(unread('a'), fingerprintOf('other', 'B', 'a')), ['head.?', 'other.B']);
 });
 
-test('a request repeats the last of the same that had ended, and none beside one under way', () => {
+test('a request repeats the last ended attempt, and none if another is in flight', () => {
   const pet = { fingerprint: fingerprintOf('head', 'A') };
   const attempts = [
     { ...pet, number: 2, atUs: 0, tookUs: 10_000 },
     { ...pet, number: 1, atUs: 2_000, tookUs: 3_000 },
-    // The client had its answer just before the service noted the end.
+    // The client had its response just before the service recorded the end.
     { ...pet, number: 3, atUs: 9_000, tookUs: 1_000 },
     { number: 4, atUs: 20_000, tookUs: 1_000, fingerprint: fingerprintOf('head', 'B') },
     { ...pet, number: 5, atUs: 30_000, tookUs: 1_000 },
@@ -48,7 +48,7 @@ test('a request repeats the last of the same that had ended, and none beside one
   );
 });
 
-/** The number of the attempt before each request, which come one second apart. */
+/** The number of the attempt before each request. Requests are one second apart. */
 const repeatedBy = (...fingerprints: string[]) => {
   const attempts = fingerprints.map((fingerprint, index) => ({
     ...{ number: index + 1, fingerprint },
@@ -57,19 +57,19 @@ const repeatedBy = (...fingerprints: string[]) => {
   return [...linkAttempts(attempts).values()].map(({ before }) => before);
 };
 
-test('attempts with one Idempotency-Key are at one thing, and what was not read is none with another key', () => {
+test('attempts with one Idempotency-Key belong together, and an unread body matches no other key', () => {
   const [long, short] = ['head of 69 bytes', 'head of 68 bytes'];
   const of = (head: string, key: string, body?: string) => fingerprintOf(head, body, key);
-  // The second attempt at a has a shorter body. b is as long as the first one.
+  // The second attempt with key a has a shorter body. That with key b is as long as the first.
   const dated = [of(long, 'a'), of(short, 'a', 'A2'), of(long, 'b', 'B')];
   assert.deepEqual(repeatedBy(...dated), [undefined, 1, undefined]);
-  // a is given up, and b is another thing, or the same with another key. Only what was read tells.
+  // The client gave up a. b is another request, or the same with another key. Only a read body shows it.
   assert.deepEqual(repeatedBy(of(long, 'a'), of(long, 'b', 'B')), [undefined, undefined]);
   assert.deepEqual(repeatedBy(of(long, 'a', 'B'), of(long, 'b', 'B')), [undefined, 1]);
-  // Without keys a guess is all there is.
+  // Without keys only a guess is possible.
   const plain = (body?: string) => of(long, '', body);
   assert.deepEqual(repeatedBy(plain('A'), plain(), plain('A')), [undefined, 1, 2]);
-  // Two equal things side by side: each comes again by its own key.
+  // Two equal concurrent requests: each is repeated with its own key.
   const both = [of(long, 'a', 'A'), of(long, 'b', 'A'), of(long, 'a', 'A'), of(long, 'b', 'A')];
   assert.deepEqual(repeatedBy(...both), [undefined, 1, 1, 2]);
 });
@@ -88,7 +88,7 @@ test('a guess is no evidence against a client, and none that it gave up', async 
   await finds('retry-after.obeyed', [{ ...guessed, ...told }, next], 'not_observed');
   const again = { ...next, ...key('a') };
   await finds('retry-after.obeyed', [{ ...guessed, ...told, ...key('a') }, again], 'failed', [1, 2]);
-  // Any other of its length may be its retry.
+  // Any other request of its length may be its retry.
   const other = { ...next, body: '{"name":"b"}' };
   await finds('failures.retried', [{ ...guessed, ...told }, other], 'not_observed');
   await finds('failures.retried', [{ ...known, ...told }, other], 'failed', [1]);

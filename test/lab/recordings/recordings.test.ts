@@ -10,7 +10,7 @@ import { until } from '../../support/until.ts';
 
 const order = { petId: 1, quantity: 1 };
 
-test('a recording keeps what its key sends and gets', async (t) => {
+test('a recording keeps the requests and responses of its key', async (t) => {
   const petstore = await startPetstore(t);
   await petstore.call('GET', '/pets');
   const begun = await petstore.send('POST', '/lab/recordings', {
@@ -76,7 +76,7 @@ test('a recording belongs to one key: other keys cannot read or end it, and are 
   );
 });
 
-test('a recording takes nothing more once it was ended, replaced, expired or removed', async (t) => {
+test('a recording keeps nothing more after it was ended, replaced, expired or removed', async (t) => {
   const petstore = await startPetstore(t);
   const call = () => petstore.call('GET', '/pets/1');
   const replaced = await startRecording(petstore);
@@ -114,7 +114,7 @@ test('a recording takes nothing more once it was ended, replaced, expired or rem
   assert.equal((await petstore.db.read`select * from recorded_requests`).length, 4);
 });
 
-test('what the limits refuse is recorded, and its retry is known as one', async (t) => {
+test('requests refused by the limits are recorded, and their retries are linked', async (t) => {
   const petstore = await startPetstore(t);
   const { key } = await petstore.addKey('enterprise', { perMinute: 1, perDay: 100 });
   const recording = await startRecording(petstore, key);
@@ -128,13 +128,13 @@ test('what the limits refuse is recorded, and its retry is known as one', async 
   const codes = recorded.map(({ status, code }) => code ?? status);
   assert.deepEqual(codes, [200, 'rate_limited', 201, ...Array(10).fill('rate_limited'), 'key_banned']);
   const [, refused, retry] = recorded;
-  // Its body was not read, so that nothing else can tell what it was about.
+  // Its body was not read, so nothing else identifies the request.
   assert.deepEqual([refused.body, refused.bodyBytes, refused.gapMs], [undefined, undefined, undefined]);
   assert.ok(retry.gapMs > 59_000 && retry.gapMs < 60_100, String(retry.gapMs));
   assert.deepEqual([refused.retryOf, retry.retryOf], [undefined, refused.id]);
 });
 
-test('what is rehearsed is recorded with its fault, and control calls are not', async (t) => {
+test('simulated responses are recorded with their fault, and lab requests are not recorded', async (t) => {
   const petstore = await startPetstore(t);
   const recording = await startRecording(petstore);
   const fault = { fault: 'internal-error', operation: 'getPet' };
@@ -153,7 +153,7 @@ test('what is rehearsed is recorded with its fault, and control calls are not', 
   assert.ok(recorded[1].gapMs >= 0);
 });
 
-test('a request that repeats a failed one names it, also from another page, and one after a success names none', async (t) => {
+test('a request that repeats a failed one links to it, also across pages, and one after a success links to none', async (t) => {
   const petstore = await startPetstore(t);
   const recording = await startRecording(petstore);
   const faults = [{ fault: 'internal-error', operation: 'placeOrder', times: 2 }];
@@ -192,7 +192,7 @@ test('a request that repeats a failed one names it, also from another page, and 
   }
 });
 
-test('times of requests follow a clock that is set ahead, and do not go back with one that is set back by seconds', async (t) => {
+test('times of requests follow a clock that is set ahead, and do not go back if it is set back by seconds', async (t) => {
   const petstore = await startPetstore(t);
   const recording = await startRecording(petstore);
   for (const setMs of [0, -4_000, 20_000]) {
@@ -224,7 +224,7 @@ test('requests of every kind are recorded: HEAD, OPTIONS, unknown paths, wrong m
   );
 });
 
-test('a stream is recorded at its end with the time that it was open', async (t) => {
+test('a stream is recorded at its end with its duration', async (t) => {
   const petstore = await startPetstore(t);
   const origin = await petstore.listen();
   const recording = await startRecording(petstore);
@@ -240,7 +240,7 @@ test('a stream is recorded at its end with the time that it was open', async (t)
   assert.equal(entries[0].comment, '2', 'an HTTP Archive is in the order of time');
 });
 
-test('a request whose body breaks is recorded', async (t) => {
+test('a request with an incomplete body is recorded', async (t) => {
   const petstore = await startPetstore(t);
   await petstore.listen();
   const recording = await startRecording(petstore);
@@ -263,7 +263,7 @@ test('a request whose body breaks is recorded', async (t) => {
   );
 });
 
-test('a request whose client leaves before the answer is recorded', async (t) => {
+test('a request whose client leaves before the response is recorded', async (t) => {
   const petstore = await startPetstore(t);
   const origin = await petstore.listen();
   const recording = await startRecording(petstore);
@@ -322,7 +322,7 @@ test('a recording is read in pages, and as an HTTP Archive', async (t) => {
   assert.equal(new Date(startedDateTime).toISOString(), startedDateTime);
 });
 
-test('a recording tells which requests shared a connection', async (t) => {
+test('a recording shows which requests shared a connection', async (t) => {
   const petstore = await startPetstore(t);
   await petstore.listen();
   const recording = await startRecording(petstore);
@@ -336,7 +336,7 @@ test('a recording tells which requests shared a connection', async (t) => {
   assert.notEqual(second, third);
 });
 
-test('what was sent before is in a recording that is read while those of other keys are being written', async (t) => {
+test('a recording contains all earlier requests, even while those of other keys are being written', async (t) => {
   const petstore = await startPetstore(t);
   const others = [];
   for (let i = 0; i < 5; i++) {
@@ -349,7 +349,7 @@ test('what was sent before is in a recording that is read while those of other k
     await held.promise;
   });
   for (const { key } of others) await petstore.call('GET', '/pets/1', { key });
-  // The first of them is being written when the last is read.
+  // The first of them is being written while the last is read.
   await setTimeout(50);
   const reading = others.map(({ key, recording }) => recordedIn(petstore, recording, key));
   held.resolve();

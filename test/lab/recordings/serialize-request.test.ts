@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
 import { serializeRequest } from '../../../src/lab/recordings/serialize-request.ts';
 
-/** When a request is said to have begun and how long it took, if it was admitted at 1 s, took 5 ms, and is recorded at `nowUs`. */
+/** The recorded start and duration of a request that was admitted at 1 s, took 5 ms, and is recorded at `nowUs`. */
 function timesOf(nowUs: number, leftAtUs?: number) {
   const unread = { method: 'GET', url: '/v1/pets', headers: {}, rawHeaders: [], socket: {} };
   const row = serializeRequest(
@@ -19,11 +19,11 @@ function timesOf(nowUs: number, leftAtUs?: number) {
   return [row?.atUs, row?.tookUs];
 }
 
-test('a request began when it was admitted, however late its answer is recorded', () => {
+test('a request begins when it was admitted, however late its response is recorded', () => {
   assert.deepEqual(timesOf(1_005_000), [1_000_000, 5_000]);
-  // The process was paused between the end of the answer and its record.
+  // The process paused between the end of the response and the recording.
   assert.deepEqual(timesOf(1_205_000), [1_000_000, 5_000]);
-  // It was admitted only when its key had been found.
+  // The request was admitted only after its key was found.
   assert.deepEqual(timesOf(1_003_000), [998_000, 5_000]);
   assert.deepEqual(timesOf(1_205_000, 1_003_000), [1_000_000, 3_000]);
 });

@@ -6,7 +6,7 @@ import { rehearse } from '../../support/lab.ts';
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
 import { recordedIn, startRecording } from '../../support/recordings.ts';
 
-/** Sends what each part of a recorded request is about: refusals before the body, large ids, another writer, a proxy. */
+/** Sends requests that use each part of a recorded request: early refusals, large ids, another writer, a proxy. */
 async function sendAll(store: Petstore) {
   const create = (name: string, headers: Record<string, string> = {}) =>
     store.send('POST', '/v1/categories', { body: { name }, headers });
@@ -14,7 +14,7 @@ async function sendAll(store: Petstore) {
     { fault: 'unavailable', operation: 'createCategory', times: 2 },
     { fault: 'conflict', operation: 'updatePet' },
   ]);
-  // A refusal before the body was read, known by its key, and one that is a guess.
+  // Refusals before the body was read: one identified by its key, and one guessed.
   await create('Ann', { 'Idempotency-Key': 'a' });
   await create('Bob');
   await create('Ann', { 'Idempotency-Key': 'a' });
@@ -23,7 +23,7 @@ async function sendAll(store: Petstore) {
   await store.send('GET', '/v1/pets?limit=2', { headers: { 'X-Forwarded-For': '192.0.2.1' } });
 }
 
-test('recorded requests turn back into what checks read', async (t) => {
+test('recorded requests convert back to the input of the checks', async (t) => {
   const store = await startPetstore(t);
   const recording = await startRecording(store);
   await sendAll(store);
@@ -62,7 +62,7 @@ test('recorded requests turn back into what checks read', async (t) => {
   assert.deepEqual(reportOn(id, again), report);
 });
 
-test('a fingerprint is the same in another recording, and offsets count from the beginning of each', async (t) => {
+test('a fingerprint is the same in another recording, and offsets count from the start of each', async (t) => {
   const store = await startPetstore(t);
   const send = async () => {
     const recording = await startRecording(store);

@@ -4,14 +4,14 @@ import type { JsonObject } from '../../../src/description/schemas.ts';
 import { apis, description, labDescription, resolve } from '../../support/description.ts';
 import { startPetstore } from '../../support/petstore.ts';
 
-/** Every value below a value, itself included. */
+/** All values within a value, and the value itself. */
 function* valuesIn(value: unknown): Generator<unknown> {
   yield value;
   if (typeof value === 'object' && value !== null)
     for (const part of Object.values(value)) yield* valuesIn(part);
 }
 
-/** The path of a description that fits a text exactly, with the examples of its parameters in their places. */
+/** The paths of a description, with the examples of their parameters. */
 const pathsWithExamples = (document: JsonObject) =>
   Object.values(document.paths as JsonObject).flatMap((item, index) => {
     const path = Object.keys(document.paths as JsonObject)[index] as string;
@@ -27,7 +27,7 @@ const pathsWithExamples = (document: JsonObject) =>
   });
 
 for (const { start, url, description } of apis) {
-  test(`each address that an example of a header field at ${start} names is a path there`, () => {
+  test(`each address in an example of a header field at ${start} is an existing path`, () => {
     const paths = new Set(pathsWithExamples(description));
     const named = [...valuesIn(description.components.headers)]
       .filter((value) => typeof value === 'string')
@@ -38,7 +38,7 @@ for (const { start, url, description } of apis) {
   });
 }
 
-test('examples of ids of the lab are of the kind that they name', () => {
+test('examples of lab ids have the prefix of their kind', () => {
   const texts = JSON.stringify(labDescription.paths) + JSON.stringify(labDescription.components);
   const kinds = [...texts.matchAll(/\/(rehearsals|recordings)\/(\w{3})_\d{12}/g)];
   assert.ok(kinds.length > 0);
@@ -48,7 +48,7 @@ test('examples of ids of the lab are of the kind that they name', () => {
   assert.match(schemas.Rehearsal.example.id, /^rhs_\d{12}$/);
 });
 
-test('header fields of the lab tell of no bans, and no tag of a pet', () => {
+test('header fields of the lab mention no bans, and no ETag of a pet', () => {
   assert.doesNotMatch(JSON.stringify(labDescription.components.headers), /\bban/);
   for (const at of [(one: typeof description) => one.components.headers.ETag, ifNoneMatch])
     assert.notEqual(at(labDescription).example, at(description).example);
@@ -56,7 +56,7 @@ test('header fields of the lab tell of no bans, and no tag of a pet', () => {
 
 const ifNoneMatch = (one: typeof description) => one.components.parameters.IfNoneMatch;
 
-test('the example of a fault is what the catalogue says of it', async (t) => {
+test('the example of a fault matches the catalogue', async (t) => {
   const store = await startPetstore(t);
   const { example } = labDescription.components.schemas.Fault;
   const faults: JsonObject[] = (await store.send('GET', '/lab/faults')).body;
@@ -69,7 +69,7 @@ test('the example of a fault is what the catalogue says of it', async (t) => {
     assert.ok((real.parameters as JsonObject[]).some((one) => one.name === name));
 });
 
-test('the example of a rehearsal is what its example request is answered with', async (t) => {
+test('the example of a rehearsal is the response to its example request', async (t) => {
   const store = await startPetstore(t);
   const { requestBody, responses } = labDescription.paths['/rehearsals'].post;
   const { example: body } = requestBody.content['application/json'];
@@ -81,7 +81,7 @@ test('the example of a rehearsal is what its example request is answered with', 
   assert.deepEqual({ ...example, id, createdAt, expiresAt }, made);
 });
 
-test('answers about rehearsals have no closed list of values, which a later version may add to', () => {
+test('responses about rehearsals have no closed list of values, so a later version may add some', () => {
   const answers = Object.values(labDescription.paths as JsonObject)
     .flatMap((item) => Object.values(item as JsonObject) as JsonObject[])
     .filter(({ tags }) => (tags as string[]).includes('Rehearsals'))

@@ -123,7 +123,7 @@ test('the guide has a worked example of every fault, and no other', () => {
 });
 
 describe('worked examples', { concurrency: true, skip: whyNo('curl', 'python3') }, () => {
-  test('each example meets its fault, prints what the guide shows and fails no check, in cURL, JavaScript and Python', async (t) => {
+  test('each example meets its fault, prints the output of the guide and fails no check, in cURL, JavaScript and Python', async (t) => {
     const { store, description } = await startWithGuide(t, { isTimeReal: true });
     const examples = examplesOf(description).filter(({ fault }) => fault !== 'near-limit');
     const next = examples.flatMap((example) => languages.map((language) => ({ example, language }))).values();
@@ -134,7 +134,7 @@ describe('worked examples', { concurrency: true, skip: whyNo('curl', 'python3') 
   });
 
   for (const language of languages) {
-    test(`the client of the guide makes a change whose answer was lost once in ${language}`, async (t) => {
+    test(`the client of the guide in ${language} makes a change once if its response was lost`, async (t) => {
       const { store, description } = await startWithGuide(t, { isTimeReal: true });
       const { code, printed } = commonProgram(description, language);
       for (const others of [[], [{ fault: 'conflict', operation: 'updatePet' }]]) {
@@ -155,9 +155,9 @@ describe('worked examples', { concurrency: true, skip: whyNo('curl', 'python3') 
     test(`the client of the guide waits for the end of a minute in ${language}`, async (t) => {
       const { store, description } = await startWithGuide(t, { isTimeReal: false });
       store.nowMs = Date.parse('2026-06-01T12:00:59Z');
-      // Slows the stopwatch, so that also on a busy machine the client has just seen that nothing remains.
+      // Slows the stopwatch, so that the client has just seen 0 remaining, also on a busy machine.
       store.stopwatch = () => performance.now() / 4;
-      // A client comes back later than the refusal ended. In what is recorded, a slow answer begins earlier by the pace of the stopwatch.
+      // A client returns after the refusal has ended. In the recording, a slow response begins earlier, by the pace of the stopwatch.
       let isRefused = false;
       store.app.server.prependListener('request', (_request, response) => {
         if (isRefused) store.nowMs += 20_000;

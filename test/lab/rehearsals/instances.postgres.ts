@@ -13,7 +13,7 @@ suite('rehearsals of several instances over one PostgreSQL', { skip: whyNoPostgr
   });
   after(() => cluster.remove());
 
-  test('once an instance has answered, all act on what it was asked for', async (t) => {
+  test('all instances apply a rehearsal as soon as one has confirmed it', async (t) => {
     const instances = await startInstances(t, await emptyDatabase(cluster));
     const [first, second, third] = instances;
     const answers = () => Promise.all(instances.map((instance) => instance.call('GET', '/pets?limit=1')));
@@ -40,7 +40,7 @@ suite('rehearsals of several instances over one PostgreSQL', { skip: whyNoPostgr
     assert.deepEqual(await performedOf(first, rehearsal.id), [10]);
   });
 
-  test('changes at several instances at once meet their faults, and each is done once or not at all', async (t) => {
+  test('concurrent changes at several instances meet their faults, and each is made once or not at all', async (t) => {
     const instances = await startInstances(t, await emptyDatabase(cluster));
     const [first] = instances;
     await rehearse(first, [{ fault: 'unavailable', operation: 'createCategory', times: 5, after: 3 }]);
@@ -52,7 +52,7 @@ suite('rehearsals of several instances over one PostgreSQL', { skip: whyNoPostgr
     assert.equal((await first.call('GET', '/categories?limit=100')).body.length, before + 25);
   });
 
-  test('a ban that one instance performs holds at all', async (t) => {
+  test('a ban that one instance performs applies at all', async (t) => {
     const instances = await startInstances(t, await emptyDatabase(cluster));
     const [first, second, third] = instances;
     await rehearse(first, [{ fault: 'banned', operation: 'listPets', retryAfterSeconds: 10 }]);
@@ -62,7 +62,7 @@ suite('rehearsals of several instances over one PostgreSQL', { skip: whyNoPostgr
     assert.equal((await second.call('GET', '/store/orders')).status, 200);
   });
 
-  test('rehearsals go with their workspace, and when they are old', async (t) => {
+  test('rehearsals are removed with their workspace, and when they are old', async (t) => {
     const [first, second] = await startInstances(t, await emptyDatabase(cluster));
     const { key } = await first.addWorkspace('second', false);
     await rehearse(first, ['unavailable'], { key });

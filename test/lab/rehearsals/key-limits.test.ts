@@ -15,7 +15,7 @@ const getOrders = (store: Petstore) => store.call('GET', '/store/orders');
 const statuses = async (count: number, act: () => ReturnType<typeof getPets>) =>
   (await times(count, act)).map(({ status }) => status);
 
-test('a rehearsal lasts ten minutes if nothing else is said, and a day at most', async (t) => {
+test('a rehearsal lasts ten minutes by default, and at most a day', async (t) => {
   const store = await startPetstore(t);
   const lasts = async (options?: { expiresInSeconds: number }) =>
     Date.parse((await rehearse(store, ['unavailable'], options)).expiresAt) - store.nowMs;
@@ -48,7 +48,7 @@ test('a rehearsal has at most 100 faults', async (t) => {
   );
 });
 
-test('what does not make a rehearsal is refused by a message that says where and why', async (t) => {
+test('an invalid rehearsal is refused, and the message says where and why', async (t) => {
   const store = await startPetstore(t);
   const place = 'Body property faults';
   for (const [faults, message] of [
@@ -87,7 +87,7 @@ test('what does not make a rehearsal is refused by a message that says where and
   assert.deepEqual((await store.send('GET', '/lab/rehearsals')).body, []);
 });
 
-test('conditions for different operations stand side by side', async (t) => {
+test('conditions for different operations apply independently', async (t) => {
   const store = await startPetstore(t);
   await rehearse(store, [
     { fault: 'near-limit', operation: 'listPets', remaining: 1 },
@@ -99,7 +99,7 @@ test('conditions for different operations stand side by side', async (t) => {
 
 type CatalogueParameter = LabTypes.FaultParameter;
 
-test('the catalogue tells every fault, which a rehearsal takes with the defaults it names', async (t) => {
+test('the catalogue lists every fault with the defaults that a rehearsal uses', async (t) => {
   const store = await startPetstore(t);
   const faults = (await store.send('GET', '/lab/faults')).body;
   assert.ok(faults.length > 0);
@@ -111,7 +111,7 @@ test('the catalogue tells every fault, which a rehearsal takes with the defaults
     const usual = given((one) => one.values?.[0] ?? one.default);
     const [fault] = (await rehearse(store, [name])).faults;
     const counted = { fault: name, ...usual, performed: 0 };
-    // A ban belongs to the key, whichever operation it was performed on.
+    // A ban belongs to the key, on whichever operation it was performed.
     const ofStep = { times: 1, remaining: name === 'banned' ? 1 : its.length };
     assert.deepEqual(fault, { ...counted, ...(kind === 'step' && ofStep) });
     const first = given((one) => one.values?.[0] ?? one.minimum);
@@ -122,7 +122,7 @@ test('the catalogue tells every fault, which a rehearsal takes with the defaults
   }
 });
 
-test('what says how often is told of each operation, or of the key, and is over with the rehearsal', async (t) => {
+test('progress is shown per operation, or per key, and is final when the rehearsal ends', async (t) => {
   const store = await startPetstore(t);
   const faults = [
     { fault: 'internal-error', times: 2 },
@@ -165,7 +165,7 @@ test('a request changes only the progress of its own operation', async (t) => {
     assert.ok(String(state).length < 8_192, `${operation}: ${String(state).length}`);
 });
 
-test('of a key the newest 20 rehearsals are kept, and each for a day after it would have ended', async (t) => {
+test('the newest 20 rehearsals of a key are kept, each for a day after its planned end', async (t) => {
   const store = await startPetstore(t);
   const list = async () =>
     (await store.send('GET', '/lab/rehearsals')).body.map(({ id }: { id: string }) => id);
@@ -183,7 +183,7 @@ test('of a key the newest 20 rehearsals are kept, and each for a day after it wo
   assert.equal((await getPets(store)).status, 200);
 });
 
-test('of rehearsals that began in one moment the last is the one that is kept and acts', async (t) => {
+test('of rehearsals with the same start time, the last is kept and active', async (t) => {
   const store = await startPetstore(t);
   for (let i = 0; i < 25; i++) {
     const rehearsal = await rehearse(store, ['unavailable']);

@@ -32,7 +32,7 @@ const someSteps = fc.array(aStep, { minLength: 1, maxLength: 4 });
 
 interface Arrival {
   operationId: string;
-  /** The time since the request before; negative if the clock goes back. */
+  /** The time since the previous request. It is negative if the clock goes back. */
   passedMs: number;
   eligible: readonly boolean[];
 }
@@ -75,7 +75,7 @@ const counted = (parts: readonly ScopeProgress[], steps: readonly Step[]) =>
     return sum + performed + repeated;
   }, 0);
 
-test('no step is performed more often on an operation than it says', () => {
+test('no step is performed on an operation more often than requested', () => {
   fc.assert(
     fc.property(someSteps, someArrivals(-100_000), (steps, arrivals) => {
       const { parts } = run(steps, arrivals);
@@ -95,7 +95,7 @@ test('each request on which a step is performed is counted once, and no other', 
   );
 });
 
-test('a step is performed on no request that is not eligible, unless it holds the request back', () => {
+test('a step applies only to eligible requests, except those that it holds back', () => {
   fc.assert(
     fc.property(someSteps, someArrivals(), (steps, arrivals) => {
       for (const { eligible, advanced, before } of run(steps, arrivals).seen) {
@@ -109,7 +109,7 @@ test('a step is performed on no request that is not eligible, unless it holds th
   );
 });
 
-test('whoever waits as long as told is not held back by what held it', () => {
+test('after the announced wait a step no longer holds the request back', () => {
   fc.assert(
     fc.property(someSteps, someArrivals(), (steps, arrivals) => {
       for (const { advanced } of run(steps, arrivals).seen) {
@@ -124,7 +124,7 @@ test('whoever waits as long as told is not held back by what held it', () => {
   );
 });
 
-test('nobody is told to wait longer than a step says, also if the clock goes back', () => {
+test('no announced wait is longer than the step, also if the clock goes back', () => {
   fc.assert(
     fc.property(someSteps, someArrivals(-10_000_000), (steps, arrivals) => {
       for (const { nowMs, advanced } of run(steps, arrivals).seen) {
@@ -135,7 +135,7 @@ test('nobody is told to wait longer than a step says, also if the clock goes bac
   );
 });
 
-test('every step is performed as often as it says, once requests enough have come', () => {
+test('every step is performed as often as requested, after enough requests', () => {
   fc.assert(
     fc.property(someSteps, (steps) => {
       const arrivals = Array.from({ length: 30 }, () => ({
@@ -151,7 +151,7 @@ test('every step is performed as often as it says, once requests enough have com
   );
 });
 
-test('steps are performed in their order: each lets its own first requests pass to those behind it', () => {
+test('steps are performed in order: requests that a step lets pass count for the next', () => {
   const step: Step = { after: 0, times: 1, holdMs: 0, scope: 'operation' };
   const steps = [
     { ...step, after: 1 },
@@ -169,7 +169,7 @@ test('steps are performed in their order: each lets its own first requests pass 
   );
 });
 
-test('of holds that overlap the longest answers', () => {
+test('of overlapping holds the longest applies', () => {
   const steps: Step[] = [
     { after: 0, times: 1, holdMs: 60_000, scope: 'operation' },
     { after: 0, times: 1, holdMs: 10_000, scope: 'key' },
@@ -184,7 +184,7 @@ test('of holds that overlap the longest answers', () => {
   assert.deepEqual(indexes, [0, 1, 0, 1]);
 });
 
-test('a condition on limits lets no more through in a minute than it says, and no minute is used twice', () => {
+test('near-limit admits at most its number of requests per minute, and no minute twice', () => {
   const steps = fc.tuple(aNearLimit, aStep);
   fc.assert(
     fc.property(steps, someArrivals(-200_000), (steps, arrivals) => {
@@ -210,7 +210,7 @@ test('a condition on limits lets no more through in a minute than it says, and n
   );
 });
 
-test('what a limit or a ban refuses takes nothing from a condition on limits', () => {
+test('requests refused by a limit or a ban do not count for near-limit', () => {
   const near: Step = { after: 0, times: undefined, holdMs: 0, scope: 'operation', perMinute: 3 };
   const steps = [near, { after: 1, times: 1, holdMs: 2_000, scope: 'operation' } as Step];
   const arrivals = [0, 1, 1, 2_000].map((passedMs) => ({ operationId: 'getPet', passedMs, ...all }));
@@ -218,7 +218,7 @@ test('what a limit or a ban refuses takes nothing from a condition on limits', (
   assert.deepEqual(left, [2, undefined, undefined, 1]);
 });
 
-test('a late step ends the walk without a count, and is performed by the claims that still find it', () => {
+test('a late step ends the selection uncounted, and claims then perform it as often as requested', () => {
   const step: Step = { after: 0, times: 1, holdMs: 0, scope: 'operation' };
   const steps = [{ ...step, after: 1, times: 2, actsAfterValidation: true }, step];
   const arrival = { operationId: 'getPet', passedMs: 1, ...all };

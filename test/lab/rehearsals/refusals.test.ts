@@ -42,7 +42,7 @@ async function real(t: Start, count: number, quota: Quota, atMs: number): Promis
 
 const at = (time: string) => Date.parse(`2026-06-01T${time}Z`);
 
-test('a rehearsed limit of a minute reads exactly like a real one', async (t) => {
+test('a simulated limit of a minute is identical to a real one', async (t) => {
   const quota = { perMinute: 1, perDay: 100 };
   for (const [time, retryAfterSeconds] of [
     ['12:00:58', 2],
@@ -54,14 +54,14 @@ test('a rehearsed limit of a minute reads exactly like a real one', async (t) =>
   }
 });
 
-test('a rehearsed limit that takes longer than a minute reads exactly like a real one of a day', async (t) => {
+test('a simulated limit of more than a minute is identical to a real one of a day', async (t) => {
   const quota = { perMinute: 10, perDay: 1 };
   const fault = { fault: 'rate-limited', retryAfterSeconds: 3_600 };
   const atMs = at('23:00:00');
   assert.deepEqual(readOf(await rehearsed(t, fault, quota, atMs)), readOf(await real(t, 2, quota, atMs)));
 });
 
-test('a rehearsed limit of a minute does not tell of the day, also if that is used up', async (t) => {
+test('a simulated limit of a minute does not mention the day, even if that is used up', async (t) => {
   const fault = { fault: 'rate-limited', retryAfterSeconds: 2 };
   const atMs = at('12:00:00');
   const { headers, body } = await rehearsed(t, fault, { perMinute: 10, perDay: 1 }, atMs);
@@ -73,7 +73,7 @@ test('a rehearsed limit of a minute does not tell of the day, also if that is us
   assert.equal(headers.ratelimit, '"minute";r=0;t=2,"day";r=1;t=43200');
 });
 
-test('a key without a limit worth the name reads, when limited, like one of the Business plan', async (t) => {
+test('for a key with very high limits, a simulated limit shows the Business plan', async (t) => {
   const atMs = at('12:00:00');
   const refusal = async (retryAfterSeconds: number) =>
     rehearsed(t, { fault: 'rate-limited', retryAfterSeconds }, ampleQuota, atMs);
@@ -92,14 +92,14 @@ test('a key without a limit worth the name reads, when limited, like one of the 
   assert.deepEqual([near.status, limit, remaining], [200, '1000', '999']);
 });
 
-test('a rehearsed ban reads exactly like a real one', async (t) => {
+test('a simulated ban is identical to a real one', async (t) => {
   const quota = { perMinute: 1, perDay: 100 };
   const atMs = at('12:00:30');
   const fault = { fault: 'banned', retryAfterSeconds: 60 };
   assert.deepEqual(readOf(await rehearsed(t, fault, quota, atMs)), readOf(await real(t, 12, quota, atMs)));
 });
 
-test('limits near their end read exactly like real ones, and the minutes are the real ones', async (t) => {
+test('near-limit is identical to a limit that runs out, within real minutes', async (t) => {
   const store = await startPetstore(t);
   store.nowMs = at('12:00:40');
   const real = await store.addKey('enterprise', { perMinute: 3, perDay: 100 });
@@ -115,7 +115,7 @@ test('limits near their end read exactly like real ones, and the minutes are the
   assert.deepEqual(await answersOf(rehearsed), await answersOf(real));
 });
 
-test('when nothing remains, a condition on limits refuses until the minute ends', async (t) => {
+test('when nothing remains, near-limit refuses until the minute ends', async (t) => {
   const store = await startPetstore(t);
   store.nowMs = at('12:00:40');
   const rehearsal = await rehearse(store, [{ fault: 'near-limit', remaining: 1 }]);
@@ -132,7 +132,7 @@ test('when nothing remains, a condition on limits refuses until the minute ends'
   assert.equal((await get()).status, 200);
 });
 
-test('who waits until the date of a limit is let through, and that is not before the limit ends', async (t) => {
+test('a client that waits until the Retry-After date is admitted, and not before', async (t) => {
   for (const extraMs of [0, 1, 500, 999]) {
     const store = await startPetstore(t);
     store.nowMs = at('12:00:00') + extraMs;
@@ -149,7 +149,7 @@ test('who waits until the date of a limit is let through, and that is not before
   }
 });
 
-/** An answer while every read of the storage is replaced by `fails`. */
+/** A response while `fails` replaces every read of the storage. */
 async function failing(store: Petstore, fails: () => Promise<never>): Promise<JsonAnswer> {
   await store.call('GET', '/pets');
   const { read } = store.db;
@@ -159,7 +159,7 @@ async function failing(store: Petstore, fails: () => Promise<never>): Promise<Js
   return answer;
 }
 
-test('what rehearses a failure reads exactly like the failure', async (t) => {
+test('a simulated failure is identical to the real one', async (t) => {
   const quota = { perMinute: 100, perDay: 1_000 };
   for (const [fault, error] of [
     ['unavailable', new StorageUnavailableError('The disk is gone.')],
@@ -179,13 +179,13 @@ test('what rehearses a failure reads exactly like the failure', async (t) => {
   }
 });
 
-test('a rehearsed outage says how long it lasts', async (t) => {
+test('a simulated outage says how long it lasts', async (t) => {
   const fault = { fault: 'unavailable', retryAfterSeconds: 30 };
   const answer = await rehearsed(t, fault, { perMinute: 10, perDay: 10 }, at('12:00:00'));
   assert.deepEqual([answer.status, answer.headers['retry-after']], [503, '30']);
 });
 
-test('a rehearsed sunset reads exactly like the real one, and leaves steps for other operations', async (t) => {
+test('a simulated sunset is identical to the real one, and does not use up steps for other operations', async (t) => {
   const answerOf = async (options: Options, sunset: boolean) => {
     const store = await startPetstore(t, options);
     if (sunset) await rehearse(store, ['sunset', 'internal-error']);
@@ -203,7 +203,7 @@ const delay = { fault: 'delay', delayMs: 1 };
 const rename = (store: Petstore, path: string, body: object = { name: 'Rex' }) =>
   store.call('PATCH', path, { body });
 
-test('what is refused before a fault acts neither carries its mark nor uses it up', async (t) => {
+test('a request refused before a fault acts is not marked, and does not use up the fault', async (t) => {
   const store = await startPetstore(t);
   const done = await store.call('POST', '/store/orders', { body: { complete: true } });
   for (const [fault, refused, touched] of [
@@ -239,7 +239,7 @@ test('what is refused before a fault acts neither carries its mark nor uses it u
   }
 });
 
-test('faults that act late are performed in their order with others, after as many requests as they say', async (t) => {
+test('late faults are performed in order with others, each after its number of requests', async (t) => {
   const store = await startPetstore(t);
   const rehearsal = await rehearse(store, [
     { fault: 'internal-error', after: 2, operation: 'updatePet' },
@@ -254,7 +254,7 @@ test('faults that act late are performed in their order with others, after as ma
   }
 });
 
-test('of many changes at once exactly as many meet another writer as asked', async (t) => {
+test('of many concurrent changes exactly the requested number meets another writer', async (t) => {
   const store = await startPetstore(t);
   const rehearsal = await rehearse(store, [{ fault: 'conflict', times: 5, operation: 'updatePet' }]);
   const paths = Array.from({ length: 40 }, (_, i) => (i % 4 === 0 ? '/pets/999' : `/pets/${1 + (i % 3)}`));
@@ -270,7 +270,7 @@ test('of many changes at once exactly as many meet another writer as asked', asy
   assert.equal(written.length, 5, 'the other writer wrote as often');
 });
 
-test('a rehearsal that ends before its fault acts does nothing, and a fault that cannot be counted neither', async (t) => {
+test('a fault does nothing if its rehearsal ends before it acts, or if it cannot be counted', async (t) => {
   const store = await startPetstore(t);
   for (const [atClaim, status] of [
     [undefined, 200],

@@ -17,7 +17,7 @@ const getOrders = (store: Petstore, key = store.key) => store.call('GET', '/stor
 const statuses = async (count: number, act: () => ReturnType<typeof getPets>) =>
   (await times(count, act)).map(({ status }) => status);
 
-test('a fault is performed as often as asked, each answer says so, and then no more', async (t) => {
+test('a fault is performed as often as requested, each response says so, and then no more', async (t) => {
   const store = await startPetstore(t);
   const rehearsal = await rehearse(store, [{ fault: 'internal-error', operation: 'listPets', times: 2 }]);
   for (const performed of [1, 2]) {
@@ -47,7 +47,7 @@ test('a fault without an operation is performed on each, and one with an operati
   assert.deepEqual(await statuses(2, () => getOrders(store)), [503, 200]);
 });
 
-test('steps are performed in their order, each after as many requests as it says', async (t) => {
+test('steps are performed in order, each after its number of requests', async (t) => {
   const store = await startPetstore(t);
   const rehearsal = await rehearse(store, [
     { fault: 'internal-error', after: 1, times: 2 },
@@ -57,7 +57,7 @@ test('steps are performed in their order, each after as many requests as it says
   assert.deepEqual(await performedOf(store, rehearsal.id), [2, 1]);
 });
 
-test('HEAD counts as GET, and what is for no operation meets no fault', async (t) => {
+test('HEAD counts as GET, and requests without an operation meet no fault', async (t) => {
   const store = await startPetstore(t);
   const rehearsal = await rehearse(store, ['internal-error']);
   const head = await store.call('HEAD', '/pets');
@@ -76,7 +76,7 @@ test('HEAD counts as GET, and what is for no operation meets no fault', async (t
   assert.deepEqual(await performedOf(store, rehearsal.id), [1]);
 });
 
-test('what was refused by a fault was not done', async (t) => {
+test('a request refused by a fault changed nothing', async (t) => {
   const store = await startPetstore(t);
   const before = await store.content();
   for (const fault of ['rate-limited', 'rate-limited-date', 'banned', 'unavailable', 'internal-error']) {
@@ -104,7 +104,7 @@ test('a new rehearsal replaces the one before, which can still be read', async (
   assert.deepEqual(await performedOf(store, first.id), [1]);
 });
 
-test('a rehearsal that is ended does nothing more, and stays as it ended', async (t) => {
+test('an ended rehearsal does nothing more, and does not change', async (t) => {
   const store = await startPetstore(t);
   const rehearsal = await rehearse(store, [{ fault: 'banned', retryAfterSeconds: 3_600, times: 5 }]);
   assert.equal((await getPets(store)).status, 403);
@@ -118,7 +118,7 @@ test('a rehearsal that is ended does nothing more, and stays as it ended', async
   assert.deepEqual(await rehearsalOf(store, rehearsal.id), ended);
 });
 
-test('a rehearsal ends by itself when it says', async (t) => {
+test('a rehearsal ends by itself at its time', async (t) => {
   const store = await startPetstore(t);
   const faults = [{ fault: 'banned', times: 100, retryAfterSeconds: 3_600 }, 'near-limit'];
   const rehearsal = await rehearse(store, faults, { expiresInSeconds: 60 });
@@ -152,7 +152,7 @@ test('a rehearsal does not affect other keys, and they cannot see it', async (t)
   assert.equal((await getPets(store)).status, 403, 'it is still held back');
 });
 
-test('a limit holds back its operation, and a ban the whole key', async (t) => {
+test('a limit refuses its operation, and a ban the whole key', async (t) => {
   const store = await startPetstore(t);
   const limited = { fault: 'rate-limited', operation: 'listPets', retryAfterSeconds: 10 };
   const rehearsal = await rehearse(store, [limited]);
@@ -167,7 +167,7 @@ test('a limit holds back its operation, and a ban the whole key', async (t) => {
   assert.deepEqual([(await getPets(store)).status, (await getOrders(store)).status], [200, 200]);
 });
 
-test('a ban is performed once on the key, however many operations it uses', async (t) => {
+test('a ban is performed once per key, however many operations the key uses', async (t) => {
   const store = await startPetstore(t);
   const ban = { fault: 'banned', after: 1, times: 2, retryAfterSeconds: 10 };
   const { id } = await rehearse(store, [ban]);
@@ -181,7 +181,7 @@ test('a ban is performed once on the key, however many operations it uses', asyn
   assert.deepEqual([fault?.performed, fault?.remaining, fault?.repeated], [2, 0, undefined]);
 });
 
-test('a clock that goes back holds nobody longer than told', async (t) => {
+test('if the clock goes back, no wait is longer than announced', async (t) => {
   const store = await startPetstore(t);
   await rehearse(store, [{ fault: 'rate-limited', operation: 'listPets', retryAfterSeconds: 2 }]);
   await getPets(store);
@@ -205,7 +205,7 @@ test('faults do not affect requests to the lab, and these do not count against t
   assert.deepEqual(await performedOf(store, id, key), [2], 'a real refusal comes first and consumes nothing');
 });
 
-test('answers that a fault touched are counted apart, and are no failures in the log', async (t) => {
+test('responses changed by a fault are counted separately, and are no failures in the log', async (t) => {
   const store = await startPetstore(t);
   await rehearse(store, [{ fault: 'internal-error', operation: 'listPets' }, 'near-limit']);
   await getPets(store);
@@ -218,7 +218,7 @@ test('answers that a fault touched are counted apart, and are no failures in the
   assert.equal(JSON.parse(line).faults, 'near-limit internal-error');
 });
 
-test('a real failure under a rehearsal is logged as one', async (t) => {
+test('a real failure during a rehearsal is logged as one', async (t) => {
   const store = await startPetstore(t);
   await rehearse(store, ['near-limit']);
   await store.db.write((sql) => sql`alter table pets rename to gone`);
@@ -226,7 +226,7 @@ test('a real failure under a rehearsal is logged as one', async (t) => {
   assert.equal(store.log.filter((line) => line.includes('"failed"')).length, 1);
 });
 
-test('real limits and bans are the same after rehearsed ones', async (t) => {
+test('real limits and bans are the same after simulated ones', async (t) => {
   const store = await startPetstore(t);
   const { key } = await store.addKey('enterprise', { perMinute: 20, perDay: 100 });
   const { id } = await rehearse(store, [{ fault: 'banned', retryAfterSeconds: 86_400 }], { key });
@@ -237,7 +237,7 @@ test('real limits and bans are the same after rehearsed ones', async (t) => {
   assert.match(await store.metrics(), /^petstore_bans_total\{plan="enterprise"\} 0$/m);
 });
 
-test('a rehearsal that is over by itself has no end before or after, whoever ends it', async (t) => {
+test('ending an expired rehearsal does not change its end time', async (t) => {
   const store = await startPetstore(t);
   const { id } = await rehearse(store, ['internal-error'], { expiresInSeconds: 60 });
   store.nowMs += 60_001;

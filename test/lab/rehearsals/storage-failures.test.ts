@@ -7,7 +7,7 @@ import { type Petstore, startPetstore } from '../../support/petstore.ts';
 
 const getPets = (store: Petstore, key = store.key) => store.call('GET', '/pets', { key });
 
-/** Runs `act` while writes wait. */
+/** Runs `act` while writes are blocked. */
 async function withoutWrites<T>(store: Petstore, act: () => Promise<T>): Promise<T> {
   const { write } = store.db;
   const fail = () => Promise.reject(new StorageUnavailableError('The disk is full.'));
@@ -19,7 +19,7 @@ async function withoutWrites<T>(store: Petstore, act: () => Promise<T>): Promise
   }
 }
 
-test('a fault that cannot be counted is not performed: the storage is told to be unavailable', async (t) => {
+test('a fault that cannot be counted is not performed: the response is 503', async (t) => {
   const store = await startPetstore(t);
   const rehearsal = await rehearse(store, ['banned']);
   const answer = await withoutWrites(store, () => getPets(store));
@@ -29,7 +29,7 @@ test('a fault that cannot be counted is not performed: the storage is told to be
   assert.deepEqual(await performedOf(store, rehearsal.id), [1]);
 });
 
-test('what a condition shows is answered also if it cannot be counted', async (t) => {
+test('a condition still applies if it cannot be counted', async (t) => {
   const store = await startPetstore(t);
   const rehearsal = await rehearse(store, ['sunset']);
   const logged = (text: string) => store.log.filter((line) => line.includes(text)).length;
@@ -48,7 +48,7 @@ test('what a condition shows is answered also if it cannot be counted', async (t
   }
 });
 
-/** Runs `act` after a request has found its rehearsal, and before it is counted. */
+/** Runs `act` after a request has found its rehearsal, and before the request is counted. */
 async function betweenClaim(
   t: TestContext,
   act: (store: Petstore, id: string, key: string) => Promise<unknown>,
@@ -74,14 +74,14 @@ async function betweenClaim(
   return { store, answer, id, key, keyId, workspaceId };
 }
 
-test('a rehearsal that is ended while a request comes to it does nothing to it', async (t) => {
+test('a rehearsal that ends during a request does not affect it', async (t) => {
   const { store, answer, id, key } = await betweenClaim(t, (store, id, key) => endRehearsal(store, id, key));
   assert.equal(answer.status, 200);
   assertUntouched(answer);
   assert.deepEqual(await performedOf(store, id, key), [0]);
 });
 
-test('a rehearsal that is replaced while a request comes to it does nothing to it', async (t) => {
+test('a rehearsal that is replaced during a request does not affect it', async (t) => {
   const { store, answer, key } = await betweenClaim(t, (store, _, key) =>
     rehearse(store, ['internal-error'], { key }),
   );
@@ -89,7 +89,7 @@ test('a rehearsal that is replaced while a request comes to it does nothing to i
   assert.equal((await getPets(store, key)).status, 500);
 });
 
-test('a workspace that is deleted while a request comes to its rehearsal has neither any more', async (t) => {
+test('a workspace that is deleted during a request keeps no rehearsal', async (t) => {
   const { answer, store, workspaceId } = await betweenClaim(t, async (store) => {
     await store.change((sql) => deleteWorkspace(sql, 2), 2);
   });
@@ -99,7 +99,7 @@ test('a workspace that is deleted while a request comes to its rehearsal has nei
   assert.deepEqual(await store.db.read`select id from rehearsals`, []);
 });
 
-test('a rehearsal outlasts a reset of its workspace', async (t) => {
+test('a rehearsal survives a reset of its workspace', async (t) => {
   const store = await startPetstore(t);
   const rehearsal = await rehearse(store, [{ fault: 'unavailable', times: 2 }]);
   await getPets(store);

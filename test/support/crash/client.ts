@@ -4,14 +4,14 @@ import { pick, type Random } from './random.ts';
 import type { Store } from './store.ts';
 import { idOf, type Write } from './write.ts';
 
-/** How many write side by side. */
+/** The number of concurrent writers. */
 export const clientCount = 32;
 
-/** Writes to what it has made itself, one write after the other, and orders the shared pets. */
+/** Writes to its own resources, one write after the other, and orders the shared pets. */
 export class Client {
-  /** The write that was under way when the service was killed. */
+  /** The write in flight when the service was killed. */
   unanswered: Write | undefined;
-  /** The resource that it made or changed, if it is kept. */
+  /** The resource that it created or changed, if it was kept. */
   keptPath: string | undefined;
   readonly #number: number;
   readonly #store: Store;
@@ -42,13 +42,13 @@ export class Client {
     }
   }
 
-  /** Takes up a resource whose answer did not arrive. */
+  /** Continues with a resource whose response did not arrive. */
   own(path: string): void {
     this.keptPath = path;
     this.#note(path);
   }
 
-  /** Keeps in mind what may be changed later on. */
+  /** Remembers resources for later changes. */
   #note(path: string): void {
     const state = this.#store.state(path);
     if (path.startsWith('/inventory/')) return;
@@ -102,7 +102,7 @@ export class Client {
     return pick(choices, random);
   }
 
-  /** Its date tells an order from every other. */
+  /** Its date distinguishes an order from every other. */
   #newOrder(): State {
     const petId = pick([...this.#store.sharedPetIds, undefined], this.#random);
     const shipDate = new Date((this.#writes * clientCount + this.#number) * 1000)
@@ -112,7 +112,7 @@ export class Client {
   }
 }
 
-/** fetch tells of a connection that is gone by a TypeError. */
+/** fetch reports a lost connection by a TypeError. */
 export function onlyKilled({ child }: Service, error: Error): undefined {
   if (!(error instanceof TypeError) || !child.killed) throw error;
 }

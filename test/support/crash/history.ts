@@ -2,22 +2,22 @@ import assert from 'node:assert/strict';
 import { type Change, changesBetween, type Event, type Lists, pathOf } from '../history.ts';
 import type { Write } from './write.ts';
 
-/** What the history must tell of the writes of a round, by the X-Request-Id of each. */
+/** The events that the history must have for the writes of a round, by the X-Request-Id of each. */
 export class ExpectedHistory {
   readonly #writes = new Map<string, { changes: Change[]; paths: Set<string> | undefined }>();
 
-  /** The write made this of the resources that are its own; what it made of others is not known. */
+  /** The write made these changes to its own resources. Its effects on others are unknown. */
   expect({ requestId, path }: Write, before: Lists, after: Lists): void {
     const changes = changesBetween(before, after, path.startsWith('/pets'));
     this.#writes.set(requestId as string, { changes, paths: new Set([...before.keys(), ...after.keys()]) });
   }
 
-  /** The write made nothing of any resource. */
+  /** The write changed nothing. */
   expectNone(requestId: string): void {
     this.#writes.set(requestId, { changes: [], paths: undefined });
   }
 
-  /** Holds the events of the round against what was expected, and forgets that. */
+  /** Compares the events of the round with the expected ones, and clears these. */
   assertTold(events: Event[]): void {
     const byRequest = Map.groupBy(events, ({ requestId }) => requestId);
     for (const [requestId, { changes, paths }] of this.#writes) {

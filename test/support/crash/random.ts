@@ -1,4 +1,4 @@
-/** A whole number from 0 up to what is asked, without that. */
+/** A whole number from 0 up to, but not including, the argument. */
 export type Random = (below: number) => number;
 
 /** Mulberry32: the same numbers each time from the same seed. */

@@ -7,13 +7,13 @@ import { Reader as Stream } from '../streams.ts';
 import { until } from '../until.ts';
 import { onlyKilled } from './client.ts';
 
-/** Follows the history while the service runs, is cut off by each kill, and goes on where it was. */
+/** Follows the history while the service runs. Each kill disconnects it, and it continues at its position. */
 export abstract class Reader {
-  /** Every event that it has seen, in the order in which it saw them. */
+  /** Every event that it has received, in order. */
   readonly events: Event[] = [];
   protected readonly key: string;
   readonly #follower = new Follower();
-  /** What the lists showed after the one marker that there is. */
+  /** The lists after the only marker. */
   readonly #seeded: Lists;
 
   constructor(key: string, seeded: Lists) {
@@ -21,12 +21,12 @@ export abstract class Reader {
     this.#seeded = seeded;
   }
 
-  /** What it knows by the history alone. */
+  /** The state that follows from the history alone. */
   get lists(): Lists | undefined {
     return this.#follower.lists;
   }
 
-  /** The id of the last event that it has seen. */
+  /** The id of the last received event. */
   protected get position(): number {
     return this.#follower.position;
   }
@@ -38,11 +38,11 @@ export abstract class Reader {
   }
 
   abstract readUntilKilled(service: Service): Promise<void>;
-  /** Reads on until it has seen the event `lastId`. */
+  /** Continues until it has received the event `lastId`. */
   abstract readUpTo(service: Service, lastId: number): Promise<void>;
 }
 
-/** Asks for the events after the last one that it has seen, again and again. */
+/** Requests the events after the last received one, again and again. */
 export class Poller extends Reader {
   async readUntilKilled(service: Service): Promise<void> {
     for (;;) {
@@ -64,7 +64,7 @@ export class Poller extends Reader {
   }
 }
 
-/** Has a stream open, and opens the next one behind the last event that it has seen. */
+/** Keeps a stream open, and opens the next one after the last received event. */
 export class StreamReader extends Reader {
   async readUntilKilled(service: Service): Promise<void> {
     const stream = this.#open(service);
@@ -91,7 +91,7 @@ export class StreamReader extends Reader {
   }
 }
 
-/** The events after an id, for one who begins to read now. */
+/** The events after an id, for a reader that starts now. */
 export const readAnew = (service: Service, key: string, after: number) =>
   readEvents((path) => get(service, key, path), after);
 

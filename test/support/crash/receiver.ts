@@ -11,14 +11,14 @@ import type { Random } from './random.ts';
 import type { CrashRound } from './store.ts';
 
 const slowMs = 50;
-/** By how many events it may be behind when a round begins. */
+/** How many events it may be behind at the start of a round. */
 const maxBehind = 100;
 
 type Counts = Pick<CrashRound, 'received' | 'again'>;
 
-/** The receiver of a webhook of all that happens in the demonstration. */
+/** The receiver of a webhook for all events of the demo workspace. */
 export class Receiver {
-  /** Whether it takes everything at once. Otherwise it refuses some events at first, and is slow about others. */
+  /** Whether it accepts everything at once. Otherwise it first refuses some events, and is slow with others. */
   isCalm = false;
   readonly #messages: Message[];
   readonly #key: string;
@@ -26,11 +26,11 @@ export class Receiver {
   readonly #random: Random;
   #counts: Counts = { received: 0, again: 0 };
   #lastId = 0;
-  /** Ids of the events that it has heard of, and of those that it has answered with success. */
+  /** Ids of the received events, and of the accepted ones. */
   readonly #known = new Set<number>();
   readonly #accepted = new Set<number>();
 
-  /** Adds the webhook, which gets what happens from then on. */
+  /** Adds the webhook, which gets all later events. */
   static async start(t: TestContext, { origin }: Service, key: string, random: Random): Promise<Receiver> {
     const server = await startReceiver(t);
     const body = { url: server.url };
@@ -48,12 +48,12 @@ export class Receiver {
     this.#random = random;
   }
 
-  /** How many requests it has had. */
+  /** The number of its requests. */
   get received(): number {
     return this.#messages.length;
   }
 
-  /** How many requests it has had since it was asked, and how many of them repeated what it had accepted. */
+  /** The number of requests since the last call, and how many of them repeated accepted events. */
   takeCounts(): Counts {
     const counts = this.#counts;
     this.#counts = { received: 0, again: 0 };
@@ -77,25 +77,25 @@ export class Receiver {
     else accept();
   }
 
-  /** Waits until not much is left to come, since writers are faster. */
+  /** Waits until few events remain, since writers are faster. */
   async untilNear(lastId: number): Promise<void> {
     await until(() => this.#lastId >= lastId - maxBehind);
   }
 
-  /** Waits until the last event has come, and nothing is left to be sent again. */
+  /** Waits until the last event has arrived, and no retry is pending. */
   async untilSettled({ origin }: Service, lastId: number): Promise<void> {
     await until(() => this.#accepted.has(lastId));
     const path = '/store/webhooks/1/deliveries?state=pending';
     await until(async () => (await fetchChecked(origin, 'GET', path, { key: this.#key })).body.length === 0);
   }
 
-  /** Each of these events was answered with success. */
+  /** Each of these events was accepted. */
   assertHas(events: readonly Event[]): void {
     const missing = events.filter(({ id }) => !this.#accepted.has(id));
     assert.deepEqual(missing, [], 'every event has reached the receiver');
   }
 
-  /** Behind its first `after` requests it has had these events, once each, in order. */
+  /** After its first `after` requests it received these events, once each, in order. */
   assertHasOnce(events: readonly Event[], after: number): void {
     assert.deepEqual(
       this.#messages.slice(after).map(idOf),
@@ -103,7 +103,7 @@ export class Receiver {
     );
   }
 
-  /** Every request has told an event of this history, under one webhook-id, signed with the secret. */
+  /** Every request had an event of this history, with one webhook-id, signed with the secret. */
   assertGenuine(history: readonly Event[]): void {
     const messageIds = new Map<number, string>();
     for (const message of this.#messages) {

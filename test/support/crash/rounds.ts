@@ -13,12 +13,12 @@ import { Receiver } from './receiver.ts';
 import { type CrashRound, noCounts, Store } from './store.ts';
 
 const killAfterMs = { min: 100, max: 400 };
-/** First attempts that are not on disk, and two that are sent again. */
+/** First attempts that are not on disk, and two retries. */
 const mostRepeats = maxUnrecorded + 2;
 
 /**
- * Kills the service under load again and again, on one data folder, and yields what came of each round. After them comes one
- * in which it is stopped in order.
+ * Kills the service under load again and again, on one data folder, and yields the result of each round. In a last round
+ * it stops the service with a signal.
  */
 export async function* crash(t: TestContext, rounds: number, seed: number): AsyncGenerator<CrashRound> {
   const folder = await temporaryStorage(t);
@@ -35,7 +35,7 @@ export async function* crash(t: TestContext, rounds: number, seed: number): Asyn
   let repeats = 0;
   for (let round = 1; round <= rounds; round++) {
     receiver.isCalm = round === rounds;
-    // By the clock of the next start nobody holds the webhook any more, and what was refused is due.
+    // By the clock of the next start, the lease of the webhook has expired, and refused deliveries are due.
     aheadMs += leaseMs;
     const counts = await run('SIGKILL');
     repeats += counts.again;
@@ -52,7 +52,7 @@ export async function* crash(t: TestContext, rounds: number, seed: number): Asyn
     return startService(t, folder, { LOG_LEVEL: 'warn', ...clockAhead(aheadMs).env });
   }
 
-  /** Ends the service under load, starts it again, and holds what it then shows against what it had answered. */
+  /** Kills the service under load, starts it again, and compares its state with the responses it had sent. */
   async function run(signal: 'SIGKILL' | 'SIGTERM'): Promise<CrashRound> {
     store.counts = { ...noCounts };
     const load = Promise.all([
@@ -71,7 +71,7 @@ export async function* crash(t: TestContext, rounds: number, seed: number): Asyn
     await receiver.untilNear(poller.events.length);
     if (receiver.isCalm) {
       await receiver.untilSettled(service, poller.events.length);
-      // The mark of the seeded store was there before the webhook.
+      // The marker of the seeded store is older than the webhook.
       receiver.assertHas(poller.events.slice(1));
     }
     return Object.assign(store.counts, receiver.takeCounts());

@@ -14,25 +14,25 @@ import { pick, type Random } from './random.ts';
 import { type Reader, readAnew } from './readers.ts';
 import { idOf, type Write } from './write.ts';
 
-/** Pets that every client orders: one with plenty of units, one that runs out. */
+/** Pets that every client orders: one with plenty of stock, one that runs out. */
 const sharedStocks = [1_000_000, 60];
-/** The demonstration is the first workspace. */
+/** The demo workspace is the first. */
 const workspaceId = 1;
-/** Keyed answers of earlier rounds that are asked for again in each round. */
+/** The number of earlier keyed responses that each round requests again. */
 const olderReplays = 50;
 const maxLossesShown = 10;
 
-/** What came of one round, in numbers of writes. */
+/** The result of one round, as numbers of writes. */
 export interface CrashRound {
   answered: number;
   refused: number;
-  /** Under way when the service was killed, and how many of them are kept all the same. */
+  /** In flight when the service was killed, and how many of them were kept anyway. */
   unanswered: number;
   kept: number;
   replayed: number;
-  /** What the history tells of them all. */
+  /** All of their events in the history. */
   events: number;
-  /** Requests that the receiver of the webhook has had, and how many of them repeated what it had accepted. */
+  /** Requests to the webhook receiver, and how many of them repeated accepted events. */
   received: number;
   again: number;
 }
@@ -42,12 +42,12 @@ export const noCounts: Readonly<CrashRound> = {
   ...{ events: 0, received: 0, again: 0 },
 };
 
-/** What the service has answered, and thus must have kept. */
+/** The responses of the service, whose state it must have kept. */
 export class Store {
-  /** The last answered state of each path; undefined once it is gone. */
+  /** The last acknowledged state of each path; undefined after a removal. */
   readonly #expected = new Map<string, State | undefined>();
   readonly #replayable: { write: Write; answer: JsonAnswer }[] = [];
-  /** From here on the answers of the round. */
+  /** The responses of the current round. */
   #replayableSince = 0;
   readonly #shared: { petId: number; stock: number }[] = [];
   readonly #folder: string;
@@ -63,7 +63,7 @@ export class Store {
     this.#key = key;
   }
 
-  /** Takes over what the demonstration holds, and adds the shared pets. Returns what the lists showed at first. */
+  /** Reads the demo data, and adds the shared pets. Returns the initial lists. */
   async begin(service: Service): Promise<Lists> {
     const seeded = await this.#stored(async () => {});
     for (const [path, state] of seeded) this.#expected.set(path, state);
@@ -84,7 +84,7 @@ export class Store {
     return this.#shared.map(({ petId }) => petId);
   }
 
-  /** Waits for the service to be past its first, slow answers of the round. */
+  /** Waits until the first, slow responses of the round are over. */
   async hasAnswered({ child }: Service, writes: number): Promise<void> {
     while (this.counts.answered < writes && !child.killed) await sleep(5);
   }
@@ -93,7 +93,7 @@ export class Store {
     return this.#expected.get(path);
   }
 
-  /** Sends a write, holds the answer against what it must be, and remembers it. */
+  /** Sends a write, checks the response, and remembers it. */
   async send(service: Service, write: Write): Promise<JsonAnswer> {
     const { method, path, body, idempotencyKey } = write;
     const requestId = `write-${++this.#sent}`;
@@ -123,7 +123,7 @@ export class Store {
     return answer;
   }
 
-  /** What a write makes of its resource; a new one still lacks its id. */
+  /** The resource after a write; a new one still lacks its id. */
   after({ method, path, body }: Write): State | undefined {
     if (method === 'DELETE') return undefined;
     if (path.startsWith('/inventory/')) {
@@ -132,7 +132,7 @@ export class Store {
     return { ...(method === 'POST' ? defaults[path] : this.state(path)), ...body };
   }
 
-  /** Notes the new state of a resource, and of its other half where a pet and its inventory entry are one. */
+  /** Stores the new state of a resource, and of its counterpart: a pet and its inventory entry share fields. */
   apply({ method, path }: Write, state: State | undefined): void {
     const own = method === 'POST' ? `${path}/${state?.id}` : path;
     const petId = idOf(own);
@@ -146,7 +146,7 @@ export class Store {
     }
   }
 
-  /** Answered writes are kept exactly, others wholly or not at all, and nothing else is there. */
+  /** Acknowledged writes are kept exactly, others complete or not at all, and nothing else exists. */
   async assertKept(clients: Client[]): Promise<void> {
     const stored = await this.#stored((sql) => assertInvariants(sql, workspaceId));
     for (const client of clients) {
@@ -174,7 +174,7 @@ export class Store {
     if (losses.length > 0) assert.fail(`What is stored is not what was answered:\n${shown(losses)}`);
   }
 
-  /** The history tells every write that is kept, and no other, to who reads it anew as to who was cut off. */
+  /** The history has every kept write, and no other, for new readers and for disconnected ones. */
   async assertTold(service: Service, readers: Reader[]): Promise<void> {
     const stored = await this.#stored(async () => {});
     const events = await readAnew(service, this.#key, this.#position);
@@ -189,8 +189,8 @@ export class Store {
   }
 
   /**
-   * The first answer comes again to POSTs under an Idempotency-Key that were answered, those of the round and
-   * some older ones. One that was not answered happens now unless it had happened.
+   * The first response is replayed for acknowledged POSTs with an Idempotency-Key: those of the round and
+   * some older ones. An unacknowledged one happens now, unless it had happened.
    */
   async assertReplays(service: Service, clients: Client[], random: Random): Promise<void> {
     const older = this.#replayable.slice(0, this.#replayableSince);
@@ -227,7 +227,7 @@ export class Store {
     this.counts.replayed++;
   }
 
-  /** What is known of a resource, and of its other half where a pet and its inventory entry are one. */
+  /** The known state of a resource, and of its counterpart. */
   #own(path: string): Lists {
     const id = idOf(path);
     const paths = /^\/(pets|inventory)\/\d/.test(path) ? [`/pets/${id}`, `/inventory/${id}`] : [path];
@@ -239,7 +239,7 @@ export class Store {
     );
   }
 
-  /** What the storage holds of an unanswered write, where that is what the write would have made. */
+  /** The stored state of an unacknowledged write, if it equals the expected result. */
   #findKept(stored: Lists, write: Write): { path: string; state?: State } | undefined {
     const { method, path } = write;
     const after = this.after(write);
@@ -254,7 +254,7 @@ export class Store {
     return undefined;
   }
 
-  /** The stock of a shared pet is what it was at first without the units of its open and fulfilled orders. */
+  /** The stock of a shared pet is its initial stock minus the units of its open and complete orders. */
   #settleShared(): void {
     const orders = [...this.#expected].filter(([path]) => path.startsWith('/store/orders/'));
     for (const { petId, stock } of this.#shared) {
@@ -266,7 +266,7 @@ export class Store {
     }
   }
 
-  /** All rows as answers show them, once `check` and SQLite itself have found them sound. */
+  /** All rows as responses show them, after `check` and SQLite itself have verified them. */
   async #stored(check: (sql: Sql) => Promise<void>): Promise<Lists> {
     if (!testDatabaseUrl) assertSound(this.#folder);
     const db = await openTestStorage(this.#folder);
@@ -279,7 +279,7 @@ export class Store {
   }
 }
 
-/** What a POST without them gets. */
+/** The defaults of a POST without these properties. */
 const defaults: Record<string, State> = {
   '/pets': { status: 'available' },
   '/store/orders': { complete: false },

@@ -5,7 +5,7 @@ export interface Write {
   path: string;
   body?: State;
   idempotencyKey?: string;
-  /** X-Request-Id, once it is sent. */
+  /** X-Request-Id, set when it is sent. */
   requestId?: string;
   /** Errors that other clients may cause. */
   refusals?: string[];

@@ -9,7 +9,7 @@ import { until } from '../until.ts';
 interface Stream {
   readonly origin: string;
   reader: Reader;
-  /** What the readers before this one were told. */
+  /** The events that earlier readers received. */
   readonly seen: Event[];
 }
 
@@ -42,7 +42,7 @@ export class Followers {
     return followers;
   }
 
-  /** Waits until each has been told all of these events: a stream in their order and once, a webhook in any. */
+  /** Waits until each has all of these events: a stream in order and once, a webhook in any order. */
   async assertTold(events: Event[]): Promise<void> {
     for (const stream of this.#streams) {
       await until(() => {
@@ -54,7 +54,7 @@ export class Followers {
     await until(() => events.every(({ id }) => this.#received.has(id)));
   }
 
-  /** Who is cut off or refused asks again, behind the last event that came. */
+  /** A disconnected or refused reader requests again, after its last event. */
   #goOn(stream: Stream): void {
     if (stream.reader.ended === 'no') return;
     assert.ok([0, 200, 503].includes(stream.reader.status), stream.reader.text);

@@ -5,7 +5,7 @@ import { fetchChecked, type JsonAnswer } from '../petstore.ts';
 import { until } from '../until.ts';
 
 const [writersEach, pauseMs, probeEveryMs] = [4, 20, 50];
-/** Whose stock orders take from. */
+/** The pet of the orders. */
 const petId = 13;
 
 /** One request and its answer, on the clock of `performance.now()`. */
@@ -16,9 +16,9 @@ export interface Attempt {
   status: number;
 }
 
-/** Writes through every instance, reads back what was answered, and watches `/readyz`. */
+/** Writes through every instance, reads acknowledged resources back, and watches `/readyz`. */
 export class Load {
-  /** What was answered, by its path. */
+  /** The acknowledged resources, by path. */
   readonly ledger: Lists = new Map();
   readonly writes: Attempt[] = [];
   readonly reads: Attempt[] = [];
@@ -39,18 +39,18 @@ export class Load {
     this.#running.catch(() => {});
   }
 
-  /** Waits until something holds, and fails as soon as an answer is not what it must be. */
+  /** Waits until something holds, and fails as soon as a response is wrong. */
   async until(holds: () => boolean): Promise<void> {
     await Promise.race([until(holds), this.#running]);
   }
 
-  /** Begins nothing more, and waits until all that is under way is answered. */
+  /** Sends no more requests, and waits for all responses in flight. */
   async end(): Promise<void> {
     this.#isOver = true;
     await this.#running;
   }
 
-  /** Each write is sent until it is made, always under the same Idempotency-Key. */
+  /** Each write is sent until it succeeds, always with the same Idempotency-Key. */
   async #write(origin: string): Promise<void> {
     while (!this.#isOver) {
       const n = ++this.#count;
@@ -68,7 +68,7 @@ export class Load {
     }
   }
 
-  /** Whoever is asked knows what any instance has answered last, or says that it does not know. */
+  /** Any instance returns the last acknowledged state of all instances, or 503. */
   async #readBack(origin: string): Promise<void> {
     while (!this.#isOver) {
       const [path, state] = [...this.ledger].at(-1) ?? ['/inventory', undefined];
@@ -79,7 +79,7 @@ export class Load {
     }
   }
 
-  /** An earlier attempt whose answer was 503 may still be under way: its key is in use then. */
+  /** An earlier attempt with a 503 may still be in progress. Its key is in use then. */
   async #untilDone(
     origin: string,
     attempts: Attempt[],

@@ -9,10 +9,10 @@ import { PostgresCluster } from '../postgres-cluster.ts';
 import { run } from '../storage.ts';
 import { until } from '../until.ts';
 
-/** So long nothing can be written: who decides takes a while. */
+/** How long nothing can be written: the decision about a failover takes a while. */
 export const undecidedMs = 1_500;
 
-/** A primary and its synchronous standby, and for each what tells over HTTP whether it is the primary. */
+/** A primary and its synchronous standby, each with an HTTP server that reports whether it is the primary. */
 export class Pair {
   primary: PostgresCluster;
   standby: PostgresCluster;
@@ -35,7 +35,7 @@ export class Pair {
     return pair;
   }
 
-  /** A planned switch: the primary stops and is up again at once as a standby; a while later the other is promoted. */
+  /** A planned switch: the primary stops and restarts at once as a standby; a while later the other is promoted. */
   async switchOver(isStopped: () => void): Promise<void> {
     const { primary, standby } = this;
     await primary.stop('fast');
@@ -46,7 +46,7 @@ export class Pair {
     await this.#commitOnBoth();
   }
 
-  /** The primary is killed, and a while later the standby is promoted, which then is alone. */
+  /** The primary is killed. A while later the standby is promoted, and then runs alone. */
   async failOver(isStopped: () => void): Promise<void> {
     this.primary.kill();
     isStopped();
@@ -54,7 +54,7 @@ export class Pair {
     await this.#promote();
   }
 
-  /** Alone at first: a primary that waits for a standby that is not there commits nothing. */
+  /** First without a standby: a primary that waits for a missing standby commits nothing. */
   async #promote(): Promise<void> {
     const { primary, standby } = this;
     await run(standby.url, `alter system set synchronous_standby_names = ''`, 'select pg_reload_conf()');
@@ -62,7 +62,7 @@ export class Pair {
     [this.primary, this.standby] = [standby, primary];
   }
 
-  /** From here on a commit is answered when it is on both. */
+  /** From here on a commit is acknowledged when both have it. */
   async #commitOnBoth(): Promise<void> {
     const { url } = this.primary;
     await run(url, `alter system set synchronous_standby_names = '*'`, 'select pg_reload_conf()');
@@ -70,7 +70,7 @@ export class Pair {
   }
 }
 
-/** Answers 200 while the server is a primary, and else 503, as tools that manage PostgreSQL do. */
+/** Returns 200 while the server is a primary, and else 503, like tools that manage PostgreSQL. */
 async function startCheck(t: TestContext, { url, port }: PostgresCluster): Promise<Backend> {
   const isPrimary = () => ask(url, 'select not pg_is_in_recovery()').catch(() => false);
   const check = createServer(async (_request, response) => {

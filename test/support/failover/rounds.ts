@@ -14,19 +14,19 @@ import { Followers } from './followers.ts';
 import { type Attempt, Load } from './load.ts';
 import { Pair, undecidedMs } from './pair.ts';
 
-/** After the proxy leads to the server that can be written, service must have resumed within this. */
+/** After the proxy has the writable server, service must resume within this time. */
 const resumeWithinMs = 5_000;
-/** How long answers of `/readyz` are shared. */
+/** How long responses of `/readyz` are shared. */
 const sharedMs = 250;
 const calmMs = 1_000;
-/** Seeded as the first workspace. */
+/** The first workspace, which has demo data. */
 const workspaceId = 1;
 
 export type Way = 'a planned switch' | 'a crash of the primary';
 
 /**
- * Two instances over a primary and its synchronous standby, behind HAProxy, under load. The primary goes in each of these ways, one
- * after the other. Tells each in a line, and fails where something that was answered is lost or service does not resume.
+ * Two instances with a primary and its synchronous standby, behind HAProxy, under load. The primary fails in each of these ways, one
+ * after the other. Prints a line for each, and fails if an acknowledged write is lost or service does not resume.
  */
 export async function* failOver(t: TestContext, ways: Way[], endsSessions: boolean): AsyncGenerator<string> {
   const pair = await Pair.start(t);
@@ -89,7 +89,7 @@ export async function* failOver(t: TestContext, ways: Way[], endsSessions: boole
 const isMade = ({ origin, sentMs, status }: Attempt, of: string, afterMs: number) =>
   origin === of && status === 201 && sentMs >= afterMs;
 
-/** Holds what was seen of one way against what must be, and says how long it took. */
+/** Checks the observations of one way, and returns how long it took. */
 function tell(
   { writes, reads, probes }: Load,
   origins: string[],

@@ -1,6 +1,6 @@
 import type { Wire } from './interpret.ts';
 
-/** A line for bash that sends the request to a freshly started demonstration. */
+/** A line for bash that sends the request to a freshly started demo. */
 export function curlOf({ method, path, query, headers, body }: Wire, key: string): string {
   const fields = Object.entries(headers).map(([name, value]) => {
     const shown = value.replace(key, '$(cat data/demo.key)');
@@ -14,7 +14,7 @@ export function curlOf({ method, path, query, headers, body }: Wire, key: string
   return ['curl -g -i', verb, ...fields, data, quoted(url)].filter(Boolean).join(' ');
 }
 
-/** Text or bytes as one word, in the ANSI-C quoting of bash where it takes more than printable ASCII. */
+/** Text or bytes as one word, in the ANSI-C quoting of bash if it has more than printable ASCII. */
 function quoted(value: string | Uint8Array): string {
   const bytes = Buffer.from(value as string);
   const text = bytes.toString('latin1');

@@ -1,21 +1,21 @@
 import type { Change, Event } from '../history.ts';
 import type { Call, Expected } from './model.ts';
 
-/** How many events a page looks through. */
+/** The number of events that a page scans. */
 const maxLookedAt = 1_000;
 const defaultLimit = 20;
 
-/** The history that a workspace must have, and the answers about it. */
+/** The expected history of a workspace, and its responses. */
 export class HistoryModel {
   readonly events: Event[] = [];
-  /** The id of the oldest event that is kept, or of the next one if none is. */
+  /** The id of the oldest kept event, or of the next one if none is kept. */
   #first = 1;
 
   get kept(): Event[] {
     return this.events.slice(this.#first - 1);
   }
 
-  /** Forgets all but the last `count` events. */
+  /** Removes all but the last `count` events. */
   keep(count: number): void {
     this.#first = Math.max(this.#first, this.events.length - count + 1);
   }
@@ -32,13 +32,13 @@ export class HistoryModel {
     return undefined;
   }
 
-  /** The beginning of a stream, after the event that the header names, or else `after`, or else the last. */
+  /** The beginning of a stream: after the event in the header, or else `after`, or else the last event. */
   follow({ headers, query }: Call): Expected {
     const after = Number(headers['last-event-id'] ?? query.after ?? this.events.length);
     return this.refusalAfter(after) ?? { status: 200, lastEventId: String(after) };
   }
 
-  /** A page of events after a position: that of the cursor if there is one, else `after`, else before the oldest. */
+  /** A page of events after a position: the cursor's, or else `after`, or else before the oldest event. */
   list({ query }: Call, afterCursor: number | undefined): Expected {
     const last = this.events.length;
     const after = afterCursor ?? query.after ?? this.#first - 1;

@@ -5,18 +5,18 @@ import type { Call, Model } from './model.ts';
 
 type Json = Parameters<typeof resolve>[0];
 
-/** A request as it goes out. Header names are in lower case. */
+/** A sent request. Header names are in lower case. */
 export interface Wire {
   method: string;
   path: string;
   query: string;
   headers: Record<string, string>;
   body?: string | Uint8Array;
-  /** Whether the body was made to be no JSON object without duplicates, in UTF-8. */
+  /** Whether the body was deliberately made something else than a JSON object without duplicates, in UTF-8. */
   isSpoilt: boolean;
 }
 
-/** Statuses of which one must be answered, or the call to which the model knows the answer. */
+/** The allowed statuses, or the call whose response the model knows. */
 export type Meaning = { statuses: number[] } | { call: Call };
 
 interface Described {
@@ -34,10 +34,10 @@ interface Described {
 const maxBodyBytes = 65_536;
 const maxValues = 1_000;
 const maxHeadBytes = 16_384;
-/** More than the fields take that a client adds by itself. */
+/** More than the header fields that a client adds by itself. */
 const addedHeadBytes = 400;
 
-/** Formats as the contract reads them; another reader of requests than the service's judges the rest. */
+/** Formats by the contract. All else is judged by a parser that is independent of the service's. */
 const ajv = new Ajv({
   strict: false,
   formats: { 'date-time': (text: string) => toUtc(text) !== undefined, int64: true, int32: true },
@@ -71,7 +71,7 @@ function describedOf(template: string, method: string, operation: Json): Describ
 
 const isOfOtherForm = ({ errors }: ValidateFunction) => errors?.[0]?.keyword === 'pattern';
 
-/** Read-only properties are not part of requests. */
+/** Requests have no read-only properties. */
 function withoutReadOnly(schema: Json): Json {
   const properties = Object.entries(schema.properties as Record<string, Json>);
   return {
@@ -80,13 +80,13 @@ function withoutReadOnly(schema: Json): Json {
   };
 }
 
-/** Whether target and fields may be more than is read. Only a socket has that limit, and `test/http/http.test.ts` tests it. */
+/** Whether target and header fields may exceed the limit. Only a socket has that limit, and `test/http/http.test.ts` tests it. */
 export function mayExceedHead({ path, query, headers }: Wire): boolean {
   const text = [path, query, ...Object.entries(headers).flat()].join('');
   return Buffer.byteLength(text) > maxHeadBytes - addedHeadBytes;
 }
 
-/** Reads a request by the description and says what may be answered. */
+/** Interprets a request by the description and returns the allowed responses. */
 export function interpret(wire: Wire, key: string, model: Model): Meaning {
   const path = decodedPath(wire.path);
   if (!isBelowV1(wire.path)) return { statuses: [path === undefined ? 400 : 404] };
@@ -94,7 +94,7 @@ export function interpret(wire: Wire, key: string, model: Model): Meaning {
   if (authorization !== `Bearer ${key}` || apiKey !== undefined) return { statuses: [401, 429] };
   if (path === undefined) return { statuses: [400] };
   const fitting = described.filter(({ pattern }) => pattern.test(path));
-  // A path without parameters goes before those into which it would fit.
+  // A path without parameters precedes those with parameters that match it.
   const plain = fitting.filter(({ params }) => params.length === 0);
   const here = plain.length > 0 ? plain : fitting;
   if (here.length === 0) return { statuses: [404] };
@@ -104,7 +104,7 @@ export function interpret(wire: Wire, key: string, model: Model): Meaning {
   return operation ? readBy(operation, wire, model) : { statuses: [405] };
 }
 
-/** Whether the first segment is the version, though what follows may be malformed. */
+/** Whether the first segment is the version, even if the rest is malformed. */
 const isBelowV1 = (path: string) => /^\/[^/]+(?=\/)/.test(path) && decoded(path.split('/')[1] ?? '') === 'v1';
 
 function readBy(operation: Described, wire: Wire, model: Model): Meaning {
@@ -120,7 +120,7 @@ function readBy(operation: Described, wire: Wire, model: Model): Meaning {
     body = wire.isSpoilt ? undefined : parsed(String(wire.body));
     if (wire.isSpoilt ? mayHoldTooMany(String(wire.body)) : valuesIn(body) > maxValues) statuses.push(413);
     if (!operation.fitsBody(body) || Array.isArray(body)) statuses.push(400);
-    // The Idempotency-Key goes before a form that the operation checks itself, such as that of a URL.
+    // The Idempotency-Key is checked before forms that the operation checks itself, such as that of a URL.
     if (isOfOtherForm(operation.fitsBody) && wire.headers['idempotency-key'] !== undefined)
       statuses.push(422);
   } else if (
@@ -128,7 +128,7 @@ function readBy(operation: Described, wire: Wire, model: Model): Meaning {
     wire.body?.length &&
     !isMediaType(wire.headers['content-type'])
   ) {
-    // A Content-Type must be a media type, even where the body is not read.
+    // A Content-Type must be a media type, even if the body is not read.
     statuses.push(415);
   }
   if (statuses.length > 0 || !params || !query) return { statuses };
@@ -188,7 +188,7 @@ function toValue(schema: Json, text: string): unknown {
   return value >= minimum && value <= maximum ? value : undefined;
 }
 
-/** A decimal 64-bit integer, and undefined for everything else. */
+/** A decimal 64-bit integer, or undefined. */
 function toInteger(text: string | undefined): number | undefined {
   const isDecimal = text !== undefined && /^(0|-?[1-9]\d*)$/.test(text);
   return isDecimal && isInt64(BigInt(text)) ? Number(text) : undefined;
@@ -230,7 +230,7 @@ const grammars: Record<string, (value: string) => boolean> = {
   },
 };
 
-/** The key that a field names, bare or in quotes. */
+/** The key in a header field, bare or in quotes. */
 export function idempotencyKey(value: string): string | undefined {
   if (!value.startsWith('"')) return /^[!-~]*$/.test(value) ? value : undefined;
   return /^"([ !#-[\]-~]*)"$/.exec(value)?.[1];
@@ -246,20 +246,20 @@ function isMediaTypeFine({ mediaTypes }: Described, headers: Wire['headers']): b
   return mediaTypes.includes(type.trim()) && isUtf8 && isPlain;
 }
 
-/** The grammar of RFC 9110, section 8.3.1, leniently: parameters may be anything. No type is no mistake. */
+/** The grammar of RFC 9110, section 8.3.1, leniently: parameters may be anything. A missing type is valid. */
 const isMediaType = (value: string | undefined) =>
   value === undefined || /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(;.*)?$/.test(value);
 
-/** How many values a JSON value is, at any depth. */
+/** The number of values in a JSON value, at any depth. */
 const valuesIn = (value: unknown): number =>
   typeof value === 'object' && value !== null
     ? Object.values(value).reduce((count: number, part) => count + valuesIn(part), 1)
     : 1;
 
-/** Whether invalid JSON may hold too many values before the error. */
+/** Whether invalid JSON may contain too many values before the error. */
 const mayHoldTooMany = (text: string) => text.split(/[[{,:]/).length > maxValues;
 
-/** The value of a JSON text of whole characters, with NaN for numbers that no integer type holds as written. */
+/** The value of a valid JSON text, with NaN for numbers that no integer type can represent exactly. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text, exact as Parameters<typeof JSON.parse>[1]);
@@ -268,7 +268,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Decimals as they are written: a mantissa and a power of ten. */
+/** Exact decimals: a mantissa and a power of ten. */
 function exact(name: string, value: unknown, { source = '' }: { source?: string }): unknown {
   const texts = typeof value === 'string' ? [name, value] : [name];
   if (!texts.every((text) => text.isWellFormed())) throw new SyntaxError('An unpaired surrogate.');
@@ -277,7 +277,7 @@ function exact(name: string, value: unknown, { source = '' }: { source?: string 
   const mantissa = BigInt(whole + fraction);
   const power = BigInt(exponent) - BigInt(fraction.length);
   if (mantissa === 0n) return value;
-  // Far beyond 64 bits, or far behind the point.
+  // Far beyond 64 bits, or far behind the decimal point.
   if (power > 400n || power < -100_000n) return Number.NaN;
   if (power >= 0n) return isInt64(mantissa * 10n ** power) ? value : Number.NaN;
   if (mantissa % 10n ** -power !== 0n) return Number.NaN;

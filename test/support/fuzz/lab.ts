@@ -14,7 +14,7 @@ const [, lab] = apis;
 const sequencesPerBatch = 10;
 const maxStepsPerSequence = 60;
 
-/** A fault with what it takes. The description alone allows more. */
+/** A fault with its allowed parameters. The description alone allows more. */
 const plan = fc.constantFrom(...faults).chain(({ name, isCondition, fits }) =>
   fc.record(
     {
@@ -33,9 +33,9 @@ const labStep: fc.Arbitrary<Fresh> = fc
   );
 
 /**
- * Sends at least `requests` requests to the lab, half of them odd, in sequences, each with its own key. Each is answered as the
- * description of the lab says, none is touched by a fault, and a request that was not made odd is not refused for its form. Meanwhile
- * the other key of the workspace meets no fault, and the workspace stays as it is, unless it is reset.
+ * Sends at least `requests` requests to the lab, half of them odd, in sequences, each with its own key. Each response matches
+ * the description of the lab, no fault affects any, and no valid request is refused for its form. Meanwhile
+ * the other key of the workspace meets no fault, and the workspace does not change, unless it is reset.
  */
 export async function fuzzLab(store: Petstore, requests: number, seed: number): Promise<Report> {
   const report: Report = { requests: 0, answers: new Map() };
@@ -53,7 +53,7 @@ export async function fuzzLab(store: Petstore, requests: number, seed: number): 
 }
 
 async function runSequence(store: Petstore, steps: Fresh[], report: Report): Promise<void> {
-  // The limit of an address is for a minute.
+  // The limit of an address is per minute.
   store.nowMs += 60_000;
   const { key } = await store.addKey('enterprise', ample);
   const model = await Model.of(store.db.read, 1);
@@ -63,10 +63,10 @@ async function runSequence(store: Petstore, steps: Fresh[], report: Report): Pro
   try {
     for (const step of steps) {
       const wire = toWire(step, model, key);
-      // A request that was made one for the store may meet the faults that were asked for.
+      // A request that became one to the store may meet the requested faults.
       if (mayExceedHead(wire) || !decoded(wire.path)?.startsWith(`${lab.start}/`)) continue;
       script.push(wire);
-      // A workspace is reset once a second.
+      // A workspace can be reset once a second.
       store.aheadMs += 1_000;
       const answer = await send(wire);
       if (step.operation.id === 'resetWorkspace' && answer.status < 300) before = await shown(store);
@@ -75,7 +75,7 @@ async function runSequence(store: Petstore, steps: Fresh[], report: Report): Pro
       assertAsDescribed(wire.method, `${wire.path}${wire.query && `?${wire.query}`}`, answer);
       assertUntouched(answer);
       const isPlain = step.twists.length === 0;
-      // A hundred faults, each with all parameters of all faults, hold too many values.
+      // A hundred faults, each with all parameters of all faults, contain too many values.
       const mayBeLarge = step.operation.id === 'startRehearsal' && answer.status === 413;
       if (isPlain && !mayBeLarge) assert.ok(![401, 405, 413, 415, 429].includes(answer.status), what);
       if (answer.status === 201) model.begun.push(JSON.parse(answer.text).id);
@@ -93,7 +93,7 @@ async function runSequence(store: Petstore, steps: Fresh[], report: Report): Pro
   }
 }
 
-/** What callers of the API see of the workspace. */
+/** The state of the workspace that API callers see. */
 async function shown({ db }: Petstore): Promise<unknown> {
   const { rows, stock } = await Model.of(db.read, 1);
   return { rows, stock, events: await db.read`select count(*) from events` };

@@ -44,7 +44,7 @@ interface Delivery extends Row {
   createdAt: string;
 }
 
-/** URLs to which webhooks may be sent; no other that is asked for may. */
+/** URLs that webhooks may use; all others in requests are forbidden. */
 export const goodUrls = [
   'https://example.com/hooks',
   'https://example.org:8443/?token=a%20b',
@@ -53,22 +53,22 @@ export const goodUrls = [
 
 const rotationMs = 86_400_000;
 
-/** A request that the description allows, as values. */
+/** A request by the description, as parsed values. */
 export interface Call {
   operationId: string;
   method: string;
   path: string;
-  /** The query as it was sent. */
+  /** The query as sent. */
   search: string;
   params: Record<string, number>;
-  // biome-ignore lint/suspicious/noExplicitAny: the description has checked what these are
+  // biome-ignore lint/suspicious/noExplicitAny: the description has checked their types
   query: Record<string, any>;
-  // biome-ignore lint/suspicious/noExplicitAny: the description has checked what these are
+  // biome-ignore lint/suspicious/noExplicitAny: the description has checked their types
   body: any;
   headers: Record<string, string>;
 }
 
-/** What must be answered. */
+/** The expected response. */
 export interface Expected {
   status: number;
   code?: ErrorCode;
@@ -78,9 +78,9 @@ export interface Expected {
   next?: number;
   /** The header of that name. */
   lastEventId?: string;
-  /** What the entity tag stands for, if not for the body. */
+  /** The representation of the entity tag, if it is not the body. */
   represented?: object;
-  /** A property of the body, or of each item, whose value is random. */
+  /** A property of the body, or of each item, with a random value. */
   unknown?: string;
 }
 
@@ -96,8 +96,8 @@ class Refusal extends Error {
 const maxStock = 2_147_483_647;
 
 /**
- * The contract once more, in plain maps and without storage, HTTP or concurrency: what each operation must answer in
- * one workspace, and what it changes.
+ * The contract again, in plain maps and without storage, HTTP or concurrency: the expected response of each operation in
+ * one workspace, and its changes.
  */
 export class Model {
   readonly rows = Object.fromEntries(resources.map(({ kind }) => [kind, new Map()])) as Record<
@@ -108,25 +108,25 @@ export class Model {
   readonly orders = this.rows.orders as Map<number, Order>;
   readonly stock = new Map<number, number>();
   readonly webhooks = this.rows.webhooks as Map<number, Webhook>;
-  /** Nothing is sent, so all are pings that are pending. */
+  /** Nothing is sent, so all deliveries are pending pings. */
   readonly deliveries = new Map<number, Delivery>();
   readonly history = new HistoryModel();
-  /** What each entity tag stands for, and the tag that an address had last. */
+  /** The representation of each entity tag, and the last tag of each address. */
   readonly textByTag = new Map<string, string>();
   readonly tagByPath = new Map<string, string>();
-  /** Cursors from answers. */
+  /** Cursors from responses. */
   readonly cursors = new Map<string, { operationId: string; after: number }>();
   /** Ids of rehearsals and recordings. */
   readonly begun: string[] = [];
   readonly #lastIds: Partial<Record<Kind, number>> = {};
-  /** The time of the present request. */
+  /** The time of the current request. */
   #now = '';
 
-  /** The model of a workspace as it is stored now. */
+  /** The model of a workspace from its stored rows. */
   static async of(sql: Sql, workspaceId: number): Promise<Model> {
     const model = new Model();
     for (const { kind, properties } of resources) {
-      // What a webhook has missed is an object of several columns. Nothing is missed here.
+      // The missed events of a webhook are an object of several columns. Here none are missed.
       const names = Object.keys(properties).filter(
         (name) => resolve(properties[name] as never).type !== 'object',
       );
@@ -142,7 +142,7 @@ export class Model {
     return model;
   }
 
-  /** What the lists show. */
+  /** The current lists. */
   get lists(): Lists {
     const lists: Lists = new Map();
     for (const { kind, path } of resources.filter(({ path }) =>
@@ -153,7 +153,7 @@ export class Model {
     return lists;
   }
 
-  /** The answer that the operation must give. Applies its changes and records them in the history. */
+  /** The expected response of the operation. Applies its changes and records them in the history. */
   answer(call: Call, cause: Pick<Event, 'timestamp' | 'requestId'>): Expected {
     this.#now = cause.timestamp;
     const before = call.method === 'GET' ? undefined : this.lists;
@@ -174,7 +174,7 @@ export class Model {
     }
   }
 
-  /** What is asked of a resource that has no rules of its own there. */
+  /** The response for a resource without its own rules. */
   #answerPlainly(call: Call): Expected {
     const { operationId, method, body } = call;
     const resource = resources.find(({ path }) => [call.path, dirname(call.path)].includes(`/v1${path}`));
@@ -211,7 +211,7 @@ export class Model {
     );
   }
 
-  /** What has rules of its own. */
+  /** The operations with their own rules. */
   readonly #operations: Record<string, (call: Call) => Expected> = {
     listPets: (call) =>
       this.#page(call, this.pets.values(), ({ id, categoryId, status }) => {
@@ -380,7 +380,7 @@ export class Model {
     return { petId: id, quantity: this.stock.get(id) as number, status };
   }
 
-  /** Takes units from the stock of a pet; negative ones return. */
+  /** Takes units from the stock of a pet. Negative ones return. */
   #take(petId: number | undefined, units: number): void {
     if (petId === undefined) return;
     const stock = this.stock.get(petId);
@@ -390,7 +390,7 @@ export class Model {
     this.stock.set(petId, stock - units);
   }
 
-  /** Moves the status of a pet by its stock and its open orders. */
+  /** Sets the status of a pet from its stock and its open orders. */
   #settle(petId: number | undefined): void {
     const pet = this.pets.get(petId as number);
     if (!pet) return;
@@ -425,7 +425,7 @@ export class Model {
       : { status: 200, body: current };
   }
 
-  /** The tag of a page stands for its header fields, too; that of a pet asked for by its id, for the pet. */
+  /** The tag of a page also depends on its header fields. That of a pet requested by its id depends on the pet. */
   #readPage(call: Call, page: Expected): Expected {
     const { body, next, lastEventId } = page;
     const link = next === undefined ? undefined : linkTo(call, next);
@@ -469,7 +469,7 @@ export class Model {
   }
 }
 
-/** A text for each value, whatever the order of its properties. */
+/** A text for each value, independent of the order of its properties. */
 export const canonical = (value: object) =>
   JSON.stringify(value, (_, part) =>
     isObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
@@ -477,7 +477,7 @@ export const canonical = (value: object) =>
 
 const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The link to the page that begins after an id. */
+/** The link to the page that starts after an id. */
 function linkTo({ operationId, path, search }: Call, after: number): string {
   const query = new URLSearchParams(search);
   query.set('cursor', writeCursor(operationId, after));
@@ -502,7 +502,7 @@ function columnOf(name: string): string {
   return time ?? name.replace(/[A-Z]/g, (big) => `_${big.toLowerCase()}`);
 }
 
-/** A stored value as answers show it. */
+/** A stored value in the form of responses. */
 function shownAs({ type, format }: ReturnType<typeof resolve>, value: unknown): unknown {
   if (value === null) return null;
   if (type === 'boolean') return value === 1;
@@ -520,7 +520,7 @@ function orderOf(id: number, { petId, quantity = 1, shipDate, complete = false }
   return { id, ...(petId !== undefined && { petId }), quantity, ...(utc && { shipDate: utc }), complete };
 }
 
-/** JSON Merge Patch (RFC 7396) on values that are no objects. */
+/** JSON Merge Patch (RFC 7396) for objects without nested objects. */
 function patched<Row extends object>(row: Row, patch: object): Row {
   const merged = Object.entries({ ...row, ...patch }).filter(([, value]) => value !== null);
   return Object.fromEntries(merged) as Row;

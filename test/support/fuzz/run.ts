@@ -21,16 +21,16 @@ const everMs = Number.MAX_SAFE_INTEGER;
 
 type Send = (wire: Wire) => Promise<Answer>;
 
-/** How many requests were sent, and answers by operation and status, to see what was reached. */
+/** The number of sent requests, and of responses by operation and status, to see which were reached. */
 export interface Report {
   requests: number;
   answers: Map<string, number>;
 }
 
 /**
- * Sends at least `requests` requests in sequences, each in a workspace of its own, one sequence in five over a socket,
- * and holds every answer against the description and the model. Throws with the seed, and with curl lines that repeat
- * the shortest sequence that fails.
+ * Sends at least `requests` requests in sequences, each in its own workspace, one sequence in five over a socket,
+ * and checks every response against the description and the model. Throws with the seed, and with curl lines that repeat
+ * the shortest failing sequence.
  */
 export async function fuzz(store: Petstore, requests: number, seed: number): Promise<Report> {
   const report: Report = { requests: 0, answers: new Map() };
@@ -53,7 +53,7 @@ export async function fuzz(store: Petstore, requests: number, seed: number): Pro
   return report;
 }
 
-/** fast-check would print the steps; what repeats a failure are the seed and the requests. */
+/** Without the steps of fast-check: the seed and the requests repeat a failure. */
 export function failWith(seed: number) {
   return <Values>({ failed, errorInstance, numShrinks }: fc.RunDetails<Values>) => {
     if (!failed) return;
@@ -66,7 +66,7 @@ export function failWith(seed: number) {
 }
 
 async function runSequence(store: Petstore, steps: Step[], send: Send, report: Report): Promise<void> {
-  // Requests without a key are counted by address: each sequence has a minute of its own.
+  // Requests without a key are counted by address: each sequence has its own minute.
   store.nowMs += 60_000;
   const { workspaceId, key } = await store.change(async (sql) => {
     const { id } = await createWorkspace(sql, `fuzz-${store.nowMs}`, store.nowMs);
@@ -104,7 +104,7 @@ async function runSequence(store: Petstore, steps: Step[], send: Send, report: R
   }
 }
 
-/** The storage holds exactly what the model has. */
+/** Asserts that the storage equals the model. */
 async function assertStored({ db }: Petstore, workspaceId: number, model: Model): Promise<void> {
   const { rows, stock, history } = model;
   const stored = await Model.of(db.read, workspaceId);
@@ -117,17 +117,17 @@ async function assertStored({ db }: Petstore, workspaceId: number, model: Model)
   );
 }
 
-/** Requests in one workspace, one after the other, and what they must answer. */
+/** Requests in one workspace, one after the other, and their expected responses. */
 class Sequence {
   readonly model: Model;
-  /** What was done, as lines for bash. */
+  /** The sent requests, as lines for bash. */
   readonly script: (() => string)[] = [];
   readonly #sent: Wire[] = [];
   readonly #key: string;
   readonly #send: Send;
-  /** Of all its events: the clock stands still. */
+  /** The time of all its events: the clock is stopped. */
   readonly #timestamp: string;
-  /** First answers by Idempotency-Key. */
+  /** First responses by Idempotency-Key. */
   readonly #firsts = new Map<string, { fingerprint: string; answer: Answer }>();
 
   constructor(key: string, model: Model, send: Send, timestamp: string) {
@@ -137,13 +137,13 @@ class Sequence {
     this.#send = send;
   }
 
-  /** Notes that all events but the last `keep` are forgotten. */
+  /** Records that all events but the last `keep` were removed. */
   forget(keep: number): void {
     this.model.history.keep(keep);
     this.script.push(() => `# All but the last ${keep} events are forgotten.`);
   }
 
-  /** Sends what the step says and checks the answer. */
+  /** Sends the request of a step and checks the response. */
   async perform(step: RequestStep): Promise<[operation: string, status: number]> {
     const earlier =
       'again' in step ? this.#sent[step.again % this.#sent.length] : toWire(step, this.model, this.#key);
@@ -184,7 +184,7 @@ class Sequence {
     if (key !== undefined && answer.status < 300) this.#firsts.set(key, { fingerprint, answer });
   }
 
-  /** Keeps what later requests refer to. Equal representations have equal tags, and others have others. */
+  /** Stores values for later requests. Equal representations have equal tags, and others have others. */
   #remember({ operationId, path: asked, search }: Call, expected: Expected, { headers }: Answer): void {
     const { textByTag, tagByPath, cursors } = this.model;
     if (headers.etag) {
@@ -202,7 +202,7 @@ class Sequence {
   }
 }
 
-/** The first answer again where the request is the same, and 422 where it is another. */
+/** The first response again if the request is the same, or 422 for another request. */
 function assertRepeated(what: string, first: Answer | undefined, answer: Answer): void {
   if (!first) {
     assert.equal(answer.status, 422, `${what}\nbut the Idempotency-Key was used with another request`);
@@ -251,7 +251,7 @@ export function inProcess({ app }: Petstore): Send {
 
 const streamPath = '/v1/store/events/stream';
 
-/** An answer that may be a stream, of which the first piece is read. */
+/** A response that may be a stream. Only the first piece of a stream is read. */
 async function beginningOf(response: LightMyRequestResponse): Promise<Answer> {
   const chunks = response.stream();
   const isStream = isEventStream(response.headers['content-type']);
@@ -260,7 +260,7 @@ async function beginningOf(response: LightMyRequestResponse): Promise<Answer> {
     text += chunk;
     if (isStream) break;
   }
-  // As a reader that goes away.
+  // As a client that disconnects.
   if (isStream) response.raw.res.destroy();
   return { status: response.statusCode, headers: response.headers as Record<string, string>, text };
 }
@@ -293,6 +293,6 @@ function overSocket(origin: string, agent: Agent): Send {
     });
 }
 
-/** The operations that were answered with success. */
+/** The operations with a successful response. */
 export const succeeded = ({ answers }: Report, ids = described.map(({ id }) => id)) =>
   ids.filter((id) => [200, 201, 202, 204].some((status) => answers.has(`${id} ${status}`)));

@@ -10,7 +10,7 @@ type Json = Parameters<typeof resolve>[0];
 
 const [api] = apis;
 
-/** One step: a valid request with its twists, an earlier request again, or all events but the last `keep` are forgotten. */
+/** One step: a valid request with its twists, an earlier request again, or the removal of all events but the last `keep`. */
 export type Step = RequestStep | { keep: number };
 export type RequestStep = { again: number } | Fresh;
 
@@ -23,7 +23,7 @@ export interface Fresh {
 }
 
 interface Target {
-  /** The beginning of its API's paths. */
+  /** The prefix of its API's paths. */
   start: string;
   id: string;
   method: string;
@@ -69,7 +69,7 @@ function parametersOf(parameters: Json[]): Arbitrary<Record<string, unknown>> {
   return fc.record(Object.fromEntries(values));
 }
 
-/** Parameters whose values come from answers, or whose schema is too general. */
+/** Parameters with values from responses, or with a too general schema. */
 const special: Record<string, Arbitrary<unknown>> = {
   rehearsalId: earlier('begun'),
   recordingId: earlier('begun'),
@@ -91,7 +91,7 @@ export const step: Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(0, 1, 4, 16).map((keep) => ({ keep })) },
 );
 
-/** The request that a step stands for, now that earlier answers are known. */
+/** The request of a step, with values from earlier responses. */
 export function toWire(
   { operation, parameters, value, mediaType, twists }: Fresh,
   model: Model,
@@ -126,7 +126,7 @@ export function toWire(
 }
 
 function finished({ method, path, query, headers, value, spoil }: Draft): Wire {
-  // As every client does, so that what is sent is the same in the process and over a socket.
+  // Every client does this, so that the request is the same in the process and over a socket.
   const url = new URL(`http://localhost${path}${query && `?${query}`}`);
   const text = value === undefined ? undefined : jsonOf(value);
   return {
@@ -139,14 +139,14 @@ function finished({ method, path, query, headers, value, spoil }: Draft): Wire {
   };
 }
 
-/** JSON in which a bigint is a number with all its digits, and a numeral is as it is spelt. */
+/** JSON in which a bigint has all its digits, and a numeral keeps its spelling. */
 const jsonOf = (value: unknown) =>
   JSON.stringify(value, (_, part) => {
     if (typeof part === 'bigint') return `#${part}#`;
     return part instanceof Numeral ? `#${part.text}#` : part;
   }).replace(/"#(-?\d[\d.eE+-]*)#"/g, '$1');
 
-/** A value with references replaced by values from earlier answers. */
+/** A value with references replaced by values from earlier responses. */
 function told(value: unknown, model: Model, at?: { path: string; id: string }): unknown {
   if (value instanceof Earlier) return find(value, model, at);
   if (Array.isArray(value)) return value.map((item) => told(item, model, at));

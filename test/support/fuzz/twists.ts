@@ -3,7 +3,7 @@ import fc, { type Arbitrary } from 'fast-check';
 import { described } from './interpret.ts';
 import { anyValue } from './values.ts';
 
-/** A request that is being built. */
+/** A request under construction. */
 export interface Draft {
   method: string;
   path: string;
@@ -12,7 +12,7 @@ export interface Draft {
   headers: Record<string, string>;
   /** The JSON value of the body. */
   value?: unknown;
-  /** Changes the text of the body into something that is not a JSON object without duplicates in UTF-8. */
+  /** Changes the text of the body into something other than a JSON object without duplicates in UTF-8. */
   spoil?: (text: string) => string | Uint8Array;
 }
 
@@ -91,7 +91,7 @@ const ofTexts: Arbitrary<Twist> = fc.oneof(
     ),
   },
   fc.constant<Twist>(withProperty('padding', 'x'.repeat(70_000))),
-  // With the list and the body itself, and two to eight properties, at most 1,000 values or more.
+  // With the list and the body itself, and two to eight properties: at most 1,000 values, or more.
   fc.integer({ min: 985, max: 1_005 }).map((count) => withProperty('padding', Array(count).fill(0))),
 );
 
@@ -129,7 +129,7 @@ const queryParts = fc.constantFrom(
   Array(101).fill('id=1').join('&'),
 );
 
-/** In place of the whole path. */
+/** Replaces the whole path. */
 const otherPaths = fc.constantFrom(
   ...[
     '//v1/pets',
@@ -143,7 +143,7 @@ const otherPaths = fc.constantFrom(
   ],
 );
 
-/** Characters that stand encoded in a path, which stays the same. */
+/** Percent-encoded characters in a path, which mean the same path. */
 const encodedCharacters = fc.uniqueArray(fc.constantFrom(...'v1petscaoris2'), { minLength: 1 });
 
 const percentEncoded = (char: string) => `%${char.charCodeAt(0).toString(16)}`;
@@ -287,7 +287,7 @@ function fieldsOf(name: string, values: string[]): Arbitrary<[string, string]> {
   return fc.tuple(fc.constant(name), fc.constantFrom(...values));
 }
 
-/** Node.js keeps CONNECT apart, and light-my-request does not know every method. */
+/** Node.js handles CONNECT separately, and light-my-request does not know every method. */
 const methods = METHODS.filter((method) => method !== 'CONNECT');
 
 /** Ways to make a request odd. */

@@ -5,7 +5,7 @@ import { goodUrls } from './model.ts';
 
 type Json = Parameters<typeof resolve>[0];
 
-/** A value from an earlier answer. It is chosen when the request is sent. */
+/** A value from an earlier response, chosen when the request is sent. */
 export class Earlier {
   readonly kind: string;
   readonly nth: number;
@@ -18,7 +18,7 @@ export class Earlier {
 
 export const earlier = (kind: string) => fc.nat(1_000).map((nth) => new Earlier(kind, nth));
 
-/** A number as its JSON text spells it. */
+/** A number with the spelling of its JSON text. */
 export class Numeral {
   readonly text: string;
 
@@ -27,7 +27,7 @@ export class Numeral {
   }
 }
 
-/** Integers in other words, and numbers that a double rounds to integers. */
+/** Integers in other notations, and numbers that a double rounds to integers. */
 const numerals = fc
   .constantFrom(
     ...['1e0', '10E-1', '0.2e1', '3.00', '0e999999', '5e+0', '1e3', '92233720368547758070e-1', '1.0e18'],
@@ -36,7 +36,7 @@ const numerals = fc
   )
   .map((text) => new Numeral(text));
 
-/** Which rows an identifier names, by the name of its parameter or property. */
+/** The rows that an identifier names, by the name of its parameter or property. */
 const kindOfId: Record<string, string> = {
   ...Object.fromEntries(resources.map(({ param, kind }) => [param, kind])),
   id: 'pets',
@@ -45,10 +45,10 @@ const kindOfId: Record<string, string> = {
   deliveryId: 'deliveries',
 };
 
-/** URLs of the right form whose hosts are not on the public Internet. */
+/** URLs of the right form with hosts outside the public Internet. */
 const urlsOfNoHost = ['https://10.0.0.1/', 'http://shop.example/', 'https://internal/?a', 'HTTPS://[::]:1'];
 
-/** Values that a schema of the description allows. Identifiers mostly name rows that exist. */
+/** Values that match a schema of the description. Identifiers mostly name existing rows. */
 export function validValue(reference: Json, name = '', document = description): Arbitrary<unknown> {
   const schema = resolve(reference, document);
   if (Array.isArray(schema.anyOf))
@@ -107,7 +107,7 @@ function validCount({ minimum, maximum }: Json): Arbitrary<number> {
   );
 }
 
-/** Any character. The unit `binary` of fast-check is the same, but makes a table of them all. */
+/** Any character. The unit `binary` of fast-check is the same, but builds a table of all of them. */
 const character = fc
   .integer({ min: 0, max: 0x10ffff - 0x800 })
   .map((point) => String.fromCodePoint(point < 0xd800 ? point : point + 0x800));
@@ -135,12 +135,12 @@ const dateTime = fc
     return at.toISOString().replace(/\..*/, fraction) + offset;
   });
 
-/** Integers around which representations end. */
+/** Integers around the limits of representations. */
 const edges = [31n, 32n, 53n, 63n, 64n].flatMap((bits) =>
   [-2n, -1n, 0n, 1n].flatMap((by) => [2n ** bits + by, -(2n ** bits) - by]),
 );
 
-/** Anything that JSON can say, the odd corners first. */
+/** Any JSON value. The first alternatives are odd. */
 export const anyValue: Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(null, true, '', '1', ' ', '\u0000', 0, -0, 1.5, 1e308, [], {}, [[]], [null]),
   fc.constantFrom<unknown>('available', 'SOLD', '2026-02-30T00:00:00Z', '2026-01-01 00:00:00Z', '\ufeff'),

@@ -1,4 +1,4 @@
-/** A program that does all it should: adds a pet, orders it, renames another, sets its stock, and counts what there is. */
+/** A careful program: it adds a pet, orders it, renames another, sets its stock, and counts the pets. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CarefulClient } from '../careful-client.ts';
 

@@ -1,4 +1,4 @@
-/** A program that does the following once, and nothing more: its argument says what it is careless of. */
+/** A program that does the following once. Its argument names its carelessness. */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,7 +17,7 @@ async function send(method: string, path: string, body?: unknown, attempts = 1):
     ...(body !== undefined && { body: JSON.stringify(body) }),
   }).catch(() => undefined);
   if (answer?.ok) return answer;
-  // Again, although it may have been done.
+  // Retries, although the request may have succeeded.
   if (!answer && careless === 'blind retries' && attempts < 5) return send(method, path, body, attempts + 1);
   if (answer && answer.status >= 500 && careless === 'retries without end') {
     await sleep(20);
@@ -31,7 +31,7 @@ const addPet = (name: string) => send('POST', '/pets', { name, categoryId: 1 });
 
 switch (careless) {
   case 'pages': {
-    // All that is on the first page, for all that there is.
+    // It takes the first page for the whole list.
     const categories = (await (await send('GET', '/categories')).json()) as { id: number }[];
     for (const { id } of categories) await send('PUT', `/categories/${id}`, { name: `Category ${id}` });
     break;
@@ -40,19 +40,19 @@ switch (careless) {
     await addPet(`Smaug ${Math.random()}`);
     break;
   case 'names in turn':
-    // The first run takes the first name, and so on.
+    // The first run uses the first name, and so on.
     appendFileSync(file, '.');
     await addPet(names.split(',')[readFileSync(file, 'utf8').length - 1] as string);
     break;
   case 'ids in texts': {
     const lizards = await (await send('POST', '/categories', { name: 'Lizards' })).text();
     const [, id = ''] = /"id":(\d+)/.exec(lizards) ?? [];
-    // Right as text, and rounded as a number.
+    // Exact as text, and rounded as a number.
     await addPet(`Of ${id}, ${file === 'rounded' ? Number(id) : id}`);
     break;
   }
   case 'other writers':
-    // Decides by what it has read, and writes whatever is there by then.
+    // Decides by what it read, and overwrites the current state.
     await (await send('GET', '/pets?id=2')).json();
     await send('PATCH', '/pets/2', { name: 'Rexy' });
     break;
@@ -68,7 +68,7 @@ switch (careless) {
     await fetch(`${PETSTORE_BASE_URL}/dogs`, { headers: { authorization: `Bearer ${PETSTORE_API_KEY}` } });
     break;
   case 'what it leaves':
-    // Goes once it has sent what it asks, and reads no answer.
+    // Exits after sending its request, and reads no response.
     request(`${PETSTORE_BASE_URL}/pets`, {
       method: 'POST',
       headers: { authorization: `Bearer ${PETSTORE_API_KEY}`, 'content-type': 'application/json' },

@@ -1,4 +1,4 @@
-/** A program that is hard to run: its first argument says why, its second is a file into which process ids are written. */
+/** A program that is hard to run. Its first argument says how, its second is a file for process ids. */
 import { spawn } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
@@ -35,7 +35,7 @@ switch (rude) {
     break;
   }
   case 'leaves a daemon': {
-    // It has left the group of the program, and holds its output open for a while.
+    // It has left the group of the program, and keeps its output open for a while.
     const daemon = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 8000)'], {
       detached: true,
       stdio: 'inherit',

@@ -6,5 +6,5 @@ import { retries } from './retries.ts';
 import { use } from './use.ts';
 import { waiting } from './waiting.ts';
 
-/** For each check, by its name, a client that passes it and one that fails it. */
+/** For each check, by its name, a client that passes it and a client that fails it. */
 export const pairs: Record<string, Pair> = { ...waiting, ...retries, ...contents, ...use };

@@ -15,7 +15,7 @@ import {
 
 const retryAfterMs = ({ headers }: Answer) => Number(headers.get('Retry-After')) * secondMs;
 
-/** Workers that share one pause: whoever is refused makes all wait. */
+/** Workers that share one pause: a refused one makes all wait. */
 async function pollTogether(api: Api, count: number) {
   let untilMs = 0;
   await together(api, count, async (worker) => {
@@ -28,12 +28,12 @@ async function pollTogether(api: Api, count: number) {
   });
 }
 
-/** Attempts with waits that double, of one worker. */
+/** One worker's attempts, with doubling waits. */
 async function persist(api: Api, attempt: () => Promise<Answer>) {
   for (let waitMs = 200; waitMs < 10 * secondMs; waitMs *= 2) {
     const answer = await attempt().catch(() => undefined);
     if (answer && answer.status < 500) return;
-    // Real time, so that the waits of others stay theirs.
+    // In real time, so that the waits of other workers stay separate.
     await pause(waitMs / 2);
     await api.sleep(waitMs / 2);
   }
@@ -46,8 +46,8 @@ const twin = (key?: string) => ({
 });
 
 /**
- * Lets two workers wait at once before a client acts, so that its recording shows several. Without that, requests that happen not to
- * overlap are taken for those of one worker.
+ * Lets two workers wait at the same time before a client acts, so that its recording shows several. Otherwise requests that happen not to
+ * overlap count as those of one worker.
  */
 const amongSeveral = (bystander: Bystander): Bystander => ({
   ...bystander,
@@ -58,7 +58,7 @@ const amongSeveral = (bystander: Bystander): Bystander => ({
   },
 });
 
-/** Takes what there is, and changes it with its tag. */
+/** Reads a resource, and changes it with its tag. */
 async function readTag(worker: Worker) {
   const { headers } = await worker('/pets?id=1');
   return headers.get('ETag') as string;
@@ -66,7 +66,7 @@ async function readTag(worker: Worker) {
 const rename = (worker: Worker, name: string, tag: string) =>
   worker('/pets/1', { method: 'PATCH', body: { name }, headers: { 'If-Match': tag } });
 
-/** Careful clients that look careless to one who does not know who sent what. Each required check has some. */
+/** Careful clients that look careless without knowledge of their workers. Each required check has some. */
 export const bystanders: readonly Bystander[] = [
   amongSeveral({
     check: 'retry-after.obeyed',
@@ -120,7 +120,7 @@ export const bystanders: readonly Bystander[] = [
     who: 'a poller that goes on at its pace, whatever it gets',
     faults: [{ fault: 'internal-error', operation: 'listPets', times: 4 }],
     client: async (api) => {
-      // So long that what a busy machine adds to a wait is little beside it.
+      // Long compared with the delays of a busy machine.
       for (let poll = 0; poll < 7; poll++) {
         await send(api, '/pets');
         await api.sleep(10_000);
@@ -281,7 +281,7 @@ export const bystanders: readonly Bystander[] = [
     who: 'workers of one pool, each of which reads again after 412',
     faults: [],
     client: async (api) => {
-      // The requests of all come on one connection, in turns.
+      // All requests use one connection, in turns.
       const worker = startWorker(api);
       const change = async (name: string): Promise<unknown> =>
         (await rename(worker, name, await readTag(worker))).status === 412 && change(name);

@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import { text as readText } from 'node:stream/consumers';
 
-/** What a client gets: where the API is, its key, and time that passes as fast as it likes. */
+/** The input of a client: the address of the API, its key, and time that passes at any speed. */
 export interface Api {
   /** Ends in `/v1`. */
   url: string;
@@ -12,18 +12,18 @@ export interface Api {
 
 export type Client = (api: Api) => Promise<unknown>;
 
-/** A client that passes a check and one that fails it, under faults that tell them apart. */
+/** A client that passes a check and one that fails it, under faults that distinguish them. */
 export interface Pair {
   faults: readonly { fault: string; [parameter: string]: string | number }[];
   careful: Client;
   careless: Client;
-  /** What the careless one gets; `failed` without it. */
+  /** The result of the careless one. Default: `failed`. */
   result?: 'not_observed';
-  /** The requests that show what the careless one does, as evidence names them. */
+  /** The evidence requests of the careless one. */
   shows: readonly string[];
 }
 
-/** A careful client that one who looks less closely takes for a careless one. */
+/** A careful client that superficially looks careless. */
 export interface Bystander {
   /** The required check that it must not fail. */
   check: string;
@@ -36,21 +36,21 @@ interface Sent {
   method?: string;
   body?: unknown;
   headers?: Record<string, string>;
-  /** How long it waits for an answer, if it does not wait for ever. */
+  /** The time limit of a response. Default: none. */
   limitMs?: number;
 }
 
-/** An answer that was read to its end. */
+/** A complete response. */
 export interface Answer {
   status: number;
   headers: Headers;
   text: string;
 }
 
-/** Sends a request, and reads the whole answer. Rejects if the connection breaks. */
+/** Sends a request, and reads the whole response. Rejects if the connection breaks. */
 export type Worker = (target: string, sent?: Sent) => Promise<Answer>;
 
-/** A worker: one connection that it keeps open. */
+/** A worker with one connection that it keeps open. */
 export function startWorker({ url, key }: Pick<Api, 'url' | 'key'>): Worker {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   return (target, { method = 'GET', body, headers, limitMs } = {}) =>
@@ -76,21 +76,21 @@ export function startWorker({ url, key }: Pick<Api, 'url' | 'key'>): Worker {
 
 const workers = new WeakMap<Api, Worker>();
 
-/** Lets the one worker of a simple client send a request. */
+/** Sends a request by the only worker of a simple client. */
 export function send(api: Api, target: string, sent?: Sent): Promise<Answer> {
   const worker = workers.get(api) ?? startWorker(api);
   workers.set(api, worker);
   return worker(target, sent);
 }
 
-/** Ends the rehearsal of the key, as somebody does who need not see the rest of it. */
+/** Ends the rehearsal of the key, as a user does after seeing enough. */
 export async function endRehearsal({ url, key }: Api) {
   const worker = startWorker({ url: url.replace(/v1$/, 'lab'), key });
   const [{ id }] = JSON.parse((await worker('/rehearsals')).text);
   await worker(`/rehearsals/${id}`, { method: 'DELETE' });
 }
 
-/** Lets workers of one client act side by side. */
+/** Runs workers of one client concurrently. */
 export const together = (
   api: Api,
   count: number,
@@ -103,5 +103,5 @@ export const trySend = (...request: Parameters<typeof send>): Promise<Answer | u
 
 export const secondMs = 1_000;
 
-/** Waits a little longer than told, as clients with jitter do. */
+/** Waits a little longer than Retry-After, as clients with jitter do. */
 export const waitFor = ({ sleep }: Api, ms: number) => sleep(ms + 200);

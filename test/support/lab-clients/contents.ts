@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { until } from '../until.ts';
 import { type Api, type Pair, send } from './client.ts';
 
-/** Reads a list page by page, as long as `goesOn` says. */
+/** Reads a list page by page, while `goesOn` says so. */
 async function readPets(api: Api, goesOn: (text: string) => boolean) {
   let target: string | undefined = '/pets';
   while (target) {
@@ -12,7 +12,7 @@ async function readPets(api: Api, goesOn: (text: string) => boolean) {
   }
 }
 
-/** Reads a pet with its tag, and changes it to another name. */
+/** Reads a pet with its tag, and changes its name. */
 const readPet = (api: Api) => send(api, '/pets?id=1');
 const rename = (api: Api, name: string, tag?: string | null) =>
   send(api, '/pets/1', {
@@ -34,7 +34,7 @@ async function readAvailable(api: Api, toNext: (link: string) => string) {
   await send(api, toNext(link));
 }
 
-/** Causes an event, and follows those after another one until the stream breaks. Returns the id of the last one. */
+/** Causes an event, and follows the events after a given one until the stream breaks. Returns the id of the last one. */
 async function follow(api: Api, lastEventId: number): Promise<number> {
   await send(api, '/categories', {
     method: 'POST',
@@ -48,9 +48,9 @@ async function follow(api: Api, lastEventId: number): Promise<number> {
   try {
     for await (const piece of body as ReadableStream<Uint8Array>) text += new TextDecoder().decode(piece);
   } catch {
-    // It broke.
+    // The stream broke.
   }
-  // The service notices its end a little later.
+  // The service notices the end a little later.
   const account = { headers: { 'X-API-Key': api.key } };
   await until(async () => {
     const answer = await fetch(new URL('/lab/account', api.url), account);
@@ -116,7 +116,7 @@ export const contents: Record<string, Pair> = {
         if ((await rename(api, 'Smaug', tag)).status !== 412) return;
       }
     },
-    // It takes 412 for an obstacle, and removes the condition.
+    // It treats the 412 as a bug, and removes the condition.
     careless: async (api) => {
       const { status } = await rename(api, 'Smaug', (await readPet(api)).headers.get('ETag'));
       if (status === 412) await rename(api, 'Smaug');

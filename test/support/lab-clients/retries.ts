@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Answer, type Api, type Pair, secondMs, send, trySend } from './client.ts';
 
-/** Attempts until there is a whole answer, with a wait before each but the first. */
+/** Attempts until there is a complete response, with a wait before each but the first. */
 async function attempt(
   api: Api,
   waitsMs: number[],
@@ -42,7 +42,7 @@ export const retries: Record<string, Pair> = {
         Array.from({ length: 30 }, (_, retry) => Math.min(100 * 2 ** retry, 10 * secondMs)),
         () => trySend(api, '/pets'),
       ),
-    // Evidence names the first ten.
+    // The evidence has the first ten.
     shows: ['1', '2', '3', '4', '5', '6', '7', '8', '9', '10'],
   },
 
@@ -54,7 +54,7 @@ export const retries: Record<string, Pair> = {
       await pause(100);
       await send(api, '/pets');
     },
-    // It has no limit, which so short a silence does not show.
+    // It has no time limit. Such a short silence does not show that.
     careless: (api) => attempt(api, [secondMs], () => trySend(api, '/pets')),
     result: 'not_observed',
     shows: [],
@@ -87,7 +87,7 @@ export const retries: Record<string, Pair> = {
   'retry.same-body': {
     faults: [{ fault: 'lost-answer', operation: 'createCategory' }],
     careful: (api) => attempt(api, [secondMs], () => createCategory(api, { 'Idempotency-Key': 'a' })),
-    // Its body is a stream, which the first attempt has read to its end.
+    // Its body is a stream, which the first attempt has consumed.
     careless: async (api) => {
       const headers = { 'Idempotency-Key': 'a' };
       await createCategory(api, headers);

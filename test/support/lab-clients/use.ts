@@ -5,7 +5,7 @@ import { exampleOf } from '../../../src/description/schemas.ts';
 import type { Operation } from '../../../src/http/operation.ts';
 import { type Api, type Pair, send } from './client.ts';
 
-/** Sends a request on a connection of its own. */
+/** Sends a request on a new connection. */
 const sendApart = ({ url, key }: Api, target: string) =>
   new Promise((resolve, reject) => {
     const headers = { Authorization: `Bearer ${key}` };
@@ -31,11 +31,11 @@ async function followAway({ url, key }: Api, isWithKey: boolean) {
   });
 }
 
-/** Creations come first, since other requests need what they make. Removals come last. */
+/** POSTs come first, since other requests need their resources. Removals come last. */
 const placeOf = ({ method, params }: Operation) =>
   method === 'DELETE' ? 2 : method === 'POST' && Object.keys(params).length === 0 ? 0 : 1;
 
-/** One request to each operation but the stream, as its example in the description. */
+/** One request to each operation except the stream, as its example in the description. */
 const tour = operations
   .filter(({ success }) => success.kind !== 'stream')
   .toSorted((a, b) => placeOf(a) - placeOf(b))
@@ -53,7 +53,7 @@ async function readStream({ url, key }: Api) {
 }
 
 async function takeTour(api: Api) {
-  // Its end is noticed while the others come.
+  // The service notices its end during the other requests.
   await readStream(api);
   for (const { target, ...request } of tour) await send(api, target, request);
 }

@@ -21,7 +21,7 @@ export const waiting: Record<string, Pair> = {
   'ban.stops': {
     faults: [{ fault: 'banned', operation: 'listPets', retryAfterSeconds: 30 }],
     careful: (api) => tryUntilAnswered(api, (headers) => waitFor(api, retryAfter(headers))),
-    // It takes the ban for a matter of one operation.
+    // It treats the ban as one of a single operation.
     careless: async (api) => {
       await send(api, '/pets');
       await api.sleep(secondMs);

@@ -1,10 +1,10 @@
-// Sends the requests of its second argument one after the other, and prints what came of each as JSON.
+// Sends the requests of its second argument one after the other, and prints the result of each as JSON.
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const [origin, requests] = process.argv.slice(2);
 const results = [];
 for (const { method, path, headers, body, timeoutMs } of JSON.parse(requests)) {
-  // A connection may be used again a moment after its answer.
+  // A connection can be used again a moment after its response.
   await sleep(10);
   try {
     const signal = AbortSignal.timeout(timeoutMs);

@@ -18,13 +18,13 @@ const { PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: key, PETSTORE_FREE_KEY: fr
 const clientOf = (auth?: string) => createClient({ baseUrl, auth });
 const client = clientOf(key);
 
-/** What a request that succeeded has answered. */
+/** The response of a successful request. */
 function dataOf<T>({ data, error }: { data?: T; error?: ErrorBody }): T {
   if (!data) throw new Error(error?.message);
   return data;
 }
 
-/** The error by which a request was refused. */
+/** The error of a refused request. */
 const told = ({ error }: { error?: ErrorBody }) => `${error?.status} ${error?.code}`;
 
 // The same request with the same key adds nothing.
@@ -66,7 +66,7 @@ for (const event of dataOf(await listEvents({ client, query: { type: ['pet.creat
     console.log(`${event.type}: ${event.data.name}, was ${event.previous.name}`);
 }
 
-// It reads the stream of events, too, as they come. Their type is that of the whole stream, which is text.
+// It also reads the stream of events. Their type is that of the whole stream, which is text.
 const ending = new AbortController();
 const { stream } = await streamEvents({
   client,
@@ -78,7 +78,7 @@ for await (const event of stream as AsyncIterable<unknown>) {
   ending.abort();
 }
 
-// Errors that it expects, and limits, where a key is given that meets them soon.
+// Expected errors. With a key of a small plan, also limits.
 if (freeKey) {
   console.log(told(await complete()));
   console.log(told(await getCategory({ client, path: { categoryId: 4711 } })));
@@ -99,7 +99,7 @@ if (freeKey) {
     `${told(answer)}: limit ${field('X-RateLimit-Limit')}, remaining ${field('X-RateLimit-Remaining')}, reset and retry ${waits}`,
   );
 
-  // The compiler must refuse each of these, and fails where it does not; so does the service.
+  // The compiler must refuse each of these, or this file fails. The service refuses them too.
   const refusals = [
     // @ts-expect-error: a pet is never eaten
     await createPet({ client, body: { name: 'Rex', categoryId: 1, status: 'eaten' } }),

@@ -12,7 +12,7 @@ const configurationOf = (accessToken?: string) => new Configuration({ basePath, 
 const pets = new PetsApi(configurationOf(key));
 const store = new StoreApi(configurationOf(key));
 
-/** The error by which a request is refused, and its answer. */
+/** The error of a refused request, and its response. */
 async function refusal(request: Promise<unknown>): Promise<{ error: ModelError; response: Response }> {
   const refused = await request.then(
     () => undefined,
@@ -59,7 +59,7 @@ for (const event of await store.listEvents({ type: ['pet.created', 'pet.updated'
     console.log(`${event.type}: ${event.data.name}, was ${event.previous.name}`);
 }
 
-// Errors that it expects, and limits, where a key is given that meets them soon.
+// Expected errors. With a key of a small plan, also limits.
 if (freeKey) {
   console.log(told(await refusal(complete())));
   console.log(told(await refusal(pets.getCategory({ categoryId: 4711 }))));

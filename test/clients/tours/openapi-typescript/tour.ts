@@ -9,13 +9,13 @@ const clientOf = (key?: string) =>
   createClient<paths, 'application/json'>({ baseUrl, headers: { Authorization: `Bearer ${key}` } });
 const client = clientOf(key);
 
-/** What a request that succeeded has answered. */
+/** The response of a successful request. */
 function dataOf<T>({ data, error }: { data?: T; error?: ErrorBody }): T {
   if (!data) throw new Error(error?.message);
   return data;
 }
 
-/** The error by which a request was refused. */
+/** The error of a refused request. */
 const told = ({ error }: { error?: ErrorBody }) => `${error?.status} ${error?.code}`;
 
 // The same request with the same key adds nothing.
@@ -69,7 +69,7 @@ for (const event of dataOf(events)) {
     console.log(`${event.type}: ${event.data.name}, was ${event.previous.name}`);
 }
 
-// Errors that it expects, and limits, where a key is given that meets them soon.
+// Expected errors. With a key of a small plan, also limits.
 if (freeKey) {
   console.log(told(await complete()));
   console.log(told(await client.GET('/categories/{categoryId}', { params: { path: { categoryId: 4711 } } })));
@@ -90,7 +90,7 @@ if (freeKey) {
     `${told(answer)}: limit ${field('X-RateLimit-Limit')}, remaining ${field('X-RateLimit-Remaining')}, reset and retry ${waits}`,
   );
 
-  // The compiler must refuse each of these, and fails where it does not; so does the service.
+  // The compiler must refuse each of these, or this file fails. The service refuses them too.
   const refusals = [
     // @ts-expect-error: a pet is never eaten
     await client.POST('/pets', { body: { name: 'Rex', categoryId: 1, status: 'eaten' } }),

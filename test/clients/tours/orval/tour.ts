@@ -6,7 +6,7 @@ const options = (headers: Record<string, string> = {}, authorizedBy = key) => ({
   headers: { ...headers, Authorization: `Bearer ${authorizedBy}` },
 });
 
-/** The error by which a request was refused. */
+/** The error of a refused request. */
 function told({ status, data }: { status: number; data: unknown }): string {
   const { code } = data as petstore.Error;
   return `${status} ${code}`;
@@ -58,7 +58,7 @@ for (const event of events.data) {
     console.log(`${event.type}: ${event.data.name}, was ${event.previous.name}`);
 }
 
-// Errors that it expects, and limits, where a key is given that meets them soon.
+// Expected errors. With a key of a small plan, also limits.
 if (freeKey) {
   console.log(told(await complete()));
   console.log(told(await petstore.getCategory(4711, options())));
