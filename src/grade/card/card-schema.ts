@@ -174,7 +174,7 @@ export const CardData = Type.Object({
       }),
       ...observed,
     },
-    { description: 'The first run without faults.' },
+    { description: 'A run without faults, made before the runs under faults.' },
   ),
   faults: Type.Array(
     Type.Object({
