@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (dee68a62fc0f). Do not edit.
+// Made from the description of the lab by "npm run generate" (6e1530826712). Do not edit.
 
 import type * as types from './lab-description.ts';
 import type { List } from './list.ts';

@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (6394466d2b62). Do not edit.
+// Made from openapi.json by "npm run generate" (6cd998552e03). Do not edit.
 
 import type * as types from './description.ts';
 import type { Int64 } from './exact-json.ts';
