@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (cf14572c11b5). Do not edit.
+// Made from openapi.json by "npm run generate" (59daa733bea3). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -169,7 +169,7 @@ export interface components {
       message: string;
       /**
        * Format: int32
-       * @description The HTTP status code, equal to that of the response.
+       * @description The HTTP status code of the response.
        */
       status: number;
     };

@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (c94439e72612). Do not edit.
+// Made from the description of the lab by "npm run generate" (873033799360). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -99,7 +99,7 @@ export interface components {
       message: string;
       /**
        * Format: int32
-       * @description The HTTP status code, equal to that of the response.
+       * @description The HTTP status code of the response.
        */
       status: number;
     };
@@ -498,7 +498,7 @@ export interface components {
       /** @description The id of its connection. */
       connection: string;
       /**
-       * @description Whether it came through a proxy. Then `connection` is that of the proxy.
+       * @description Whether it came through a proxy. Then `connection` identifies the connection of the proxy.
        * @enum {boolean}
        */
       proxied?: true;

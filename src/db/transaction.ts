@@ -33,7 +33,7 @@ export function transaction(
 ): Transaction {
   let isSent = false;
   const execute: Sql = async (template, ...values) => {
-    if (isSent) throw new Error('A write sends statements after those that it called the last.');
+    if (isSent) throw new Error('A write sends statements after its final ones.');
     return sql(template, ...values);
   };
   const beforeCommit = (work: BeforeCommitWork<unknown>, item: unknown) => pending.add(work, item);

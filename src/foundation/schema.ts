@@ -114,7 +114,7 @@ export const ErrorBody = Type.Object(
     }),
     status: Type.Integer({
       format: 'int32',
-      description: 'The HTTP status code, equal to that of the response.',
+      description: 'The HTTP status code of the response.',
     }),
   },
   { title: 'Error', description: 'The body of every error.' },
@@ -153,7 +153,7 @@ export const ProblemBody = Type.Object(
     title: Type.String({ description: 'The type in a few words.' }),
     status: Type.Integer({
       format: 'int32',
-      description: 'The HTTP status code, equal to that of the response.',
+      description: 'The HTTP status code of the response.',
     }),
     detail: Type.String({ description: 'The `message` of the Error.' }),
     code: Type.String({ description: 'The `code` of the Error.' }),
