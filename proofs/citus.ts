@@ -9,7 +9,7 @@ import { contentOf, filledTables } from '../test/support/content.ts';
 import { startReceiver } from '../test/support/dispatching.ts';
 import { temporaryFolder } from '../test/support/folder.ts';
 import {
-  assertToldOf,
+  assertEventsOf,
   type Event,
   Follower,
   type Lists,
@@ -76,11 +76,11 @@ test('Petstore on Citus', async (t) => {
   const homes = await db.read`
     select w.name, n.nodeport from workspaces w, pg_dist_placement p join pg_dist_node n on n.groupid = p.groupid
     where p.shardid = get_shard_id_for_distribution_column('pets', w.id) order by w.id`;
-  const thoseOn = ({ port }: PostgresCluster) =>
+  const workspacesOn = ({ port }: PostgresCluster) =>
     homes.filter(([, home]) => home === port).map(([name]) => String(name));
 
   await t.test('both workers have workspaces', async (t) => {
-    const [first, second] = cluster.workers.map((worker) => thoseOn(worker).length);
+    const [first, second] = cluster.workers.map((worker) => workspacesOn(worker).length);
     assert.ok(first && second && first + second === petstore.keys.size, `${first} and ${second}`);
     t.diagnostic(`${first} and ${second} workspaces`);
   });
@@ -129,7 +129,7 @@ test('Petstore on Citus', async (t) => {
     const [row] = await db.read`
       select sum(quantity) from orders where workspace_id = ${id} and pet_id = 13 and complete = 0`;
     const { quantity } = (await petstore.call(0, 'GET', '/inventory/13')).body;
-    assert.equal(quantity + Number(row?.[0]), 40, 'what is gone from stock stands in orders');
+    assert.equal(quantity + Number(row?.[0]), 40, 'stock and orders add up');
   });
 
   await t.test('each history is complete and in order, and its events add up to the lists', async (t) => {
@@ -139,7 +139,7 @@ test('Petstore on Citus', async (t) => {
     const seeded = await readLists(getIn('ash'));
     let isWritten = false;
     const reading = others.map((workspace) => follow(getIn(workspace), seeded, () => isWritten));
-    const told = new Map<string, JsonAnswer[]>(others.map((workspace) => [workspace, []]));
+    const answered = new Map<string, JsonAnswer[]>(others.map((workspace) => [workspace, []]));
     await petstore.load(upTo(requests.length), async (i, n) => {
       const workspace = others[n % others.length] as string;
       const { method, path, nth, body, idempotencyKey } = requests[n] as Request;
@@ -147,7 +147,7 @@ test('Petstore on Citus', async (t) => {
       const at = nth === undefined ? path : `${path}/${nth + 1}`;
       const answer = await petstore.call(i, method, at, { workspace, body, headers });
       assert.ok(answer.status < 500, answer.text);
-      told.get(workspace)?.push(answer);
+      answered.get(workspace)?.push(answer);
       return answer;
     });
     isWritten = true;
@@ -155,7 +155,7 @@ test('Petstore on Citus', async (t) => {
     for (const [i, { lists, events }] of (await Promise.all(reading)).entries()) {
       const workspace = others[i] as string;
       assert.deepEqual(lists, await readLists(getIn(workspace)));
-      assertToldOf(told.get(workspace) as JsonAnswer[], events.slice(1));
+      assertEventsOf(answered.get(workspace) as JsonAnswer[], events.slice(1));
       await assertInvariants(db.read, await idOf(workspace));
       count += events.length;
     }
@@ -240,7 +240,7 @@ test('Petstore on Citus', async (t) => {
     async () => {
       const [worker, other] = cluster.workers;
       const [at, elsewhere] = [worker, other].map((one) =>
-        thoseOn(one).find((name) => petstore.keys.has(name)),
+        workspacesOn(one).find((name) => petstore.keys.has(name)),
       );
       const place = async (workspace = '') =>
         petstore.call(0, 'POST', '/store/orders', { workspace, body: {} });

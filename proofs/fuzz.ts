@@ -18,14 +18,14 @@ test(`${values.requests} requests from seed ${values.seed}`, async (t) => {
     Number(values.requests),
     Number(values.seed),
   );
-  tellAtTheEnd(report);
+  printAtTheEnd(report);
 });
 
 test(`a tenth as many requests to the lab from seed ${values.seed}`, async (t) => {
-  tellAtTheEnd(await fuzzLab(await startPetstore(t), Number(values.requests) / 10, Number(values.seed)));
+  printAtTheEnd(await fuzzLab(await startPetstore(t), Number(values.requests) / 10, Number(values.seed)));
 });
 
-function tellAtTheEnd({ answers }: Report): void {
+function printAtTheEnd({ answers }: Report): void {
   after(() => {
     for (const [answer, count] of [...answers].sort()) console.log(`${String(count).padStart(8)}  ${answer}`);
   });

@@ -84,12 +84,12 @@ test('the demo starts on an empty folder and prints commands to paste; a later s
 });
 
 test('the welcome says that webhooks may call this machine only where they may', () => {
-  for (const [env, isTold] of [
+  for (const [env, isShown] of [
     [{}, true],
     [{ HOST: '0.0.0.0' }, false],
     [{ TRUST_PROXY: 'on' }, false],
   ] as const)
-    assert.equal(welcomeText(readConfig(env), 'pet_x').includes('Webhooks '), isTold, JSON.stringify(env));
+    assert.equal(welcomeText(readConfig(env), 'pet_x').includes('Webhooks '), isShown, JSON.stringify(env));
 });
 
 test('without the demo the service seeds nothing, creates no key, and prints only JSON', async (t) => {
@@ -109,7 +109,7 @@ test('without the demo the service seeds nothing, creates no key, and prints onl
   for (const line of lines) assert.equal(JSON.parse(line).level, 'info');
 });
 
-for (const [whom, signal, script, isTold] of [
+for (const [whom, signal, script, runsHere] of [
   ['its shell', 'SIGTERM', '"$0" "$1" serve; true', true],
   [
     'npm itself, killed',
@@ -120,7 +120,7 @@ for (const [whom, signal, script, isTold] of [
 ] as const) {
   test(`the service that npm runs in a shell ends with ${whom}`, {
     timeout: 60_000,
-    skip: !isTold && 'it is about Linux',
+    skip: !runsHere && 'it is about Linux',
   }, async (t) => {
     const port = await freePort();
     const env = {
@@ -434,7 +434,7 @@ test('errors show control characters of arguments and variables as escapes', asy
   assert.equal(
     ended.at(-1)?.stderr,
     "error: unknown command 'sevre' (Did you mean serve?) (see --help)\n",
-    'a guess stands on the same line',
+    'the suggestion is on the same line',
   );
 });
 

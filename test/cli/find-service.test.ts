@@ -130,13 +130,13 @@ test('after kill -9 no key goes to another program on the same port; commands fi
   const service = await startService(t, folder);
   const child = spawn(process.execPath, [bin, 'webhooks', 'listen'], { env: environment(env) });
   t.after(() => child.kill('SIGKILL'));
-  let told = '';
-  child.stderr.on('data', (chunk) => (told += chunk));
-  await until(() => told.includes(`Listening to ${service.origin}/v1.`));
+  let stderr = '';
+  child.stderr.on('data', (chunk) => (stderr += chunk));
+  await until(() => stderr.includes(`Listening to ${service.origin}/v1.`));
   await service.stop('SIGKILL');
   assert.ok(existsSync(addressFile(folder)));
   const { seen } = await stranger(t, Number(new URL(service.origin).port));
-  await until(() => told.includes('Trying again.'));
+  await until(() => stderr.includes('Trying again.'));
   for (const args of [
     ['lab', 'account'],
     ['lab', 'rehearse', 'sunset'],
@@ -149,7 +149,7 @@ test('after kill -9 no key goes to another program on the same port; commands fi
     assert.ok(seen.length > before, 'the program was asked');
   }
   const next = await startService(t, folder);
-  await until(() => told.includes(`Listening to ${next.origin}/v1.`));
+  await until(() => stderr.includes(`Listening to ${next.origin}/v1.`));
   assert.deepEqual(keysIn(seen), []);
   assert.match(readFileSync(addressFile(folder), 'utf8'), new RegExp(next.origin));
 });

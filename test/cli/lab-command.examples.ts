@@ -59,13 +59,13 @@ test('a fault is described by its name, and a similar name gets a suggestion', a
   ]);
   const fault = faultCatalogue().find(({ name }) => name === 'lost-answer');
   assert.deepEqual(JSON.parse(json?.stdout as string), fault);
-  const told = one?.stdout.replaceAll(/\s+/g, ' ') as string;
+  const helpText = one?.stdout.replaceAll(/\s+/g, ' ') as string;
   for (const text of [fault?.does, fault?.goodClient, fault?.bites, fault?.operations.join(' ')])
-    assert.ok(told.includes(text as string), told);
-  assert.match(told, / step: .* idempotency\.same-key-on-retry /);
-  const toldOfOdd = odd?.stdout.replaceAll(/\s+/g, ' ') as string;
-  assert.match(toldOfOdd, / One of none, zero, past, ten-days, thirty-days, none if absent\. /);
-  assert.match(toldOfOdd, /retry-after-odd:operation=\w+,shape=none/);
+    assert.ok(helpText.includes(text as string), helpText);
+  assert.match(helpText, / step: .* idempotency\.same-key-on-retry /);
+  const helpTextOfOdd = odd?.stdout.replaceAll(/\s+/g, ' ') as string;
+  assert.match(helpTextOfOdd, / One of none, zero, past, ten-days, thirty-days, none if absent\. /);
+  assert.match(helpTextOfOdd, /retry-after-odd:operation=\w+,shape=none/);
   assert.equal(near?.status, 2);
   assert.match(near?.stderr as string, /no fault rate-limit; did you mean rate-limited\?/);
 });

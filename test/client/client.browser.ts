@@ -40,22 +40,22 @@ test('the client works on a page without TLS as in Node.js, also under faults', 
   const page = await browser.newPage();
   await page.goto(`http://shop.test:${await serveModules(t)}/`);
   assert.equal(await page.evaluate('isSecureContext'), false);
-  const takeItThere = (key: string, rehearsal: string): Promise<{ told: string[]; performed: number }> =>
+  const takeItThere = (key: string, rehearsal: string): Promise<{ printed: string[]; performed: number }> =>
     page.evaluate(`(async () => {
       const { createLab, createPetstore } = await import('/src/client/index.ts');
       const { takeTour } = await import('/test/support/client-tour.ts');
       const options = { baseUrl: '${baseUrl}', apiKey: '${key}' };
       const lab = createLab(options);
       const { id } = await lab.startRehearsal(${rehearsal});
-      const told = await takeTour(createPetstore(options));
-      return { told, performed: (await lab.endRehearsal(id)).faults[0].performed };
+      const printed = await takeTour(createPetstore(options));
+      return { printed, performed: (await lab.endRehearsal(id)).faults[0].performed };
     })()`);
   for (const fault of ['rate-limited', 'lost-answer', 'truncated', 'reset', 'large-ids', 'empty-page']) {
     const { key } = await store.addWorkspace(fault, true);
     const isLimited = fault === 'rate-limited';
     const faults = [{ fault, ...(isLimited && { operation: 'createPet' }) }];
-    const { told, performed } = await takeItThere(key, JSON.stringify({ faults }));
-    assert.deepEqual(told, usual, fault);
+    const { printed, performed } = await takeItThere(key, JSON.stringify({ faults }));
+    assert.deepEqual(printed, usual, fault);
     assert.ok(performed > 0, fault);
   }
 });

@@ -47,11 +47,11 @@ async function startTours(t: TestContext) {
     const { body: recording } = await store.send('POST', '/lab/recordings', { key, body: {} });
     const attemptTimeoutMs = silent.includes(name) ? silentAttemptMs : undefined;
     const options = { baseUrl, apiKey: key, clock: { now, sleep }, attemptTimeoutMs };
-    const told = await takeTour(createPetstore(options));
+    const printed = await takeTour(createPetstore(options));
     const { body } = await store.send('GET', `/lab/recordings/${recording.id}/report`, { key });
     const performed = rehearsal ? await performedOf(store, rehearsal.id, key) : [];
     if (rehearsal) await endRehearsal(store, rehearsal.id, key);
-    return { told, report: body as Report, performed };
+    return { printed, report: body as Report, performed };
   };
 }
 
@@ -59,8 +59,8 @@ async function startTours(t: TestContext) {
 const failedOf = ({ checks }: Report) => checks.filter(({ result }) => result === 'failed');
 
 /** Traces of the other writer of `conflict` that stay: names that the tour does not write again, and one unit of stock. */
-const withAnotherWriter = (told: string[]) =>
-  told.map((line) =>
+const withAnotherWriter = (printed: string[]) =>
+  printed.map((line) =>
     line
       .replaceAll('Smaug the', 'Smaug (another writer) the')
       .replace('Dragons and', 'Dragons (another writer) and')
@@ -71,19 +71,19 @@ const withAnotherWriter = (told: string[]) =>
 
 test('a program with the client prints the same under every fault, and fails no check', async (t) => {
   const take = await startTours(t);
-  const { told: usual, report } = await take('usual', []);
+  const { printed: usual, report } = await take('usual', []);
   assert.deepEqual(failedOf(report), []);
   for (const { name } of faults) {
     await t.test(name, async () => {
       const end = ends[name];
       if (end) return assert.rejects(take(name, [{ fault: name }]), end);
-      const { told, report, performed } = await take(name, [{ fault: name, ...parameters[name] }]);
+      const { printed, report, performed } = await take(name, [{ fault: name, ...parameters[name] }]);
       // The tour calls no deprecated operation.
       if (name !== 'sunset') assert.ok((performed[0] as number) > 0);
       assert.deepEqual(failedOf(report), []);
       // The tour prints what it reads, which is stale.
-      if (name === 'stale-read') assert.equal(told.length, usual.length);
-      else assert.deepEqual(told, name === 'conflict' ? withAnotherWriter(usual) : usual);
+      if (name === 'stale-read') assert.equal(printed.length, usual.length);
+      else assert.deepEqual(printed, name === 'conflict' ? withAnotherWriter(usual) : usual);
     });
   }
 });

@@ -16,7 +16,7 @@ import { answer, cut, startScripted, text } from '../support/scripted-server.ts'
 const options = { baseUrl: 'http://127.0.0.1:1/v1', apiKey: 'pet_secret' };
 
 test('a missing or malformed address is refused, and the error says what it should be', () => {
-  for (const [baseUrl, told] of [
+  for (const [baseUrl, expected] of [
     [undefined, 'not undefined'],
     ['', 'not ""'],
     ['localhost:8080/v1', 'not "localhost:8080/v1"'],
@@ -28,7 +28,7 @@ test('a missing or malformed address is refused, and the error says what it shou
     for (const create of [createPetstore, createLab])
       assert.throws(() => create({ ...options, baseUrl: baseUrl as string }), {
         name: 'TypeError',
-        message: `The client needs a baseUrl, the address of the API such as http://localhost:8080/v1, ${told}.`,
+        message: `The client needs a baseUrl, the address of the API such as http://localhost:8080/v1, ${expected}.`,
       });
 });
 

@@ -33,8 +33,8 @@ test('the examples of the page run unchanged, and print what it shows', async (t
 test('the page and the types state the defaults', () => {
   const options = readFileSync(new URL('../../src/client/options.ts', import.meta.url), 'utf8');
   for (const [name, value] of Object.entries(defaults)) {
-    const told = value.toLocaleString('en');
-    assert.match(page, new RegExp(`^\\| \`${name}\` \\| ${told} \\|`, 'm'));
-    assert.match(options, new RegExp(`${told} by default[^?]*  ${name}\\?:`));
+    const written = value.toLocaleString('en');
+    assert.match(page, new RegExp(`^\\| \`${name}\` \\| ${written} \\|`, 'm'));
+    assert.match(options, new RegExp(`${written} by default[^?]*  ${name}\\?:`));
   }
 });

@@ -270,18 +270,18 @@ test('no redirect takes the key to another origin', async (t) => {
 });
 
 test('each retry is reported before its wait', async (t) => {
-  const told: Retry[] = [];
+  const retried: Retry[] = [];
   const deeds = [cut, refusal(503, 'unavailable', { 'retry-after': '7' }), answer(201, pet)];
   const { store, got, clock, baseUrl } = await startScripted(t, deeds, {
     onRetry: (retry) => {
-      assert.equal(clock.waitsMs.length, told.length);
-      told.push(retry);
+      assert.equal(clock.waitsMs.length, retried.length);
+      retried.push(retry);
     },
   });
   const made = await store.createPet({ name: 'Smaug', categoryId: 1 });
   const request = { method: 'POST', url: `${baseUrl}/pets`, requestId: got[0]?.headers['x-request-id'] };
   assert.deepEqual(
-    told.map(({ request, attempt, waitMs, cause }) => [request, attempt, waitMs, cause.code]),
+    retried.map(({ request, attempt, waitMs, cause }) => [request, attempt, waitMs, cause.code]),
     [
       [request, 1, clock.waitsMs[0], 'no_answer'],
       [request, 2, clock.waitsMs[1], 'unavailable'],
@@ -307,12 +307,12 @@ test('the caller gets the attempts and header fields of each response, also with
     answer(200, [pet], fields),
     refusal(404, 'not_found', fields),
   ]);
-  const told: Answer[] = [];
-  const onAnswer = (answer: Answer) => told.push(answer);
+  const received: Answer[] = [];
+  const onAnswer = (answer: Answer) => received.push(answer);
   await store.deletePet(7, { onAnswer });
   await store.listPets({}, { onAnswer }).toArray();
   assert.deepEqual(
-    told.map(({ status, attempts, headers }) => [status, attempts, headers.get('x-ratelimit-remaining')]),
+    received.map(({ status, attempts, headers }) => [status, attempts, headers.get('x-ratelimit-remaining')]),
     [
       [204, 2, '7'],
       [200, 2, '7'],

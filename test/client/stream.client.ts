@@ -70,14 +70,14 @@ test('a stream reports each start with its position, and each interruption', asy
     stream(event(43), 'open', { 'last-event-id': '42' }),
   ];
   const { store } = await startScripted(t, deeds, { attempts: 1 });
-  const told: unknown[] = [];
-  const onOpen = (after: Int64 | undefined) => told.push(['begun', after]);
-  const onBreak = (error: PetstoreError | undefined) => told.push(['waits', error?.code]);
+  const reported: unknown[] = [];
+  const onOpen = (after: Int64 | undefined) => reported.push(['begun', after]);
+  const onBreak = (error: PetstoreError | undefined) => reported.push(['waits', error?.code]);
   for await (const { id } of store.streamEvents({}, { onOpen, onBreak })) {
-    told.push(id);
+    reported.push(id);
     if (id === 43) break;
   }
-  assert.deepEqual(told, [
+  assert.deepEqual(reported, [
     ...[
       ['waits', 'unavailable'],
       ['begun', 41],
@@ -119,12 +119,12 @@ test('an unreachable service is retried with growing waits, without end', async 
 });
 
 test('a stream reconnects at most once a second, and at the latest after maxWaitMs', async (t) => {
-  for (const [told, waitMs] of [
+  for (const [retryMs, waitMs] of [
     ['0', 1_000],
     ['9'.repeat(400), 70_000],
   ] as const) {
     const { store, clock } = await startScripted(t, [
-      stream(`retry: ${told}\n\n${event(1)}`),
+      stream(`retry: ${retryMs}\n\n${event(1)}`),
       stream(event(2)),
       stream(event(3), 'open'),
     ]);

@@ -46,9 +46,9 @@ suite('concurrent writes to PostgreSQL', { skip: whyNoPostgres() }, () => {
     for (const [id, name] of await instance.db.read`select id, name from pets where id > 20`) {
       assert.equal(names.get(id), name);
     }
-    const told = await instance.db.read`
+    const recorded = await instance.db.read`
       select count(*), max(id) - min(id) from events where type = 'pet.created' and workspace_id = 1 and data like '%"Pet %'`;
-    assert.deepEqual(told, [[1_000, 999]]);
+    assert.deepEqual(recorded, [[1_000, 999]]);
   });
 
   test('a refused write does not affect the other writes of its group', async (t) => {

@@ -13,21 +13,21 @@ const refused = Buffer.concat([refusal, message('Z', 'I')]);
 const endlessRow = Buffer.from('D\x7f\xff\xff\xff', 'latin1');
 
 const nonsense: [string, RegExp, (Buffer | string)[]][] = [
-  ['a login that the library does not know', /authenticationOk message type 7/, [oddLogin]],
-  ['a message of a type that there is not', /received invalid response/, [message('?')]],
+  ['an unknown kind of login', /authenticationOk message type 7/, [oddLogin]],
+  ['a message of an unknown type', /received invalid response/, [message('?')]],
   ['another protocol', /not a PostgreSQL message/, ['HTTP/1.1 400 Bad Request\r\n\r\n']],
   ['a message without an end', /not a PostgreSQL message/, [loggedIn, endlessRow]],
-  ['a row with less than none columns', /array length/, [loggedIn, message('D', [0xff, 0xff])]],
+  ['a row with a negative number of columns', /array length/, [loggedIn, message('D', [0xff, 0xff])]],
   ['an error without an end', /without an end/, [message('E', 'M')]],
-  ['a notice whose last text has no end', /without an end/, [message('N', 'Moh\0')]],
+  ['a notice with an endless last text', /without an end/, [message('N', 'Moh\0')]],
 ];
 
-for (const [what, told, words] of nonsense) {
+for (const [what, pattern, words] of nonsense) {
   test(`a server that sends ${what} fails a start with that error`, async (t) => {
     const url = await listen(t, saying(words));
     await assert.rejects(openPostgres(url, 1_000), (error: Error) => {
       assert.match(error.message, /^DATABASE_URL cannot be used: /);
-      assert.match(error.message, told);
+      assert.match(error.message, pattern);
       return true;
     });
   });
@@ -52,11 +52,11 @@ test('a failed start ends with one line, even if the server leaves a connection 
       NODE_NO_WARNINGS: '1',
     });
     const child = execFile(process.execPath, [bin, 'workspaces', 'list'], { env, timeout: 120_000 });
-    let told = '';
-    child.stderr?.on('data', (text) => (told += text));
+    let stderr = '';
+    child.stderr?.on('data', (text) => (stderr += text));
     const [code] = await once(child, 'close');
-    assert.equal(code, 1, `${code} ${told}`);
-    assert.match(told, /^petstore: DATABASE_URL cannot be used: .+\n$/);
+    assert.equal(code, 1, `${code} ${stderr}`);
+    assert.match(stderr, /^petstore: DATABASE_URL cannot be used: .+\n$/);
   };
   await Promise.all([
     start('?sslmode=verify-full', ['N']),

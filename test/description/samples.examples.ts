@@ -214,13 +214,13 @@ test('under limits, bans, failures and resets the samples pass every check of th
   const work = async () => {
     for (const { rehearsed, checks, sample } of next) {
       const { fault } = rehearsed;
-      const told = `${fault} on ${sample.id} in ${sample.label}`;
+      const title = `${fault} on ${sample.id} in ${sample.label}`;
       const { last, passed, failed } = await reportOf(store, folder, sample, rehearsed);
       const given = sample.label === 'cURL' ? givesUp[fault] : undefined;
-      assert.deepEqual(failed, given?.failed ?? [], told);
-      assert.equal(last, given ? given.last : sample.status, told);
+      assert.deepEqual(failed, given?.failed ?? [], title);
+      assert.equal(last, given ? given.last : sample.status, title);
       const missing = checks.filter((check) => !passed.includes(check));
-      if (!given) assert.deepEqual(missing, [], `${told}: ${passed}`);
+      if (!given) assert.deepEqual(missing, [], `${title}: ${passed}`);
     }
   };
   await Promise.all(Array.from({ length: 4 * atOnce }, work));

@@ -90,7 +90,7 @@ const usage = {
   ...{ operations: operations.map(({ id }) => ({ operation: id, uses: 1 })), requestCount: 9, longestMs: 1 },
 };
 
-const told = ({ deviations }: { deviations: Deviation[] }) =>
+const found = ({ deviations }: { deviations: Deviation[] }) =>
   deviations.map(({ kind, what, requests }) => [kind, what, requests.join(' ')]);
 
 const pet = (id: number, name: string) => ({ id, name, categoryId: 1, status: 'available' });
@@ -129,7 +129,7 @@ test('a pet that was created twice counts as twice, also after one or both were 
   for (const rest of [[remove(3, 'Smaug')], [remove(2, 'Smaug'), remove(3, 'Smaug')]]) {
     const run = judge(calm, runOf([create(2, 'Smaug', lost), create(3, 'Smaug'), ...rest]));
     assert.equal(run.verdict, 'did-it-twice');
-    assert.deepEqual(told(run)[0], ['twice', 'two pets Smaug instead of one', '1 2']);
+    assert.deepEqual(found(run)[0], ['twice', 'two pets Smaug instead of one', '1 2']);
     const [{ service, change, goodClient }] = run.deviations as [Deviation];
     assert.equal(service, 'Committed request 1, then cut the connection.');
     assert.match(change ?? '', /`Idempotency-Key`/);
@@ -146,12 +146,12 @@ test('a change applied to its own result counts as made twice', () => {
     rename(2, golden, `${golden} the Golden`),
   ];
   const run = judge(calm, runOf(again));
-  assert.deepEqual(told(run), [
+  assert.deepEqual(found(run), [
     ['twice', `pet Smaug has name ${golden} the Golden instead of ${golden}`, '2 3'],
   ]);
   assert.equal(run.verdict, 'did-it-twice');
   const andBack = judge(calm, runOf([...again, rename(2, `${golden} the Golden`, golden)]));
-  assert.deepEqual(told(andBack), [
+  assert.deepEqual(found(andBack), [
     ['twice', 'pet Smaug: name was changed three times instead of once', '2 3 4'],
   ]);
   const through = (name: string) => [create(2, 'Smaug'), rename(2, 'Smaug', name), rename(2, name, golden)];
@@ -174,13 +174,13 @@ test('a pet created twice does not change how other changes are described', () =
     calm,
     runOf([create(2, 'Smaug', lost), create(3, 'Smaug'), rename(3, 'Smaug', 'Fafnir')]),
   );
-  assert.deepEqual(told(run), [['twice', 'two pets Smaug instead of one', '1 2']]);
+  assert.deepEqual(found(run), [['twice', 'two pets Smaug instead of one', '1 2']]);
 });
 
 test('a stock change caused by an order is not another deviation', () => {
   const calm: [Run] = [runOf([order(1, 8)])];
   const twice = judge(calm, runOf([order(1, 8, lost), order(2, 7)]));
-  assert.deepEqual(told(twice), [['twice', 'two orders of 1 Rex instead of one', '1 2']]);
+  assert.deepEqual(found(twice), [['twice', 'two orders of 1 Rex instead of one', '1 2']]);
   const set = (quantity: number): Sketch => ({
     ...{ method: 'PATCH', target: '/v1/inventory/1', operation: 'updateInventory' },
     events: [
@@ -192,7 +192,7 @@ test('a stock change caused by an order is not another deviation', () => {
     ],
   });
   const other = judge([runOf([set(5)])], runOf([set(6)]));
-  assert.deepEqual(told(other), [['other', 'pet Rex has stock 6 instead of 5', '1']]);
+  assert.deepEqual(found(other), [['other', 'pet Rex has stock 6 instead of 5', '1']]);
   assert.equal(other.verdict, 'did-something-else');
 });
 
@@ -201,7 +201,7 @@ test('orders missing after an unread page are one deviation with one cause', () 
   const run = judge(calm, runOf([list, { ...list, status: 500, fault: 'internal-error' }, order(1, 8)]), {
     fault: 'internal-error',
   });
-  assert.deepEqual(told(run), [
+  assert.deepEqual(found(run), [
     ['undone', 'no pet A instead of one; no pet B instead of one; one order of 1 Rex instead of two', '2'],
   ]);
   assert.equal(run.verdict, 'left-undone');
@@ -214,7 +214,7 @@ test('a program with an exit status other than 0 failed, unless it did something
   assert.deepEqual([failed.verdict, failed.deviations], ['failed', []]);
   const twice = judge(calm, runOf([create(2, 'Smaug', lost), create(3, 'Smaug')], [], 1));
   assert.equal(twice.verdict, 'did-it-twice');
-  assert.deepEqual(told(twice), [['twice', 'two pets Smaug instead of one', '1 2']]);
+  assert.deepEqual(found(twice), [['twice', 'two pets Smaug instead of one', '1 2']]);
   const hung = judge(calm, { ...runOf([list]), exitStatus: undefined });
   assert.equal(hung.verdict, 'hung');
   assert.deepEqual(
@@ -245,7 +245,7 @@ test("a program may build on another writer's change, and a change it then omits
       return { ...stock(...values), requestId: isOther ? 'another writer' : requestId, timestamp: at };
     });
     const past = pastOf(run.past.state, initial(), events, 'another writer');
-    return told(judge([runOf(calm.map(set))], { ...run, past }, { fault: 'conflict' }));
+    return found(judge([runOf(calm.map(set))], { ...run, past }, { fault: 'conflict' }));
   };
   // The program doubles the current stock.
   assert.deepEqual(under([[9, 18]], [[9, 10]], [[10, 20]]), []);
@@ -294,7 +294,7 @@ test('values that differ between runs without faults are not compared, but their
     runOf([create(2, 'a1'), rename(1, 'Rex', 'r1')]),
     runOf([create(2, 'a2'), rename(1, 'Rex', 'r2')]),
   ];
-  const run = (...sketches: Sketch[]) => told(judge(calm, runOf(sketches)));
+  const run = (...sketches: Sketch[]) => found(judge(calm, runOf(sketches)));
   assert.deepEqual(run(create(2, 'a3'), rename(1, 'Rex', 'r3')), []);
   assert.deepEqual(run(create(2, 'a3', lost), create(3, 'a4'), rename(1, 'Rex', 'r3')), [
     ['twice', 'two pets added instead of one, such as a4', '1 2'],
@@ -351,14 +351,14 @@ test('lines that all runs without faults print are required, and lines that diff
   assert.deepEqual([good.verdict, good.deviations], ['survived', []]);
   const bad = judgeOutput(calm, ['done', 'took 3 ms', '2 pets'], [{ ...list, ...lost }]);
   assert.equal(bad.verdict, 'printed-something-else');
-  assert.deepEqual(told(bad), [['printed', 'printed "2 pets" instead of "20 pets"', '1']]);
+  assert.deepEqual(found(bad), [['printed', 'printed "2 pets" instead of "20 pets"', '1']]);
   assert.equal(bad.deviations[0]?.isWarning, undefined);
 });
 
 test('lines that are missing for one cause are one deviation', () => {
   const calm = ['1 Rex', '2 Nemo', '3 Smaug', '4 Fafnir', '4 pets'];
   const run = judgeOutput([calm, calm], ['1 Rex'], [{ ...list, ...lost }]);
-  assert.deepEqual(told(run), [
+  assert.deepEqual(found(run), [
     [
       'printed',
       'did not print "2 Nemo"; did not print "3 Smaug"; did not print "4 Fafnir"; and 1 more difference',
@@ -454,12 +454,12 @@ test('under a failure that repeats, or a very long wait, a program may give up i
   assert.equal(under({ ...gaveUp, exitStatus: undefined }, 25), 'hung');
   assert.equal(under(runOf([refused, refused]), 25), 'left-undone');
   assert.equal(under(runOf([refused, create(2, 'Smaug'), create(3, 'Smaug')], [], 1), 25), 'did-it-twice');
-  const told = (seconds: number) => ({
+  const found = (seconds: number) => ({
     ...{ ...refused, status: 503, fault: 'retry-after-odd' },
     answerHeaders: { 'retry-after': String(seconds) },
   });
   const odd = (seconds: number) =>
-    judge(calm, runOf([told(seconds)], [], 1), { fault: 'retry-after-odd' }).verdict;
+    judge(calm, runOf([found(seconds)], [], 1), { fault: 'retry-after-odd' }).verdict;
   assert.deepEqual([odd(864_000), odd(2)], ['survived', 'failed']);
 });
 

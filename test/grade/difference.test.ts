@@ -107,7 +107,7 @@ const reverse: Change = (state) => {
 };
 
 /** The differences of the second state from the first. */
-const cases: [base: StoreState, run: StoreState, told: string[]][] = [
+const cases: [base: StoreState, run: StoreState, reported: string[]][] = [
   // Equal content.
   [store(), store(), []],
   [store(), changed(shiftIds), []],
@@ -224,7 +224,7 @@ const cases: [base: StoreState, run: StoreState, told: string[]][] = [
 ];
 
 test('states are compared by content, and differences are described in sentences', () => {
-  for (const [base, run, told] of cases) assert.deepEqual(differenceOf(base, run), told);
+  for (const [base, run, reported] of cases) assert.deepEqual(differenceOf(base, run), reported);
 });
 
 test('a duplicated row is reported in every list', () => {
@@ -235,8 +235,8 @@ test('a duplicated row is reported in every list', () => {
       const empty = Object.fromEntries(lists.map((list) => [list.name, []]));
       return { ...empty, [name]: rows } as unknown as StoreState;
     });
-    const told = differenceOf(base as StoreState, run as StoreState);
-    assert.match(told.join(), new RegExp(`^two ${name} .* instead of one$`));
+    const reported = differenceOf(base as StoreState, run as StoreState);
+    assert.match(reported.join(), new RegExp(`^two ${name} .* instead of one$`));
   }
 });
 
@@ -267,8 +267,8 @@ test('a difference in any writable property is reported', () => {
 });
 
 test('a difference is reported in both directions', () => {
-  for (const [base, run, told] of cases)
-    assert.equal(differenceOf(run, base).length, told.length, told.join());
+  for (const [base, run, reported] of cases)
+    assert.equal(differenceOf(run, base).length, reported.length, reported.join());
 });
 
 test('an existing row is reported as changed, however many of its properties changed', () => {
@@ -285,9 +285,9 @@ test('an existing row is reported as changed, however many of its properties cha
 
 test('only the first of many differences are reported, with the number of the others', () => {
   const many = changed(...Array.from({ length: 50 }, (_, i) => addPet(i + 3, `Pet ${i}`)));
-  const told = differenceOf(many, store());
-  assert.equal(told.length, 21);
-  assert.equal(told.at(-1), '30 more differences');
+  const reported = differenceOf(many, store());
+  assert.equal(reported.length, 21);
+  assert.equal(reported.at(-1), '30 more differences');
 });
 
 test('values that vary without faults are reported and not compared, and all others are compared', () => {
@@ -408,7 +408,7 @@ const later = other('order', 'shipDate', '2026-02-01T09:00:00Z', '2026-02-02T09:
 const shipped = (shipDate: string) => setOrder(0, { shipDate });
 
 /** The other writer's changes, the client's changes without and with them, and the reported differences. */
-const besideOthers: [OtherChange[], base: Change[], run: Change[], told: string[]][] = [
+const besideOthers: [OtherChange[], base: Change[], run: Change[], reported: string[]][] = [
   // The client keeps it, overwrites it, or builds on it.
   [[renamedRex], [], [setPet(0, { name: `Rex${sign}` })], []],
   [[renamedRex], [], [], []],
@@ -454,8 +454,8 @@ const besideOthers: [OtherChange[], base: Change[], run: Change[], told: string[
 ];
 
 test("another writer's changes do not count against the client, and its own omissions do", () => {
-  for (const [others, base, run, told] of besideOthers)
-    assert.deepEqual(differenceOf(changed(...base), changed(...run), { others }), told);
+  for (const [others, base, run, reported] of besideOthers)
+    assert.deepEqual(differenceOf(changed(...base), changed(...run), { others }), reported);
 });
 
 test('comparing large states takes time in proportion to their size', () => {

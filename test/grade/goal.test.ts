@@ -122,7 +122,7 @@ function store(change: (state: StoreState) => void = () => {}): StoreState {
 }
 
 const before = pastOf(store(), store());
-const told = (wanted: unknown, run: Past) =>
+const deviationsOf = (wanted: unknown, run: Past) =>
   judgeByGoal(goalOf(wanted), before, run, run).differences.map(({ kind, what }) => `${kind}: ${what}`);
 const after = (change: (state: StoreState) => void, others: OtherChange[] = []): Past => ({
   ...pastOf(store(change), store()),
@@ -133,31 +133,31 @@ test('data that no predicate covers must stay unchanged', () => {
   const renamed = after(({ pets }) => Object.assign(pets[0] as object, { name: 'Max' }));
   const nothing: unknown[] = [];
   assert.deepEqual(
-    told(
+    deviationsOf(
       nothing,
       after(() => {}),
     ),
     [],
   );
-  assert.deepEqual(told(nothing, renamed), ['other: pet Rex has name Max instead of Rex']);
+  assert.deepEqual(deviationsOf(nothing, renamed), ['other: pet Rex has name Max instead of Rex']);
   const wanted = [{ resource: 'pets', where: { id: 1 }, fields: { name: 'Max' } }];
-  assert.deepEqual(told(wanted, renamed), []);
+  assert.deepEqual(deviationsOf(wanted, renamed), []);
   assert.deepEqual(
-    told(
+    deviationsOf(
       wanted,
       after(() => {}),
     ),
     ['undone: pets where id is 1: name is "Rex", wanted "Max"'],
   );
   const sold = after(({ pets }) => Object.assign(pets[0] as object, { name: 'Max', status: 'sold' }));
-  assert.deepEqual(told(wanted, sold), ['other: pet Rex has status sold instead of available']);
+  assert.deepEqual(deviationsOf(wanted, sold), ['other: pet Rex has status sold instead of available']);
   const open = [{ resource: 'orders', where: { complete: false }, count: 0 }];
   const completed = after(({ orders }) => Object.assign(orders[0] as object, { complete: true }));
   const cancelled = after(({ orders }) => orders.pop());
-  assert.deepEqual(told(open, completed), [], 'a property that the predicate names');
-  assert.deepEqual(told(open, cancelled), [], 'a row may go if fewer are wanted');
+  assert.deepEqual(deviationsOf(open, completed), [], 'a property that the predicate names');
+  assert.deepEqual(deviationsOf(open, cancelled), [], 'a row may go if fewer are wanted');
   assert.deepEqual(
-    told(
+    deviationsOf(
       open,
       after(() => {}),
     ),
@@ -165,13 +165,13 @@ test('data that no predicate covers must stay unchanged', () => {
   );
   const same = [{ resource: 'orders', where: { shipDate: '2026-02-01T10:00:00+01:00' } }];
   assert.deepEqual(
-    told(
+    deviationsOf(
       same,
       after(() => {}),
     ),
     [],
   );
-  assert.deepEqual(told(same, cancelled), [
+  assert.deepEqual(deviationsOf(same, cancelled), [
     'other: orders where shipDate is "2026-02-01T10:00:00+01:00": 0 found, 1 wanted',
     'other: order of 2 Rex was deleted instead of kept',
   ]);
@@ -179,7 +179,7 @@ test('data that no predicate covers must stay unchanged', () => {
     for (const id of [2, 3]) orders.push({ id, petId: 1, quantity: 1, complete: false });
   });
   const one = [{ resource: 'orders', where: { quantity: 1, shipDate: null } }];
-  assert.deepEqual(told(one, twice), [
+  assert.deepEqual(deviationsOf(one, twice), [
     'twice: orders where quantity is 1 and shipDate is absent: 2 found, 1 wanted',
   ]);
 });
@@ -193,16 +193,18 @@ test("another writer's changes do not count against a program, and its own omiss
     ({ pets }) => Object.assign(pets[0] as object, { name: 'Rex (another writer)' }),
     [other('name', 'Rex', 'Rex (another writer)')],
   );
-  assert.deepEqual(told([], left), []);
-  assert.deepEqual(told([{ resource: 'pets', where: { name: 'Rex' } }], left), []);
-  assert.deepEqual(told([{ resource: 'pets', where: { id: 1 }, fields: { name: 'Max' } }], left), [
+  assert.deepEqual(deviationsOf([], left), []);
+  assert.deepEqual(deviationsOf([{ resource: 'pets', where: { name: 'Rex' } }], left), []);
+  assert.deepEqual(deviationsOf([{ resource: 'pets', where: { id: 1 }, fields: { name: 'Max' } }], left), [
     'undone: pets where id is 1: name is "Rex", wanted "Max"',
   ]);
   const stock = [{ resource: 'inventory', where: { petId: 1 }, fields: { quantity: 7 } }];
   const decided = (quantity: number) =>
     after(({ inventory }) => Object.assign(inventory[0] as object, { quantity }), [other('stock', '2', '3')]);
-  assert.deepEqual(told(stock, decided(8)), [], 'it decided again');
-  assert.deepEqual(told(stock, decided(3)), ['undone: inventory where petId is 1: quantity is 2, wanted 7']);
+  assert.deepEqual(deviationsOf(stock, decided(8)), [], 'it decided again');
+  assert.deepEqual(deviationsOf(stock, decided(3)), [
+    'undone: inventory where petId is 1: quantity is 2, wanted 7',
+  ]);
 });
 
 test('pass^k is an unbiased estimate from the trials that reached the fault, averaged over its places', () => {

@@ -57,7 +57,7 @@ test('a service that cannot be used for grading is explained in words', async (t
     open('http://127.0.0.1:1', none),
     /cannot be reached .*\? PETSTORE_BASE_URL sets its address\.$/,
   );
-  assert.ok(!existsSync(none), 'nothing is made where there is no service');
+  assert.ok(!existsSync(none), 'without a service no folder is created');
 });
 
 test('after kill -9 of an older Node.js that started the installed one, a grading leaves no workspace', async (t) => {

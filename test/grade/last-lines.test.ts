@@ -61,7 +61,7 @@ Node.js v26.10.0
     'TypeError: fetch failed ([cause]: Error: connect ECONNRESET 127.0.0.1:8080)',
   ],
   [
-    'Node.js, where a text was thrown',
+    'Node.js with a thrown text',
     `/app/client.cjs:1
 throw 'no luck'
 ^
@@ -73,7 +73,7 @@ Node.js v26.10.0
     'no luck',
   ],
   [
-    'Node.js, where a promise was rejected with a text',
+    'Node.js with a promise rejected with a text',
     `node:internal/process/promises:322
       new UnhandledPromiseRejection(reason);
       ^
@@ -88,7 +88,7 @@ Node.js v26.10.0
     'The promise rejected with the reason "no luck".',
   ],
   [
-    'a program of Node.js that prints its error',
+    'a Node.js program that prints its error',
     `Error: 500 at /pets
     at send (file:///app/client.mjs:20:9)
     at file:///app/error.mjs:4:1
@@ -143,7 +143,7 @@ exit status 2
     'curl: (22) The requested URL returned error: 500\nno luck\n',
     'curl: (22) The requested URL returned error: 500',
   ],
-  ['what says nothing of errors', 'begun\nno luck\n', 'no luck'],
+  ['output without an error', 'begun\nno luck\n', 'no luck'],
 ];
 
 for (const [what, printed, line] of endings)

@@ -202,7 +202,7 @@ test('a limit is lower than the program needs, but enough for two minutes', () =
     assert.ok(remaining * 2 >= count, `${count}`);
     assert.deepEqual([waitsMs, isUntilMinuteEnds], [120_000, true]);
   }
-  assert.deepEqual(limit(1), [], 'one request comes to no limit');
+  assert.deepEqual(limit(1), [], 'one request reaches no limit');
 });
 
 test('a run into a limit starts so that it waits a few seconds at the end of a minute', () => {

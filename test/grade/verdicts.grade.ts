@@ -28,9 +28,9 @@ const quick = faults
   .map(({ name }) => name);
 
 test('a careful program survives every fault that it meets, and its checks pass', async () => {
-  const told: Progress[] = [];
+  const reported: Progress[] = [];
   const { verdict, baseline, faults, notCompared, runCount } = await grade(programOf('careful'), {
-    ...{ faults: quick, onProgress: (progress) => told.push(progress) },
+    ...{ faults: quick, onProgress: (progress) => reported.push(progress) },
   });
   for (const { fault, runs } of faults)
     for (const { place, verdict, deviations } of runs) {
@@ -50,7 +50,7 @@ test('a careful program survives every fault that it meets, and its checks pass'
   assert.ok(
     reached.every(({ performed, requests, checks }) => performed && requests.length && checks.length),
   );
-  const stages = (stage: Progress['stage']) => told.filter((progress) => progress.stage === stage).length;
+  const stages = (stage: Progress['stage']) => reported.filter((progress) => progress.stage === stage).length;
   assert.deepEqual(
     [stages('baseline'), stages('faults'), stages('begun'), stages('ended')],
     [1, 1, runs.length, runs.length],
@@ -181,14 +181,14 @@ test('names that differ between runs are listed and not compared', async () => {
 test('differences between later runs without faults count against no fault', async (t) => {
   const file = join(temporaryFolder(t), 'runs');
   const inTurn = programOf('careless', 'names in turn', file, 'Smaug,Smaug,Fafnir,Smaug,Fafnir');
-  const told: Progress[] = [];
+  const reported: Progress[] = [];
   const { fault, run, notCompared, verdict } = await under('new-fields', inTurn, {
-    onProgress: (progress) => told.push(progress),
+    onProgress: (progress) => reported.push(progress),
   });
   assert.deepEqual([fault.verdict, run.deviations, verdict], ['survived', [], 'passed']);
   assert.deepEqual(notCompared, ['name of pet Smaug']);
   assert.equal(readFileSync(file, 'utf8').length, 5, 'runs until the difference is known');
-  assert.deepEqual(told.at(-1), { stage: 'ended', fault: 'new-fields', required: true, run });
+  assert.deepEqual(reported.at(-1), { stage: 'ended', fault: 'new-fields', required: true, run });
 });
 
 test('ids in names are compared by meaning, unless the program rounds them', async () => {

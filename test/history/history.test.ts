@@ -16,7 +16,7 @@ test('each change that a GET shows has one event, and the events add up to the l
   assert.deepEqual([...counts.keys()].sort(), eventTypes.filter(isOfStore).toSorted());
 });
 
-/** Starts with a category and a pet with one unit in stock. `told` sends a request and returns its events. */
+/** Starts with a category and a pet with one unit in stock. `eventsOf` sends a request and returns its events. */
 async function start(t: TestContext) {
   const store = await startPetstore(t, { seed: false });
   await store.call('POST', '/categories', { body: { name: 'Dragons' } });
@@ -24,7 +24,7 @@ async function start(t: TestContext) {
   const events = () => readEvents((path) => store.call('GET', path));
   let position = 2;
   /** Sends a request, and returns each new event as its type and, for an update, its previous values. */
-  const told = async (method: string, path: string, options: CallOptions = {}, status?: number) => {
+  const eventsOf = async (method: string, path: string, options: CallOptions = {}, status?: number) => {
     const answer = await store.call(method, path, options);
     assert.equal(answer.status < 400 ? undefined : answer.status, status, answer.text);
     const made = (await events()).slice(position);
@@ -32,8 +32,8 @@ async function start(t: TestContext) {
     return made.map(summary);
   };
   const orders = (body: object, headers: Record<string, string> = {}) =>
-    told('POST', '/store/orders', { body, headers });
-  return { store, events, told, orders };
+    eventsOf('POST', '/store/orders', { body, headers });
+  return { store, events, eventsOf, orders };
 }
 
 const summary = ({ type, previous }: Event) => (previous ? [type, previous] : [type]);
@@ -52,11 +52,11 @@ test('an order for the last unit gives its own event first, then that of the sto
 });
 
 test('an order that leaves stock changes no status, and one without a pet changes no stock', async (t) => {
-  const { told, orders } = await start(t);
-  await told('PATCH', '/inventory/1', { body: { quantity: 5 } });
+  const { eventsOf, orders } = await start(t);
+  await eventsOf('PATCH', '/inventory/1', { body: { quantity: 5 } });
   assert.deepEqual(await orders({ petId: 1 }), [['order.placed'], ['inventory.updated', { quantity: 5 }]]);
   assert.deepEqual(await orders({}), [['order.placed']]);
-  assert.deepEqual(await told('PATCH', '/store/orders/2', { body: { complete: true } }), [
+  assert.deepEqual(await eventsOf('PATCH', '/store/orders/2', { body: { complete: true } }), [
     ['order.completed'],
   ]);
 });
@@ -71,11 +71,11 @@ test('an order that is created complete gives order.placed, and not order.comple
 });
 
 test('fulfilling an order gives order.completed, whatever else changes with it', async (t) => {
-  const { told, orders, events } = await start(t);
-  await told('PATCH', '/inventory/1', { body: { quantity: 3 } });
+  const { eventsOf, orders, events } = await start(t);
+  await eventsOf('PATCH', '/inventory/1', { body: { quantity: 3 } });
   await orders({ petId: 1 });
   const body = { quantity: 3, shipDate: '2026-12-24T12:00:00Z', complete: true };
-  assert.deepEqual(await told('PATCH', '/store/orders/1', { body }), [
+  assert.deepEqual(await eventsOf('PATCH', '/store/orders/1', { body }), [
     ['order.completed'],
     ['inventory.updated', { quantity: 2, status: 'available' }],
     ['pet.updated', { status: 'available' }],
@@ -84,66 +84,70 @@ test('fulfilling an order gives order.completed, whatever else changes with it',
 });
 
 test('completing the last open order of a pet without stock makes it sold, and cancelling makes it available', async (t) => {
-  const { told, orders } = await start(t);
+  const { eventsOf, orders } = await start(t);
   await orders({ petId: 1 });
-  assert.deepEqual(await told('DELETE', '/store/orders/1'), [
+  assert.deepEqual(await eventsOf('DELETE', '/store/orders/1'), [
     ['order.cancelled'],
     ['inventory.updated', { quantity: 0, status: 'pending' }],
     ['pet.updated', { status: 'pending' }],
   ]);
   await orders({ petId: 1 });
-  assert.deepEqual(await told('PATCH', '/store/orders/2', { body: { complete: true } }), [
+  assert.deepEqual(await eventsOf('PATCH', '/store/orders/2', { body: { complete: true } }), [
     ['order.completed'],
     ['inventory.updated', { status: 'pending' }],
     ['pet.updated', { status: 'pending' }],
   ]);
-  assert.deepEqual(await told('DELETE', '/pets/1'), [['pet.deleted']], 'its completed order stays as it is');
+  assert.deepEqual(
+    await eventsOf('DELETE', '/pets/1'),
+    [['pet.deleted']],
+    'its completed order stays as it is',
+  );
 });
 
 test('setting the status of a pet gives the event of the pet, then that of its inventory entry', async (t) => {
-  const { told } = await start(t);
-  assert.deepEqual(await told('PATCH', '/pets/1', { body: { status: 'pending' } }), [
+  const { eventsOf } = await start(t);
+  assert.deepEqual(await eventsOf('PATCH', '/pets/1', { body: { status: 'pending' } }), [
     ['pet.updated', { status: 'available' }],
     ['inventory.updated', { status: 'available' }],
   ]);
 });
 
 test('setting stock to the same value gives an event if the status changes', async (t) => {
-  const { told } = await start(t);
-  await told('PATCH', '/pets/1', { body: { status: 'pending' } });
-  assert.deepEqual(await told('PATCH', '/inventory/1', { body: { quantity: 1 } }), [
+  const { eventsOf } = await start(t);
+  await eventsOf('PATCH', '/pets/1', { body: { status: 'pending' } });
+  assert.deepEqual(await eventsOf('PATCH', '/inventory/1', { body: { quantity: 1 } }), [
     ['inventory.updated', { status: 'pending' }],
     ['pet.updated', { status: 'pending' }],
   ]);
 });
 
 test('a pet that moves to another category changes neither category nor stock', async (t) => {
-  const { told } = await start(t);
-  await told('POST', '/categories', { body: { name: 'Worms' } });
-  assert.deepEqual(await told('PATCH', '/pets/1', { body: { categoryId: 2 } }), [
+  const { eventsOf } = await start(t);
+  await eventsOf('POST', '/categories', { body: { name: 'Worms' } });
+  assert.deepEqual(await eventsOf('PATCH', '/pets/1', { body: { categoryId: 2 } }), [
     ['pet.updated', { categoryId: 1 }],
   ]);
-  assert.deepEqual(await told('DELETE', '/categories/1'), [['category.deleted']]);
+  assert.deepEqual(await eventsOf('DELETE', '/categories/1'), [['category.deleted']]);
 });
 
 test('previous shows null for a property that was absent', async (t) => {
-  const { told, orders, events } = await start(t);
+  const { eventsOf, orders, events } = await start(t);
   const body = { name: 'Dragons', description: '' };
-  assert.deepEqual(await told('PUT', '/categories/1', { body }), [
+  assert.deepEqual(await eventsOf('PUT', '/categories/1', { body }), [
     ['category.updated', { description: null }],
   ]);
-  assert.deepEqual(await told('PUT', '/categories/1', { body: { name: 'Dragons' } }), [
+  assert.deepEqual(await eventsOf('PUT', '/categories/1', { body: { name: 'Dragons' } }), [
     ['category.updated', { description: '' }],
   ]);
   await orders({ shipDate: '2026-12-24T12:00:00Z' });
-  assert.deepEqual(await told('PATCH', '/store/orders/1', { body: { shipDate: null, quantity: 2 } }), [
+  assert.deepEqual(await eventsOf('PATCH', '/store/orders/1', { body: { shipDate: null, quantity: 2 } }), [
     ['order.updated', { shipDate: '2026-12-24T12:00:00Z', quantity: 1 }],
   ]);
   assert.deepEqual((await events()).at(-1)?.data, { id: 1, quantity: 2, complete: false });
 });
 
 test('a request that changes nothing gives no event', async (t) => {
-  const { told, orders } = await start(t);
+  const { eventsOf, orders } = await start(t);
   await orders({ shipDate: '2026-12-24T12:00:00Z' });
   for (const [method, path, body] of [
     ['PUT', '/categories/1', { name: 'Dragons' }],
@@ -153,14 +157,14 @@ test('a request that changes nothing gives no event', async (t) => {
     ['PATCH', '/store/orders/1', { quantity: 1, complete: false }],
     ['PATCH', '/store/orders/1', { shipDate: '2026-12-24T13:00:00.0+01:00' }],
   ] as const) {
-    assert.deepEqual(await told(method, path, { body }), [], `${method} ${path}`);
+    assert.deepEqual(await eventsOf(method, path, { body }), [], `${method} ${path}`);
   }
 });
 
 test('a refused request gives no event, however late it is refused', async (t) => {
-  const { told, orders } = await start(t);
+  const { eventsOf, orders } = await start(t);
   const refused = async (status: number, method: string, path: string, body?: object, headers = {}) =>
-    assert.deepEqual(await told(method, path, { body, headers }, status), [], `${method} ${path}`);
+    assert.deepEqual(await eventsOf(method, path, { body, headers }, status), [], `${method} ${path}`);
   await refused(400, 'POST', '/pets', { name: 'Smaug', categoryId: 2 });
   await refused(400, 'PATCH', '/pets/1', { categoryId: 2 });
   await refused(412, 'PATCH', '/pets/1', { name: 'Fafnir' }, { 'if-match': '"other"' });
@@ -170,9 +174,9 @@ test('a refused request gives no event, however late it is refused', async (t) =
   await orders({ petId: 1 });
   await refused(409, 'DELETE', '/pets/1');
   await refused(409, 'PATCH', '/store/orders/1', { quantity: 2, complete: true });
-  await told('PATCH', '/inventory/1', { body: { quantity: 2_147_483_647 } });
+  await eventsOf('PATCH', '/inventory/1', { body: { quantity: 2_147_483_647 } });
   await refused(409, 'DELETE', '/store/orders/1');
-  assert.deepEqual(await told('PATCH', '/store/orders/1', { body: { complete: true } }), [
+  assert.deepEqual(await eventsOf('PATCH', '/store/orders/1', { body: { complete: true } }), [
     ['order.completed'],
   ]);
   await refused(409, 'PATCH', '/store/orders/1', { quantity: 2 });

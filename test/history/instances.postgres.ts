@@ -6,7 +6,7 @@ import { clearWorkspace, deleteWorkspace } from '../../src/workspaces/store.ts';
 import { pick, type Random, randomFrom } from '../support/crash/random.ts';
 import {
   applyAnyway,
-  assertToldOf,
+  assertEventsOf,
   type Event,
   Follower,
   isMarker,
@@ -65,7 +65,7 @@ suite('the history of several instances', { skip: whyNoPostgres() }, () => {
     assert.deepEqual(await joining, shown);
     for (const { events } of others) assert.deepEqual(events, seen?.events);
     const ofRequests = (seen as Seen).events.filter(({ requestId }) => requestId !== undefined);
-    assertToldOf(answers, ofRequests);
+    assertEventsOf(answers, ofRequests);
     assert.ok(ofRequests.length > writes / 4, String(ofRequests.length));
     const left = await first.db.read`select id from events where workspace_id = ${other.workspaceId}`;
     assert.deepEqual(left, [], 'a history goes with its workspace');

@@ -11,7 +11,7 @@ import { fetchChecked, Petstore, startPetstore } from '../support/petstore.ts';
 import { openTestStorage, temporaryStorage } from '../support/storage.ts';
 
 const brokenRequests: [string, string[], number, string][] = [
-  ['a broken request line', ['NONSENSE\r\n\r\n'], 400, 'invalid_request'],
+  ['a malformed request line', ['NONSENSE\r\n\r\n'], 400, 'invalid_request'],
   ['a space in the path', ['GET /v1/pets /1 HTTP/1.1\r\nHost: x\r\n\r\n'], 400, 'invalid_request'],
   ['an unknown method', ['FETCH /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n'], 400, 'invalid_request'],
   [
@@ -157,7 +157,7 @@ test('malformed bytes after requests get 400 after the responses to those reques
 
 for (const [what, head] of [
   [
-    'an expectation that nobody knows',
+    'an unknown expectation',
     'GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\nConnection: close\r\n\r\n',
   ],
 ] as const) {

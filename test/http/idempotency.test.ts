@@ -235,7 +235,7 @@ test('an API key that has used all its Idempotency-Keys gets 409 for a new one, 
   assert.equal((await post('one-more', { key })).status, 409);
   store.nowMs += 1;
   const made = await post('one-more', { key });
-  assert.deepEqual([made.status, isReplay(made)], [201, false], 'at the time that was told');
+  assert.deepEqual([made.status, isReplay(made)], [201, false], 'after the time in Retry-After');
 });
 
 test('long responses reach the limit of bytes before the limit of Idempotency-Keys', async (t) => {

@@ -115,12 +115,12 @@ const places: [what: string, ask: () => Promise<JsonAnswer>, errors: object[]][]
     ],
   ],
   [
-    'a body that is no object',
+    'a body that is not an object',
     () => asProblem('POST', '/v1/pets', { body: [] }),
     [{ pointer: '#', detail: 'must be a JSON object' }],
   ],
   [
-    'a reference to nothing',
+    'a reference to a missing resource',
     () => asProblem('POST', '/v1/pets', { body: { name: 'Nagini', categoryId: 4711 } }),
     [{ pointer: '#/categoryId', detail: 'There is no category with this categoryId.' }],
   ],
@@ -133,7 +133,7 @@ const places: [what: string, ask: () => Promise<JsonAnswer>, errors: object[]][]
     [{ pointer: '#/faults/1/delayMs', detail: 'must be an integer from 1 to 30000' }],
   ],
   [
-    'what a fault does not take',
+    'a parameter that a fault does not have',
     () => asProblem('POST', '/lab/rehearsals', { body: { faults: [{ fault: 'slow', delayMs: 5 }] } }),
     [{ pointer: '#/faults/0/delayMs', detail: 'is not a parameter of slow, which takes bytesPerSecond' }],
   ],
@@ -152,7 +152,7 @@ const places: [what: string, ask: () => Promise<JsonAnswer>, errors: object[]][]
     [{ parameter: 'petId', detail: 'must be a 64-bit integer' }],
   ],
   [
-    'a position that no event has',
+    'a position without an event',
     () => asProblem('GET', '/v1/store/events?after=4711'),
     [{ parameter: 'after', detail: /^Event 4711 does not exist yet\. / }] as object[],
   ],

@@ -8,7 +8,7 @@ for (const [what, version, hosts] of [
   ['no Host', '1.1', ''],
   ['no Host in a later version', '2.0', ''],
   ['two Host fields', '1.1', 'Host: a\r\nHost: b\r\n'],
-  ['a Host that is none', '1.1', 'Host: a b\r\n'],
+  ['an invalid Host', '1.1', 'Host: a b\r\n'],
   ['a Host with a path', '1.1', 'Host: a/b\r\n'],
 ]) {
   test(`a request with ${what} gets 400`, async (t) => {

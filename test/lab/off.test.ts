@@ -55,7 +55,7 @@ test('without a lab a rehearsal has no effect, and no text mentions the lab', as
   t.after(() => off.close());
   const { status, headers } = await off.call('GET', '/pets', { key: store.key });
   assert.deepEqual([status, headers['petstore-rehearsal']], [200, undefined]);
-  const told = [
+  const mentioned = [
     '/llms.txt',
     '/llms-full.txt',
     '/robots.txt',
@@ -68,7 +68,7 @@ test('without a lab a rehearsal has no effect, and no text mentions the lab', as
     [off, false],
   ] as const) {
     const read = (path: string) => petstore.send('GET', path, { key: null });
-    for (const path of told) {
+    for (const path of mentioned) {
       const { text } = await read(path);
       assert.equal(/\/lab\b|Rehearse failures/.test(text), hasLab, path);
     }

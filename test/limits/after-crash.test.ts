@@ -62,7 +62,7 @@ test('used-up windows and bans survive kill -9 once a response has reported them
 
 test('a reported limit or ban survives kill -9, whichever of many concurrent responses reported it first', async (t) => {
   const service = await startInOneMinute(t);
-  for (const [told, count] of [
+  for (const [refusedWith, count] of [
     [429, 35],
     [403, 60],
   ] as const) {
@@ -70,16 +70,16 @@ test('a reported limit or ban survives kill -9, whichever of many concurrent res
     await new Promise<void>((resolve, reject) => {
       const many = Array.from({ length: count }, async () => {
         const { status } = await service.ask(key);
-        if (status === told) resolve();
+        if (status === refusedWith) resolve();
       });
       // Requests without a response fail when the service is killed.
       Promise.all(many).then(
-        () => reject(new Error(`none got ${told}`)),
+        () => reject(new Error(`none got ${refusedWith}`)),
         () => {},
       );
     });
     await service.crash();
-    assert.equal((await service.ask(key)).status, told);
+    assert.equal((await service.ask(key)).status, refusedWith);
   }
 });
 

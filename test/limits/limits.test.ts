@@ -209,7 +209,7 @@ test('counts that cannot be saved are kept and saved later', async (t) => {
   await store.db.write((sql) => sql`alter table limit_accounts rename to hidden`);
   await store.call('GET', '/pets/1');
   await store.saveLimits();
-  assert.equal(store.log.filter((line) => line.includes('cannot be saved')).length, 1, 'told once');
+  assert.equal(store.log.filter((line) => line.includes('cannot be saved')).length, 1, 'logged once');
   await store.db.write((sql) => sql`alter table hidden rename to limit_accounts`);
   await store.call('GET', '/pets/1', { key });
   await store.saveLimits();

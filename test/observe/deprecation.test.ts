@@ -64,7 +64,7 @@ test('with an enforced sunset the operation returns 410 from that moment, and na
 test('the log lists once a day the keys that still call a deprecated operation, and their number', async (t) => {
   const store = await startPetstore(t);
   const { key, keyId, workspaceId } = await store.addWorkspace('second', true);
-  const told = () => store.log.map((line) => JSON.parse(line)).filter(({ msg }) => /deprecated/.test(msg));
+  const logged = () => store.log.map((line) => JSON.parse(line)).filter(({ msg }) => /deprecated/.test(msg));
   const metric = async (name: string) => {
     const text = await store.metrics();
     return Number(new RegExp(`^${name}{operation="getPet"} (\\d+)$`, 'm').exec(text)?.[1]);
@@ -73,19 +73,19 @@ test('the log lists once a day the keys that still call a deprecated operation, 
   await store.call('GET', '/pets/1', { key: null });
   // The router treats this as a pet without an id.
   await store.call('GET', '/pets/', { key });
-  assert.deepEqual(told(), []);
+  assert.deepEqual(logged(), []);
   for (const path of ['/pets/1', '/pets/2', '/pets/4711']) await store.call('GET', path, { key });
-  assert.equal(told().length, 1);
-  const [{ operation, ...line }] = told();
+  assert.equal(logged().length, 1);
+  const [{ operation, ...line }] = logged();
   assert.deepEqual([operation, line.keyId, line.workspaceId], ['getPet', keyId, workspaceId]);
   await store.call('GET', '/pets/1');
-  assert.equal(told().length, 2);
+  assert.equal(logged().length, 2);
   assert.equal(await metric('petstore_deprecated_requests_total'), 4);
   assert.equal(await metric('petstore_deprecated_callers'), 2);
   store.nowMs += 24 * 60 * 60 * 1000;
   assert.equal(await metric('petstore_deprecated_callers'), 0);
   await store.call('GET', '/pets/1', { key });
-  assert.equal(told().length, 3);
+  assert.equal(logged().length, 3);
   assert.equal(await metric('petstore_deprecated_requests_total'), 5);
   assert.equal(await metric('petstore_deprecated_callers'), 1);
 });

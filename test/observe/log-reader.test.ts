@@ -67,9 +67,11 @@ test('a log that nobody reads blocks no response and uses bounded memory; droppe
   const count = 6_000;
   await flood(service, key, count);
   service.child.stdout?.resume();
-  const told = () => numbersIn(service, /"dropped":(\d+)/g);
-  await until(() => told().length > 0);
-  await until(async () => told().reduce((sum, dropped) => sum + dropped, 0) === (await unreadLines(service)));
+  const droppedCounts = () => numbersIn(service, /"dropped":(\d+)/g);
+  await until(() => droppedCounts().length > 0);
+  await until(
+    async () => droppedCounts().reduce((sum, dropped) => sum + dropped, 0) === (await unreadLines(service)),
+  );
   const dropped = await unreadLines(service);
   await until(() => floodLinesOf(service).length === 500 + count - dropped);
   const waited = service.output().length - read;

@@ -82,7 +82,7 @@ test('the log samples the requests of an address without a valid key, and counts
     assert.deepEqual([msg, leftOut], ['further requests were not logged one by one', 30]);
   }
   passSecond();
-  assert.equal(store.log.length, 22, 'nothing is told of nothing');
+  assert.equal(store.log.length, 22, 'no line reports zero omitted lines');
   assert.match(await store.metrics(), /^petstore_log_lines_dropped_total\{reason="repeated"\} 60$/m);
 });
 
@@ -92,7 +92,7 @@ test('unreadable requests are also sampled in the log', async (t) => {
   await Promise.all(Array.from({ length: 25 }, () => exchange(store, 'NONSENSE\r\n\r\n')));
   await store.app.close();
   assert.equal(answered(store).length, 10);
-  assert.equal(linesOf(store).at(-1).leftOut, 15, 'told at the end');
+  assert.equal(linesOf(store).at(-1).leftOut, 15, 'reported at the end');
 });
 
 test('the samples of all addresses together are bounded', async (t) => {

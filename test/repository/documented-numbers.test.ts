@@ -34,11 +34,11 @@ test('the page on security has the bounds of bodies, header fields and pages', (
 
 test('the page on security has the bounds of Idempotency-Keys and of resets', () => {
   const page = textOf('docs/security.md');
-  const told = ({ keys, bytes }: KeptBounds) => `${grouped(keys)} and ${grouped(bytes / 1_000_000)} MB`;
+  const wordsFor = ({ keys, bytes }: KeptBounds) => `${grouped(keys)} and ${grouped(bytes / 1_000_000)} MB`;
   const { free, pro, business } = plans;
-  const [ofFree, ofPro, ofBusiness] = [free, pro, business].map((quota) => told(keptBoundsOf(quota)));
+  const [ofFree, ofPro, ofBusiness] = [free, pro, business].map((quota) => wordsFor(keptBoundsOf(quota)));
   assert.ok(page.includes(`(Free: ${ofFree}; Pro: ${ofPro}; Business: ${ofBusiness})`));
-  assert.ok(page.includes(`below \`/lab\` ${told(labKeptBounds)}`));
+  assert.ok(page.includes(`below \`/lab\` ${wordsFor(labKeptBounds)}`));
   assert.ok(page.includes(`up to ${grouped(maxResetRows)} rows`));
 });
 

@@ -31,9 +31,9 @@ describe('the examples have the report cards that their comments show', { concur
     test(file, { skip: !program && !process.env.CI && 'no Python with requests is installed' }, async () => {
       assert.ok(program, 'no Python with requests is installed');
       const path = fileURLToPath(new URL(`../../examples/${file}`, import.meta.url));
-      const told = toldIn(readFileSync(path, 'utf8'));
+      const expected = cardIn(readFileSync(path, 'utf8'));
       const graded = await grade([program, path]);
-      assert.equal(summaryOf(graded), told);
+      assert.equal(summaryOf(graded), expected);
       if (file === 'careless.mjs') assertShows(shownInReadme, toText(toCard(graded, Date.now(), lines)));
     });
   }
@@ -69,7 +69,7 @@ function summaryOf({ baseline, faults, verdict }: Grade): string {
 }
 
 /** The card in the comment at the beginning of a program. */
-function toldIn(source: string): string {
+function cardIn(source: string): string {
   const [comment = ''] = /^(?:(?:\/\/|#).*\n)+/.exec(source) ?? [];
   const text = comment
     .replaceAll(/^(?:\/\/|#) */gm, '')

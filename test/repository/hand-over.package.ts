@@ -24,7 +24,7 @@ const older = (process.env.PATH ?? '')
   .find((node) => /^v2[0-5]\./.test(spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout ?? ''));
 
 for (const [who, by, skip] of [
-  ['one that says it is older', [process.execPath, '--import', fakeNodeVersion], whyNo('pgrep')],
+  ['one that claims to be older', [process.execPath, '--import', fakeNodeVersion], whyNo('pgrep')],
   ["the machine's own", [older ?? 'node'], older ? whyNo('pgrep') : 'no older Node.js is in PATH'],
 ] as [string, [string, ...string[]], string | false][]) {
   describe(`an older Node.js runs the command with the installed one: ${who}`, { skip }, () => {

@@ -231,7 +231,7 @@ const wordless: [string, TSchema, RegExp][] = [
     /minProperties of an object; add/,
   ],
   [
-    'objects that take anything',
+    'objects with any properties',
     Type.Array(Type.Object({})),
     /objects of a list take declared properties only/,
   ],

@@ -69,7 +69,7 @@ const codeOf = (markdown: string) => blocksOf(markdown).map(({ code }) => code);
 const oneLine = (text: string) => text.replaceAll('\n', '');
 
 /** The output of curl for one address after the other: the name of each pet, or the code of each refusal. */
-const told = (stdout: string) =>
+const outcomes = (stdout: string) =>
   [...stdout.matchAll(/"name":"(\w+)"|"code":"(\w+)"/g)].map(([, name, code]) => name ?? code);
 
 const times = (count: number, value: string) => Array.from({ length: count }, () => value);
@@ -101,10 +101,10 @@ test('limits behave as the tour and the guide say: a load-test key has room, cur
   service.child.kill(clock.signal);
   await until(() => service.output().includes(clock.said));
   const waited = paste(ask);
-  assert.deepEqual(told(waited.stdout), ['Bella', 'Rex', 'Luna', 'rate_limited', 'Barney', 'Pepper']);
+  assert.deepEqual(outcomes(waited.stdout), ['Bella', 'Rex', 'Luna', 'rate_limited', 'Barney', 'Pepper']);
   assert.match(waited.stderr, /Will retry in [12] second/);
 
-  const [admitted, ...refused] = told(paste(askAtOnce).stdout);
+  const [admitted, ...refused] = outcomes(paste(askAtOnce).stdout);
   assert.deepEqual(
     [admitted, ...refused],
     ['Bella', ...times(10, 'rate_limited'), ...times(9, 'key_banned')],
@@ -114,7 +114,7 @@ test('limits behave as the tour and the guide say: a load-test key has room, cur
     paste(unban).stdout,
     /^Key key_\w+ is not banned any more, and its earlier bans are forgotten\.\n$/,
   );
-  await until(() => told(paste(askAtOnce.replace('[1-20]', '1')).stdout)[0] === 'rate_limited');
+  await until(() => outcomes(paste(askAtOnce.replace('[1-20]', '1')).stdout)[0] === 'rate_limited');
 });
 
 test('the report card of the tour is real, for a client that waits and one that does not', {

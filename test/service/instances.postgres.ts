@@ -179,7 +179,7 @@ suite('several instances with one PostgreSQL', { skip: whyNoPostgres() }, () => 
 
   for (const [kind, isNew] of [
     ['an order', false],
-    ['an order, of which its workspace had never heard,', true],
+    ['the first order of a workspace', true],
   ] as const) {
     /** Two instances and an empty workspace. If they are new, it has no orders yet. */
     const start = async (t: TestContext) => {
@@ -255,7 +255,7 @@ suite('several instances with one PostgreSQL', { skip: whyNoPostgres() }, () => 
     for (const { status } of await writing) assert.ok([201, 400, 409].includes(status), String(status));
     const { quantity } = (await instances[0].call('GET', '/inventory/13')).body;
     const orders = [...(await allOrders(instances[0])).values()];
-    assert.equal(orders.length - 8, 28 - quantity, 'what is gone from stock stands in orders');
+    assert.equal(orders.length - 8, 28 - quantity, 'stock and orders add up');
   });
 
   test('kill -9 of one of two instances under load loses no acknowledged write', async (t) => {

@@ -111,9 +111,9 @@ for (const balancer of [nginx, haproxy]) {
     });
 
     for (const [what, length, drop] of [
-      ['that comes drop by drop', 'Content-Length: 60000', ' '],
+      ['that arrives byte by byte', 'Content-Length: 60000', ' '],
       ['in chunks', 'Transfer-Encoding: chunked', '1\r\n \r\n'],
-      ['that does not come', 'Content-Length: 60000', ''],
+      ['that does not arrive', 'Content-Length: 60000', ''],
     ] as const) {
       test(`returns 408 for a body ${what}`, async (t) => {
         const timeLimits = { headersMs: 500, requestMs: 1_000, checkEveryMs: 50 };

@@ -25,7 +25,8 @@ test('the text of /metrics is built at most once a second, for any number of cli
   assert.equal(counted(first[0]?.text ?? ''), 1);
   store.aheadMs += 100;
   const second = await Promise.all(Array.from({ length: 50 }, () => ask()));
-  for (const { text } of second) assert.equal(counted(text), 2, 'who asks when it is stale gets the new one');
+  for (const { text } of second)
+    assert.equal(counted(text), 2, 'a request for a stale text gets the new one');
 });
 
 test('/readyz queries the storage at most four times a second, for any number of clients', async (t) => {

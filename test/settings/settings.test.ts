@@ -146,10 +146,10 @@ async function startOnAnyPort(t: TestContext, env: Record<string, string>) {
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
-  const told = () =>
+  const reported = () =>
     /Petstore is ready[\s\S]*localhost:(\d+)[\s\S]*curl|The free port is (\d+)\./.exec(output);
-  while (!told() && child.exitCode === null) await sleep(10);
-  const [, welcomed, became] = told() ?? [];
+  while (!reported() && child.exitCode === null) await sleep(10);
+  const [, welcomed, became] = reported() ?? [];
   assert.ok(welcomed ?? became, output);
   return { address: `http://127.0.0.1:${welcomed ?? became}`, output: () => output };
 }
@@ -157,10 +157,10 @@ async function startOnAnyPort(t: TestContext, env: Record<string, string>) {
 test('the help of serve lists every setting with its meaning and its default, in lines of at most 80 characters', () => {
   const { stdout } = petstore(['serve', '--help']);
   for (const line of stdout.split('\n')) assert.ok(line.length <= 80, line);
-  const told = stdout.replaceAll(/\s+/g, ' ');
+  const help = stdout.replaceAll(/\s+/g, ' ');
   for (const setting of all) {
     const meaning = setting.meaning.replaceAll('`', '');
-    assert.ok(told.includes(` ${setting.variable} ${meaning} (${shownDefault(setting)})`), setting.variable);
+    assert.ok(help.includes(` ${setting.variable} ${meaning} (${shownDefault(setting)})`), setting.variable);
   }
 });
 

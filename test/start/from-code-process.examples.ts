@@ -184,8 +184,8 @@ test('serve --ephemeral keeps nothing, and accepts commands on standard input un
     (await get('/pets')).headers.get('ratelimit-policy'),
     '"minute";q=60;w=60,"day";q=1000;w=86400',
   );
-  const { now = '', ...told } = await ask({ advance: '1 day' });
-  assert.deepEqual(told, { ok: true });
+  const { now = '', ...rest } = await ask({ advance: '1 day' });
+  assert.deepEqual(rest, { ok: true });
   assert.ok(Date.parse(now) > Date.now() + 86_000_000, now);
   const dated = (await get('/pets')).headers.get('date') ?? '';
   assert.ok(Date.parse(dated) > Date.now() + 86_000_000, dated);

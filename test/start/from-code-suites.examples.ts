@@ -38,8 +38,8 @@ function succeeds(
 }
 
 test('the example for node:test passes', (t) => {
-  const told = succeeds([process.execPath, '--test', '--test-reporter=tap'], folderWith(t, 'node-test'));
-  assert.match(told, /^# pass 4$/m);
+  const output = succeeds([process.execPath, '--test', '--test-reporter=tap'], folderWith(t, 'node-test'));
+  assert.match(output, /^# pass 4$/m);
 });
 
 const vitest = join(examples, 'vitest/node_modules/vitest/vitest.mjs');

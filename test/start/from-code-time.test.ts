@@ -67,7 +67,7 @@ const endings: Record<string, EndsByTime> = {
     shows: async (store) => (await call(store, 'GET', '/store/events')).body.length,
     ...{ lasts: '7 days', until: 1, after: 0 },
   },
-  'a wait that a fault has told': {
+  'the wait of a fault with Retry-After': {
     begin: async (store) => {
       await store.rehearse([{ fault: 'rate-limited', retryAfterSeconds: 90 }]);
       await send(store, 1);

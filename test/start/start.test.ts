@@ -31,9 +31,9 @@ test('serve --json prints one line for programs when the service is ready, with 
   const env = { PETSTORE_DATA_DIR: dataDir, PETSTORE_ODD: '1' };
   const { child, ended, written } = start(t, ['--json'], env);
   const [line] = await once(createInterface(child.stdout), 'line');
-  const { key, port, ...told } = JSON.parse(line);
+  const { key, port, ...rest } = JSON.parse(line);
   const origin = `http://localhost:${port}`;
-  assert.deepEqual(told, {
+  assert.deepEqual(rest, {
     ready: true,
     baseUrl: `${origin}/v1`,
     referenceUrl: `${origin}/reference`,
@@ -44,8 +44,8 @@ test('serve --json prints one line for programs when the service is ready, with 
   });
   assert.equal(key, readFileSync(join(dataDir, 'demo.key'), 'utf8').trim());
   const headers = { authorization: `Bearer ${key}` };
-  assert.equal((await fetch(`${told.baseUrl}/pets?limit=2`, { headers })).status, 200);
-  assert.equal((await fetch(told.referenceUrl)).status, 200);
+  assert.equal((await fetch(`${rest.baseUrl}/pets?limit=2`, { headers })).status, 200);
+  assert.equal((await fetch(rest.referenceUrl)).status, 200);
   child.kill('SIGTERM');
   assert.deepEqual(await ended, [0, null]);
   assert.equal(written.stdout, `${line}\n`);

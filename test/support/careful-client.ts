@@ -115,8 +115,8 @@ export class CarefulClient {
         return { status, headers, body: answer.text && parseExactly(answer.text), mayBeDone };
       }
       if (!answer || answer.response.status >= 500) mayBeDone = true;
-      const told = answer?.response.headers.get('retry-after');
-      await sleep(told ? waitMs(told, now()) : pauseMs);
+      const retryAfter = answer?.response.headers.get('retry-after');
+      await sleep(retryAfter ? waitMs(retryAfter, now()) : pauseMs);
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
     }
     throw new Error(`${method} ${path} never came to an end`);

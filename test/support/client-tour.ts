@@ -5,14 +5,14 @@ import { type Pet, type Petstore, PetstoreError } from '../../src/client/index.t
  * has no ids, no times and no statuses: it is the same in every workspace, under every fault.
  */
 export async function takeTour(store: Petstore): Promise<string[]> {
-  const told: string[] = [];
-  const tell = (...words: unknown[]) => told.push(words.join(' '));
+  const printed: string[] = [];
+  const print = (...words: unknown[]) => printed.push(words.join(' '));
   const namesOf = (list: { name: string }[]) => list.map(({ name }) => name).sort();
 
   const categories = await Array.fromAsync(store.listCategories({ limit: 4 }));
   const before = await Array.fromAsync(store.listPets({ limit: 8 }));
-  tell('categories:', namesOf(categories));
-  tell('pets:', namesOf(before));
+  print('categories:', namesOf(categories));
+  print('pets:', namesOf(before));
   const events = await Array.fromAsync(store.listEvents());
   const position = events.at(-1)?.id ?? 0;
 
@@ -21,30 +21,30 @@ export async function takeTour(store: Petstore): Promise<string[]> {
     name: `${name} and wyrms`,
     description: 'Old.',
   }));
-  tell('category:', renamed.name, renamed.description, renamed.id === category.id);
+  print('category:', renamed.name, renamed.description, renamed.id === category.id);
 
   const pet = await store.createPet({ name: 'Smaug', categoryId: category.id });
   await replaceWhateverItIs(store, pet);
   const golden = await store.changePet(pet.id, ({ name }) => ({ name: `${name} the Golden` }));
-  tell('pet:', golden.name, golden.categoryId === category.id, typeof golden.status);
+  print('pet:', golden.name, golden.categoryId === category.id, typeof golden.status);
   const ofCategory = await Array.fromAsync(store.listPets({ categoryId: category.id }));
-  tell('of its category:', namesOf(ofCategory), (await store.findPet(pet.id))?.name);
+  print('of its category:', namesOf(ofCategory), (await store.findPet(pet.id))?.name);
 
   const stocked = await store.changeInventory(pet.id, ({ quantity }) => ({ quantity: quantity + 4 }));
   const inventory = await Array.fromAsync(store.listInventory());
-  tell('inventory:', stocked.quantity, inventory.length - before.length);
+  print('inventory:', stocked.quantity, inventory.length - before.length);
 
   const order = await store.placeOrder({ petId: pet.id, quantity: 2 });
   const fulfilled = await store.placeOrder({ petId: pet.id });
   const more = await store.changeOrder(order.id, ({ quantity = 0 }) => ({ quantity: quantity + 1 }));
   await store.changeOrder(fulfilled.id, () => ({ complete: true }));
   const orders = await Array.fromAsync(store.listOrders({ petId: pet.id }));
-  tell(
+  print(
     'orders:',
     more.quantity,
     orders.map(({ quantity, complete }) => `${quantity} ${complete}`).join(', '),
   );
-  tell('left:', (await store.getInventory(pet.id)).quantity);
+  print('left:', (await store.getInventory(pet.id)).quantity);
 
   const webhook = await store.createWebhook({ url: 'http://127.0.0.1:9/events' });
   await store.changeWebhook(webhook.id, () => ({ description: 'Nobody listens there.' }));
@@ -52,7 +52,7 @@ export async function takeTour(store: Petstore): Promise<string[]> {
   const ping = await store.pingWebhook(webhook.id);
   const again = await store.redeliver(webhook.id, ping.id);
   const deliveries = await Array.fromAsync(store.listDeliveries(webhook.id));
-  tell(
+  print(
     'webhook:',
     secret.length,
     (await Array.fromAsync(store.listWebhooks())).length,
@@ -69,9 +69,9 @@ export async function takeTour(store: Petstore): Promise<string[]> {
     types.push(type);
     if ((await store.getEvent(id)).type === 'category.deleted') break;
   }
-  tell('events:', types.length, types.at(-1));
-  tell('pets:', namesOf(await Array.fromAsync(store.listPets())));
-  return told;
+  print('events:', types.length, types.at(-1));
+  print('pets:', namesOf(await Array.fromAsync(store.listPets())));
+  return printed;
 }
 
 /** Resets a pet to its initial content, though others may have changed it. */

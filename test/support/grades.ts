@@ -71,12 +71,7 @@ const differing: Record<string, RunSketch> = {
       'Error: 429 rate_limited',
     ],
     checks: results({
-      'retry-after.obeyed': failed(
-        '3 requests came before the time that Retry-After had told.',
-        '2',
-        '3',
-        '4',
-      ),
+      'retry-after.obeyed': failed('3 requests came before the time in Retry-After.', '2', '3', '4'),
       'failures.retried': { result: 'passed', because: 'It tried again.', evidence: ['2'] },
     }),
     requests: requests(

@@ -5,7 +5,7 @@ import { seedWorkspace } from '../../src/demo/seed.ts';
 import type { EventType } from '../../src/webhooks/event-types.ts';
 import { clearWorkspace, deleteWorkspace } from '../../src/workspaces/store.ts';
 import {
-  assertToldOf,
+  assertEventsOf,
   type Change,
   changesBetween,
   type Event,
@@ -73,8 +73,8 @@ class HistoryProof {
     this.#lists = await readLists(this.#get);
     const made = this.events.filter(({ timestamp }) => Date.parse(timestamp) === this.#store.nowMs);
     if ('command' in step) this.#assertMarked(step.command, made);
-    else if (answers.length > 1) assertToldOf(answers, made);
-    else await this.#assertTold(step.requests[0] as Request, answers[0] as JsonAnswer, before, made);
+    else if (answers.length > 1) assertEventsOf(answers, made);
+    else await this.#assertDelivered(step.requests[0] as Request, answers[0] as JsonAnswer, before, made);
     assert.deepEqual(fold(this.events, this.#listsAt), this.#lists);
   }
 
@@ -126,7 +126,7 @@ class HistoryProof {
   }
 
   /** A request records one event for each GET response that it changed, and nothing else. */
-  async #assertTold(
+  async #assertDelivered(
     { method, path }: Request,
     answer: JsonAnswer,
     before: Lists,
@@ -134,13 +134,13 @@ class HistoryProof {
   ): Promise<void> {
     const what = `${method} ${path} -> ${answer.status} ${answer.text}`;
     const expected = changesBetween(before, this.#lists, path.startsWith('/pets'));
-    const told = made.map(({ id, timestamp, requestId, ...change }): Change => {
+    const recorded = made.map(({ id, timestamp, requestId, ...change }): Change => {
       assert.equal(requestId, answer.headers['x-request-id'], what);
       return change;
     });
-    assert.deepEqual(told, expected, what);
-    if (answer.status >= 400 || answer.headers['idempotency-replayed']) assert.deepEqual(told, [], what);
-    for (const change of told) {
+    assert.deepEqual(recorded, expected, what);
+    if (answer.status >= 400 || answer.headers['idempotency-replayed']) assert.deepEqual(recorded, [], what);
+    for (const change of recorded) {
       const { status, text } = await this.#get(pathOf(change));
       if (isLast(change.type)) assert.equal(status, 404, what);
       else assert.equal(`${JSON.stringify(change.data)}\n`, text, what);

@@ -216,7 +216,7 @@ function differences(was: State, is: State): State {
 }
 
 /** Of concurrent requests, the successful ones have events, and no others. */
-export function assertToldOf(answers: JsonAnswer[], events: Event[]): void {
+export function assertEventsOf(answers: JsonAnswer[], events: Event[]): void {
   const byRequest = Map.groupBy(events, ({ requestId }) => requestId);
   for (const { status, headers, text } of answers) {
     const own = byRequest.get(headers['x-request-id']) ?? [];

@@ -23,7 +23,7 @@ const look = `(() => {
   return unreached.size === 0;
 })()`;
 
-const told = `[
+const report = `[
   ...unmarked.map((one) => 'no outline: ' + one),
   ...[...unreached].filter((one) => one.isConnected).map((one) => 'never reached: ' + one.outerHTML.slice(0, 100)),
 ]`;
@@ -35,5 +35,5 @@ export async function outOfReach(page: Page): Promise<string[]> {
     await page.keyboard.press('Tab');
     if (await page.evaluate(look)) break;
   }
-  return page.evaluate(told);
+  return page.evaluate(report);
 }

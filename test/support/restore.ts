@@ -93,20 +93,20 @@ export async function checkRestore(t: TestContext, operator: Operator, steps: St
     assert.equal(status, 201, text);
     return body.id;
   };
-  const told = (name: string) => receiver.messages.some(({ body }) => body.includes(name));
+  const hasArrived = (name: string) => receiver.messages.some(({ body }) => body.includes(name));
   const received = () => receiver.messages.map(({ headers }) => String(headers['webhook-id']));
 
   assert.equal((await call('POST', '/store/webhooks', { body: { url: receiver.url } })).status, 201);
   const kept = await add('Kept', { 'idempotency-key': 'kept' });
-  await until(() => told('Kept'));
+  await until(() => hasArrived('Kept'));
   const keptPosition = JSON.parse(receiver.messages.at(-1)?.body as string).id;
   await steps.backUp();
 
   const lost: number[] = [];
   for (const name of ['Lost 1', 'Lost 2', 'Lost 3']) lost.push(await add(name));
-  await until(() => told('Lost 3'));
+  await until(() => hasArrived('Lost 3'));
   assert.equal((await call('POST', '/store/webhooks/1/ping')).status, 202);
-  await until(() => told('"ping"'));
+  await until(() => hasArrived('"ping"'));
   const lostPosition = keptPosition + lost.length;
   const receivedBefore = new Set(received());
   assert.deepEqual(await first.stop('SIGTERM'), { code: 0, signal: null });
@@ -135,7 +135,7 @@ export async function checkRestore(t: TestContext, operator: Operator, steps: St
   for (const name of ['New 1', 'New 2', 'New 3', 'New 4']) assert.ok((await add(name)) > generation);
   assert.equal((await call('POST', '/store/webhooks/1/ping')).status, 202);
   const isPing = ({ body }: { body: string }) => JSON.parse(body).type === 'ping';
-  await until(() => told('New 4') && receiver.messages.filter(isPing).length === 2);
+  await until(() => hasArrived('New 4') && receiver.messages.filter(isPing).length === 2);
   const after = receiver.messages.slice(receivedBefore.size);
   const unseen = after.filter(({ headers }) => !receivedBefore.has(String(headers['webhook-id'])));
   const events = (await call('GET', '/store/events')).body as Event[];

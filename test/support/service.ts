@@ -139,8 +139,9 @@ export async function startService(
   });
   const origin = `http://127.0.0.1:${port}`;
   // The welcome ends a start with demo data. It may arrive later than a response.
-  const isTold = () => env.PETSTORE_DEMO === 'off' || child.stdout.destroyed || output.includes(endOfWelcome);
-  if (!(await isReady(origin, child, isTold))) {
+  const hasSaidAll = () =>
+    env.PETSTORE_DEMO === 'off' || child.stdout.destroyed || output.includes(endOfWelcome);
+  if (!(await isReady(origin, child, hasSaidAll))) {
     child.kill('SIGKILL');
     await ended;
     throw new Error(`The service did not start: ${output}`);
@@ -157,11 +158,11 @@ export async function startService(
   };
 }
 
-async function isReady(origin: string, child: ChildProcess, isTold: () => boolean): Promise<boolean> {
+async function isReady(origin: string, child: ChildProcess, hasSaidAll: () => boolean): Promise<boolean> {
   const deadline = Date.now() + startTimeoutMs;
   while (child.exitCode === null && Date.now() < deadline) {
     const answer = await fetch(`${origin}/readyz`).catch(() => undefined);
-    if (answer?.ok && isTold()) return true;
+    if (answer?.ok && hasSaidAll()) return true;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   return false;

@@ -12,7 +12,7 @@ export async function startListening(t: TestContext, options: Options = {}): Pro
 }
 
 /** The statuses in the log of requests that a fault touched. */
-export const toldOf = ({ log }: Petstore, fault: string): number[] =>
+export const loggedStatuses = ({ log }: Petstore, fault: string): number[] =>
   log.map((line) => JSON.parse(line)).flatMap(({ faults, status }) => (faults === fault ? [status] : []));
 
 /** The number of categories that `dragons` has created. */

@@ -112,10 +112,15 @@ test('filters of one group are combined by or, groups by and, and requests of th
 });
 
 test('the timeline fits the requests, and shows early retries and the end of each wait', () => {
-  const told = { status: 429, code: 'rate_limited', answerHeaders: { 'retry-after': '2' }, durationMs: 10 };
+  const rateLimited = {
+    status: 429,
+    code: 'rate_limited',
+    answerHeaders: { 'retry-after': '2' },
+    durationMs: 10,
+  };
   const line = lineOf([
-    recorded(1, told),
-    recorded(2, { ...told, gapMs: 500, retryOf: '1' }, startMs + 510),
+    recorded(1, rateLimited),
+    recorded(2, { ...rateLimited, gapMs: 500, retryOf: '1' }, startMs + 510),
     recorded(3, { gapMs: 2_000, retryOf: '2', durationMs: 30 }, startMs + 2_520),
   ]);
   const [lane, ...others] = line.lanes;
@@ -165,8 +170,8 @@ test('the timeline marks the same early retries as the report card', async () =>
   const ban = { status: 403, code: 'key_banned' };
   const unavailable = { status: 503, code: 'service_unavailable' };
   type Answer = { status: number; code?: string };
-  const tooSoon = async (refused: Answer, early: Answer, gapMs = 1_000, told = '3') => {
-    const answerHeaders = { 'retry-after': told };
+  const tooSoon = async (refused: Answer, early: Answer, gapMs = 1_000, retryAfter = '3') => {
+    const answerHeaders = { 'retry-after': retryAfter };
     const pair = judged({ at: 0, tookMs: 0, ...refused, answer: answerHeaders }, { at: gapMs, ...early });
     const findings = [retryAfterObeyed, banStops].map((check) => findingOf(check, trafficOf(pair)));
     const [, attempt] = attemptsOf([
@@ -184,10 +189,10 @@ test('the timeline marks the same early retries as the report card', async () =>
   assert.deepEqual(await after(ban), [false, true, false, false, false, false]);
   assert.deepEqual(await after(unavailable), [true, true, true, true, true, true]);
   const date = new Date(startMs + 3_000).toUTCString();
-  const told = (gapsMs: number[], as?: string) =>
+  const areTooSoon = (gapsMs: number[], as?: string) =>
     Promise.all(gapsMs.map((gapMs) => tooSoon(limit, limit, gapMs, as)));
-  assert.deepEqual(await told([1_900, 2_100], date), [true, false]);
-  assert.deepEqual(await told([2_900, 2_970]), [true, false]);
+  assert.deepEqual(await areTooSoon([1_900, 2_100], date), [true, false]);
+  assert.deepEqual(await areTooSoon([2_900, 2_970]), [true, false]);
 });
 
 test('bans, other refusals and waits have different shapes and meanings', () => {

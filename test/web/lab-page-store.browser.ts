@@ -404,7 +404,7 @@ test('the states of the store', { skip, timeout }, async (t) => {
     await has(page, 1, 'Missed');
     await page.locator('lab-store h2').getByText('live').waitFor();
     assert.equal(await page.locator('lab-store .note').count(), 0);
-    assert.equal(sent.length, 6, 'no list is read anew');
+    assert.equal(sent.length, 6, 'no list is read again');
     assert.deepEqual(complaints, []);
   });
 

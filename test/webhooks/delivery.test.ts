@@ -134,8 +134,8 @@ test('a receiver that returns 410 gets nothing more, and an event reports it', a
   assert.equal(gone.messages.length, 1);
   const disabled = await webhook(store);
   assert.deepEqual([disabled.enabled, disabled.disabledReason], [false, 'gone']);
-  const told = JSON.parse(other.messages[0]?.body as string);
-  assert.deepEqual([told.type, told.data], ['webhook.disabled', disabled]);
+  const reported = JSON.parse(other.messages[0]?.body as string);
+  assert.deepEqual([reported.type, reported.data], ['webhook.disabled', disabled]);
   assert.equal((await deliveriesOf(store))[0].state, 'failed');
   const line = store.log.find((line) => line.includes('a webhook was disabled')) as string;
   assert.ok(line.includes(new URL(gone.url).host) && line.includes('"reason":"gone"'));
@@ -150,7 +150,7 @@ test('a receiver that returns 410 gets nothing more, and an event reports it', a
   assert.deepEqual(
     types,
     ['category.created', 'category.created', 'webhook.disabled'],
-    'it goes on where it was',
+    'it continues where it was',
   );
 });
 

@@ -173,7 +173,7 @@ test('the work of a silent instance is taken over, and that instance can write n
   await until(() => silent.sent === 1);
   const other = startDispatcher(store);
   await sleep(100);
-  assert.equal(receiver.messages.length, 0, 'the lease holds');
+  assert.equal(receiver.messages.length, 0, 'the lease is valid');
   let answerOther = () => {};
   receiver.behave = (_request, response) => {
     answerOther = () => response.end();

@@ -56,7 +56,7 @@ const drips =
   };
 
 /** The behaviours of receivers, and the error that the owner sees. A status means that it was delivered. */
-const behaviours: [what: string, behave: Behaviour, told: string | number][] = [
+const behaviours: [what: string, behave: Behaviour, expected: string | number][] = [
   ['resets at once', (socket) => socket.resetAndDestroy(), brokenOff],
   ['closes at once', (socket) => socket.destroy(), brokenOff],
   ['closes its half at once', (socket) => socket.resume().end(), brokenOff],
@@ -64,10 +64,10 @@ const behaviours: [what: string, behave: Behaviour, told: string | number][] = [
   ['closes within the request', onRequest((socket) => socket.destroy()), brokenOff],
   ['closes within the head', onRequest(saysAndEnds(`${ok}X: `)), brokenOff],
   ['resets within the head', onRequest(saysAndResets('HTTP/1.1 2')), brokenOff],
-  ['says nothing', (socket) => socket.resume(), within],
-  ['says and reads nothing', (socket) => socket.pause(), within],
-  ['drips its head', drips(`${ok}X: `, 'x'), within],
-  ['drips interim answers', drips('', 'HTTP/1.1 103 Early Hints\r\n\r\n'), within],
+  ['sends nothing', (socket) => socket.resume(), within],
+  ['sends and reads nothing', (socket) => socket.pause(), within],
+  ['sends its head byte by byte', drips(`${ok}X: `, 'x'), within],
+  ['sends interim responses slowly', drips('', 'HTTP/1.1 103 Early Hints\r\n\r\n'), within],
   ['has fields without end', saysWithoutEnd(ok, `X: ${xs}\r\n`), tooLong],
   ['has empty fields without end', saysWithoutEnd(ok, 'X:\r\n'.repeat(99)), tooLong],
   ['has a field without end', saysWithoutEnd(`${ok}X: `, xs), tooLong],
@@ -87,19 +87,19 @@ const behaviours: [what: string, behave: Behaviour, told: string | number][] = [
     'The receiver returned 101.',
   ],
   ['upgrades to nothing', says('HTTP/1.1 101 x\r\n\r\n'), 'The receiver returned 101.'],
-  ['answers before it is asked', saysAndEnds(empty), 200],
-  ['answers and resets', onRequest(saysAndResets(`${ok}\r\n`)), 200],
-  ['answers twice', onRequest(saysAndEnds(`${empty}HTTP/1.1 500 x\r\n\r\n`)), 200],
-  ['answers with garbage behind it', onRequest(saysAndEnds(`${empty}\0\0garbage`)), 200],
-  ['answers and goes on', onRequest(saysWithoutEnd(empty, xs)), 200],
-  ['answers less than it says', onRequest(saysAndEnds(`${ok}Content-Length: 9\r\n\r\n1`)), 200],
-  ['answers with broken chunks', onRequest(says(`${chunked}zz`)), 200],
+  ['responds before the request', saysAndEnds(empty), 200],
+  ['responds and resets', onRequest(saysAndResets(`${ok}\r\n`)), 200],
+  ['responds twice', onRequest(saysAndEnds(`${empty}HTTP/1.1 500 x\r\n\r\n`)), 200],
+  ['sends garbage after its response', onRequest(saysAndEnds(`${empty}\0\0garbage`)), 200],
+  ['responds and continues to send', onRequest(saysWithoutEnd(empty, xs)), 200],
+  ['sends less than its Content-Length', onRequest(saysAndEnds(`${ok}Content-Length: 9\r\n\r\n1`)), 200],
+  ['sends malformed chunks', onRequest(says(`${chunked}zz`)), 200],
   ['has a body without end', onRequest(saysWithoutEnd(`${ok}\r\n`, xs)), 200],
   ['has chunks without end', onRequest(saysWithoutEnd(chunked, '1\r\nx\r\n')), 200],
   ['has a size without end', onRequest(saysWithoutEnd(chunked, '0'.repeat(999))), 200],
   ['has an extension without end', onRequest(saysWithoutEnd(`${chunked}1;`, xs)), 200],
   ['has trailers without end', onRequest(saysWithoutEnd(`${chunked}0\r\n`, 'X: x\r\n')), 200],
-  ['has a body that drips', onRequest(drips(`${ok}\r\n`, 'x')), 200],
+  ['sends its body byte by byte', onRequest(drips(`${ok}\r\n`, 'x')), 200],
   [
     'fails without end',
     onRequest(saysWithoutEnd('HTTP/1.1 500 x\r\n\r\n', xs)),
@@ -107,13 +107,13 @@ const behaviours: [what: string, behave: Behaviour, told: string | number][] = [
   ],
 ];
 
-for (const [what, behave, told] of behaviours) {
+for (const [what, behave, expected] of behaviours) {
   test(`a receiver that ${what} gives one outcome, and its connection is released`, async (t) => {
     const receiver = await receive(t, behave);
     // The timeout is long unless it decides the outcome.
-    const timeoutMs = told === within ? 300 : what.includes('drips') ? 1_000 : 60_000;
+    const timeoutMs = expected === within ? 300 : what.includes('drips') ? 1_000 : 60_000;
     const { status, error } = await sendTo(receiver.url, { timeoutMs });
-    assert.equal(error ?? status, told);
+    assert.equal(error ?? status, expected);
     await receiver.quiet();
     assert.equal(receiver.connections(), 1);
   });

@@ -119,16 +119,16 @@ test('a name without an address, a failed lookup, and a lookup without end have 
   const failing = (code: string) => () =>
     Promise.reject(Object.assign(new Error('10.0.0.53 said no'), { code }));
   const never = () => new Promise<string[]>(() => {});
-  const told = async (resolver: NameResolver, timeoutMs = 60_000) =>
+  const errorWith = async (resolver: NameResolver, timeoutMs = 60_000) =>
     (await sendTo('https://hooks.public.test/', { resolver, timeoutMs })).error;
   const none = 'The name has no address.';
   const failed = 'The name cannot be resolved.';
-  assert.equal(await told({ resolve4: async () => [], resolve6: async () => [] }), none);
-  assert.equal(await told({ resolve4: failing('ENOTFOUND'), resolve6: failing('ENODATA') }), none);
-  assert.equal(await told({ resolve4: failing('ETIMEOUT'), resolve6: failing('ENODATA') }), failed);
-  assert.equal(await told({ resolve4: failing('ESERVFAIL'), resolve6: failing('ESERVFAIL') }), failed);
+  assert.equal(await errorWith({ resolve4: async () => [], resolve6: async () => [] }), none);
+  assert.equal(await errorWith({ resolve4: failing('ENOTFOUND'), resolve6: failing('ENODATA') }), none);
+  assert.equal(await errorWith({ resolve4: failing('ETIMEOUT'), resolve6: failing('ENODATA') }), failed);
+  assert.equal(await errorWith({ resolve4: failing('ESERVFAIL'), resolve6: failing('ESERVFAIL') }), failed);
   assert.equal(
-    await told({ resolve4: never, resolve6: failing('ENODATA') }, 50),
+    await errorWith({ resolve4: never, resolve6: failing('ENODATA') }, 50),
     'No response within 0.05 s.',
   );
 });
@@ -212,13 +212,13 @@ test('no proxy and no other trust is taken from the environment', needsOpenssl, 
     NODE_TLS_REJECT_UNAUTHORIZED: '0',
   };
   const program = fileURLToPath(new URL('../support/send-once.ts', import.meta.url));
-  const told = async (url: string) => {
+  const resultOf = async (url: string) => {
     const { stdout } = await promisify(execFile)(process.execPath, [program, plain.url, url], { env });
     return JSON.parse(stdout);
   };
-  assert.equal((await told(plain.url)).status, 200);
+  assert.equal((await resultOf(plain.url)).status, 200);
   assert.deepEqual([proxy.connections(), plain.connections()], [1, 1], 'what is not ours goes to the proxy');
-  const { status, error } = await told(`https://localhost:${secure.port}/`);
+  const { status, error } = await resultOf(`https://localhost:${secure.port}/`);
   assert.deepEqual([status, error], [undefined, 'The certificate is not valid.']);
   assert.deepEqual([proxy.connections(), secure.connections()], [2, 1]);
 });

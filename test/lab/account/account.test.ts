@@ -77,19 +77,19 @@ test('the account has the limit header fields of the last response, and Retry-Af
         .filter(([name]) => /ratelimit|retry-after/.test(name as string)),
     );
   const { key } = await petstore.addKey('enterprise', { perMinute: 3, perDay: 5 });
-  const told = async (): Promise<unknown[]> => {
+  const shown = async (): Promise<unknown[]> => {
     const { headers } = await petstore.call('GET', '/pets', { key });
     const account = await accountOf(petstore, key);
     if (headers['x-ratelimit-remaining'] === '0') assert.ok(account.headers['Retry-After']);
     else assert.deepEqual(fieldsOf(account.headers), fieldsOf(headers));
     return [account.binding, account.headers['X-RateLimit-Limit'], account.headers['Retry-After']];
   };
-  assert.deepEqual(await told(), ['minute', '3', undefined]);
-  assert.deepEqual(await told(), ['minute', '3', undefined]);
-  assert.deepEqual(await told(), ['minute', '3', '60']);
+  assert.deepEqual(await shown(), ['minute', '3', undefined]);
+  assert.deepEqual(await shown(), ['minute', '3', undefined]);
+  assert.deepEqual(await shown(), ['minute', '3', '60']);
   petstore.nowMs += 60_000;
-  assert.deepEqual(await told(), ['day', '5', undefined]);
-  assert.deepEqual(await told(), ['day', '5', String(12 * 3_600 - 60)]);
+  assert.deepEqual(await shown(), ['day', '5', undefined]);
+  assert.deepEqual(await shown(), ['day', '5', String(12 * 3_600 - 60)]);
   for (let i = 0; i < 10; i++) await petstore.call('GET', '/pets', { key });
   const { headers } = await petstore.call('GET', '/pets', { key });
   assert.equal(headers['x-ratelimit-remaining'], '0');
@@ -149,7 +149,7 @@ test('the cause of a ban is stored once in the shared database, and a ban works 
   const { key: other } = await petstore.addKey('enterprise', { perMinute: 2, perDay: 100 });
   for (let i = 0; i < 12; i++) await petstore.call('GET', '/pets', { key: other });
   const { status } = await petstore.call('GET', '/pets', { key: other });
-  assert.equal(status, 403, 'and the ban holds');
+  assert.equal(status, 403, 'and the ban applies');
   await until(() => petstore.log.some((line) => line.includes('started a ban could not be stored')));
 });
 

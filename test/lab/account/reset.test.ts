@@ -133,8 +133,8 @@ test('the command that the refusal names makes a large workspace small enough fo
   await addCategories(petstore, 1, 3 * maxResetRows, 100);
   await petstore.call('POST', '/categories', { body: { name: 'A' }, headers: { 'Idempotency-Key': 'k' } });
   const [, command] = /"petstore (.*)"/.exec((await reset(petstore)).body.message) as string[];
-  const told = runCommand(command?.split(' ') ?? [], { PETSTORE_DATA_DIR: petstore.folder });
-  assert.match(told.stdout, /has the demo data again/);
+  const result = runCommand(command?.split(' ') ?? [], { PETSTORE_DATA_DIR: petstore.folder });
+  assert.match(result.stdout, /has the demo data again/);
   assert.deepEqual((await reset(petstore)).body, demonstration);
 });
 

@@ -184,8 +184,8 @@ test('a report on the largest recording takes a fraction of a second, however it
     answer: { 'retry-after': '2' },
   };
   const worlds: Record<string, (index: number) => Parameters<typeof recorded>[number]> = {
-    'refused for ever': (index) => ({ at: index * 5, status: 429, answer: { 'retry-after': '2' } }),
-    'gone for ever': (index) => ({ at: index * 5, method: 'DELETE', target: '/v1/pets/9', status: 404 }),
+    'always refused': (index) => ({ at: index * 5, status: 429, answer: { 'retry-after': '2' } }),
+    'always 404': (index) => ({ at: index * 5, method: 'DELETE', target: '/v1/pets/9', status: 404 }),
     'redirected, and followed later': (index) => ({
       ...{ at: index * 5, method: 'POST', fault: 'moved', target: `/v1/pets/${index % (maxRecorded / 2)}` },
       status: index < maxRecorded / 2 ? 307 : 200,

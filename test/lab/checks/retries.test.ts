@@ -18,8 +18,8 @@ test('backoff.grows fails equal or missing waits, and tolerates jitter', async (
   const mended = [0, 10, 20, 30].flatMap((at) => [{ at, status: 500 }, { at: at + 5 }]);
   await finds(name, mended, 'not_observed');
   // With Retry-After, that time counts.
-  const told = { status: 503, answer: { 'retry-after': '1' } };
-  const obedient = [0, 1_100, 2_200, 3_300].map((at) => ({ at, ...told }));
+  const unavailable = { status: 503, answer: { 'retry-after': '1' } };
+  const obedient = [0, 1_100, 2_200, 3_300].map((at) => ({ at, ...unavailable }));
   await finds(name, obedient, 'not_observed');
 });
 
@@ -123,11 +123,11 @@ test('failures.retried allows giving up after retries, and asks for no blind POS
   await finds(name, [{ at: 0, ...post, ...key('k'), ...cut }], 'failed', [1]);
   await finds(name, [{ at: 0, ...post, status: 503 }], 'failed', [1]);
   // Nobody waits for ten days.
-  const told = (seconds: number) => ({ status: 503, answer: { 'retry-after': String(seconds) } });
+  const unavailable = (seconds: number) => ({ status: 503, answer: { 'retry-after': String(seconds) } });
   await finds(
     name,
     [
-      { at: 0, ...told(864_000) },
+      { at: 0, ...unavailable(864_000) },
       { at: 9, ...categories },
     ],
     'not_observed',
@@ -135,7 +135,7 @@ test('failures.retried allows giving up after retries, and asks for no blind POS
   await finds(
     name,
     [
-      { at: 0, ...told(60) },
+      { at: 0, ...unavailable(60) },
       { at: 9, ...categories },
     ],
     'failed',

@@ -141,13 +141,13 @@ test('if-match.sent and conflict.read-again do not accept * as a decision', asyn
   await finds(again, [busy, change(0, '"a"', 412), change(9, '"a"', 412)], 'not_observed');
   await finds(again, [busy, change(0, '"a"', 412), change(9, undefined)], 'not_observed');
   // Or it had read the same.
-  const told = (at: number) => ({ ...read(at), answer: { etag: '"a"' } });
+  const withTag = (at: number) => ({ ...read(at), answer: { etag: '"a"' } });
   const twice = [change(5, '"a"', 412), change(9, '"a"', 412)];
-  await finds(again, [told(0), told(2), ...twice], 'not_observed');
-  await finds(again, [told(0), ...twice], 'failed', [2, 3]);
+  await finds(again, [withTag(0), withTag(2), ...twice], 'not_observed');
+  await finds(again, [withTag(0), ...twice], 'failed', [2, 3]);
   // After a temporary failure the same request is sent again.
   const failed = change(4, '"a"', 500);
-  await finds(again, [told(0), told(2), failed, ...twice], 'not_observed');
+  await finds(again, [withTag(0), withTag(2), failed, ...twice], 'not_observed');
 });
 
 test('lifecycle checks observe nothing that is no longer needed', async () => {

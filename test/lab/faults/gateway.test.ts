@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { assertTouched, performedOf, rehearse } from '../../support/lab.ts';
 import { startPetstore } from '../../support/petstore.ts';
 import { openRaw, partsOf, rawRequest } from '../../support/raw-client.ts';
-import { countDragons, dragons, startListening, toldOf } from '../../support/wire.ts';
+import { countDragons, dragons, loggedStatuses, startListening } from '../../support/wire.ts';
 
 for (const [fault, status, title] of [
   ['gateway-timeout', 504, '504 Gateway Timeout'],
@@ -32,7 +32,7 @@ for (const [fault, status, title] of [
       if (method === 'HEAD') assert.equal(answer.text, '');
       else assert.ok(answer.text.includes(`<h1>${title}</h1>`), what);
     }
-    assert.deepEqual(toldOf(store, fault), Array(8).fill(status));
+    assert.deepEqual(loggedStatuses(store, fault), Array(8).fill(status));
     assert.ok(!store.log.some((line) => line.includes('"level":"error"')));
   });
 

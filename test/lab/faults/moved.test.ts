@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { assertTouched, assertUntouched, endRehearsal, performedOf, rehearse } from '../../support/lab.ts';
 import { type JsonAnswer, type Petstore, startPetstore } from '../../support/petstore.ts';
 import { openRaw, rawRequest } from '../../support/raw-client.ts';
-import { countDragons, dragons, startListening, toldOf } from '../../support/wire.ts';
+import { countDragons, dragons, loggedStatuses, startListening } from '../../support/wire.ts';
 
 const locationOf = ({ headers }: Pick<JsonAnswer, 'headers'>) => headers.location as string;
 
@@ -189,7 +189,7 @@ for (const [name, other] of [
       [...there, kept],
       [...there, kept],
     ]);
-    assert.deepEqual(toldOf(store, 'moved-away'), [307, 201, 201, 201]);
+    assert.deepEqual(loggedStatuses(store, 'moved-away'), [307, 201, 201, 201]);
     assert.ok(!store.log.join().includes(new URL(url).pathname.split('/')[3] as string));
   });
 

@@ -5,7 +5,7 @@ import { maxDelayed } from '../../../src/lab/lab-bounds.ts';
 import { performedOf, rehearse } from '../../support/lab.ts';
 import { openRaw, partsOf, rawRequest } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
-import { connectionsOf, countDragons, dragons, startListening, toldOf } from '../../support/wire.ts';
+import { connectionsOf, countDragons, dragons, loggedStatuses, startListening } from '../../support/wire.ts';
 
 const longMs = 30_000;
 const ok = /^HTTP\/1.1 200 /;
@@ -27,7 +27,7 @@ test('stall: the head and half of the body, then silence, then a reset', async (
   assert.equal(announced, whole.announced);
   assert.equal(body, whole.body.slice(0, Math.floor(whole.body.length / 2)));
   assert.match(head, new RegExp(`^Petstore-Rehearsal: ${id}; fault=stall\r?$`, 'm'));
-  assert.deepEqual(toldOf(store, 'stall'), [0]);
+  assert.deepEqual(loggedStatuses(store, 'stall'), [0]);
 });
 
 test('no-answer: silence, then a reset', async (t) => {
@@ -47,7 +47,7 @@ test('no-answer: silence, then a reset', async (t) => {
     assert.ok(performance.now() - startMs >= silenceMs * 0.9, `${method} ${path}`);
     assert.equal(client.text, '');
   }
-  assert.deepEqual(toldOf(store, 'no-answer'), [0, 0, 0, 0]);
+  assert.deepEqual(loggedStatuses(store, 'no-answer'), [0, 0, 0, 0]);
   assert.equal((await store.call('GET', '/categories/7')).status, 404);
 });
 
@@ -74,12 +74,12 @@ for (const fault of ['stall', 'no-answer']) {
       client.send(rawRequest(store, 'GET', '/pets/1'));
       await until(async () => (await performedOf(store, id))[0] === 1);
       if (fault === 'stall') await until(() => ok.test(client.text));
-      assert.deepEqual(toldOf(store, fault), []);
+      assert.deepEqual(loggedStatuses(store, fault), []);
       if (way === 'FIN') client.socket.end();
       else client.socket.resetAndDestroy();
       await until(async () => (await connectionsOf(store)) === 0);
-      await until(() => toldOf(store, fault).length > 0);
-      assert.deepEqual(toldOf(store, fault), [0]);
+      await until(() => loggedStatuses(store, fault).length > 0);
+      assert.deepEqual(loggedStatuses(store, fault), [0]);
       const { body } = await store.send('GET', `/lab/recordings/${recording.body.id}/requests`);
       assert.deepEqual(
         body.map((one: Record<string, unknown>) => [one.fault, one.left]),
@@ -130,7 +130,10 @@ test(`a key has at most ${maxDelayed} silent responses: one more ends the oldest
   assert.equal(ended(), 50);
   await store.app.close();
   await until(() => ended() === clients.length);
-  assert.equal(toldOf(store, 'stall').length + toldOf(store, 'no-answer').length, clients.length);
+  assert.equal(
+    loggedStatuses(store, 'stall').length + loggedStatuses(store, 'no-answer').length,
+    clients.length,
+  );
 });
 
 test('an upload that is refused early and stalls gets no second response when its time is over', async (t) => {

@@ -6,7 +6,7 @@ import { performedOf, rehearse } from '../../support/lab.ts';
 import type { Petstore } from '../../support/petstore.ts';
 import { openRaw, type RawClient, rawRequest } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
-import { startListening, toldOf } from '../../support/wire.ts';
+import { loggedStatuses, startListening } from '../../support/wire.ts';
 
 const ok = /^HTTP\/1.1 200 /;
 
@@ -51,7 +51,7 @@ test('stream-cut closes the connection within an event, and the next stream send
   await until(() => /^id: 1\nevent: category.created\ndata: .*\}\n\n/m.test(bodyOf(again)));
   assert.ok(!again.end);
   assert.deepEqual(await performedOf(store, id), [1]);
-  assert.deepEqual(toldOf(store, 'stream-cut'), [200]);
+  assert.deepEqual(loggedStatuses(store, 'stream-cut'), [200]);
 });
 
 test('stream-cut sends a backlog except half of its last event', async (t) => {
@@ -114,7 +114,7 @@ test('stream-silent sends only the head, no event and no comment, and finally re
   assert.match(client.text, /\r\n\r\n$/);
   assert.deepEqual(chunksOf(client), []);
   assert.deepEqual(await performedOf(store, id), [1]);
-  assert.deepEqual(toldOf(store, 'stream-silent'), [200]);
+  assert.deepEqual(loggedStatuses(store, 'stream-silent'), [200]);
   const again = openStream(t, store);
   await until(() => idsOf(again).length === 1);
 });

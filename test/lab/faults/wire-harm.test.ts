@@ -9,7 +9,7 @@ import { performedOf, rehearse } from '../../support/lab.ts';
 import { ample } from '../../support/petstore.ts';
 import { openRaw, partsOf, rawRequest } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
-import { connectionsOf, countDragons, dragons, startListening, toldOf } from '../../support/wire.ts';
+import { connectionsOf, countDragons, dragons, loggedStatuses, startListening } from '../../support/wire.ts';
 
 const longMs = 30_000;
 /** Less than the delays would last. The rest is for busy machines. */
@@ -40,7 +40,7 @@ test('a delayed request whose client disconnects is processed at once, and recor
   assert.equal(await countDragons(store), 0);
   client.socket.resetAndDestroy();
   await until(async () => (await countDragons(store)) === 1);
-  assert.deepEqual(toldOf(store, 'delay'), [0]);
+  assert.deepEqual(loggedStatuses(store, 'delay'), [0]);
 });
 
 test('a delayed request is not processed once its key was revoked, whether its client waits or disconnects', async (t) => {
@@ -55,7 +55,7 @@ test('a delayed request is not processed once its key was revoked, whether its c
     await store.db.write((sql) => revokeKey(sql, keyId, store.nowMs));
     if (leaves) client.socket.resetAndDestroy();
     else await until(() => /^HTTP\/1.1 401 [\s\S]*"unauthorized"/.test(client.text));
-    await until(() => toldOf(store, 'delay').length === (leaves ? 2 : 1));
+    await until(() => loggedStatuses(store, 'delay').length === (leaves ? 2 : 1));
     await sleep(50);
     assert.equal(await countDragons(store), 0);
   }
@@ -90,8 +90,8 @@ test('a client that leaves during a slow response is logged once', async (t) => 
   client.send(rawRequest(store, 'GET', '/pets'));
   await until(() => ok.test(client.text));
   client.socket.resetAndDestroy();
-  await until(() => toldOf(store, 'slow').length > 0);
-  assert.deepEqual(toldOf(store, 'slow'), [0]);
+  await until(() => loggedStatuses(store, 'slow').length > 0);
+  assert.deepEqual(loggedStatuses(store, 'slow'), [0]);
   assert.equal((await store.call('GET', '/pets')).status, 200);
 });
 
@@ -200,8 +200,8 @@ for (const fault of [...harmful, 'gateway-timeout'])
     // The requests of clients that disconnected are still performed, so both counts grow for a while.
     let agreed = 0;
     await until(async () => {
-      const told = toldOf(store, fault).length;
-      agreed = told === (await total()) ? agreed + 1 : 0;
+      const loggedCount = loggedStatuses(store, fault).length;
+      agreed = loggedCount === (await total()) ? agreed + 1 : 0;
       return agreed === 20;
     });
     assert.notEqual(await total(), 0);
@@ -221,7 +221,7 @@ test('200 connections that are cut from both sides at random affect no other con
   const before = process.getActiveResourcesInfo().filter((what) => what === 'Timeout').length;
   let left = 200;
   // On a busy machine some faults act late.
-  const haveAllStruck = () => faults.every((fault) => toldOf(store, fault).length > 0);
+  const haveAllStruck = () => faults.every((fault) => loggedStatuses(store, fault).length > 0);
   const client = async () => {
     while (left-- > 0 || !haveAllStruck()) {
       const key = pick(keys, random);
@@ -259,6 +259,6 @@ test('200 connections that are cut from both sides at random affect no other con
     .map((line) => JSON.parse(line))
     .filter(({ faults }) => faults)
     .map(({ reqId }) => reqId);
-  assert.equal(new Set(ids).size, ids.length, 'each is told once');
+  assert.equal(new Set(ids).size, ids.length, 'each is logged once');
   assert.ok(!store.log.some((line) => line.includes('"level":"error"')));
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { performedOf, rehearse } from '../../support/lab.ts';
 import { openRaw, partsOf, rawRequest } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
-import { countDragons, dragons, startListening, toldOf } from '../../support/wire.ts';
+import { countDragons, dragons, loggedStatuses, startListening } from '../../support/wire.ts';
 
 const created = /^HTTP\/1.1 201 /;
 const ok = /^HTTP\/1.1 200 /;
@@ -18,7 +18,7 @@ test('reset: the connection is reset, and nothing is changed', async (t) => {
   assert.equal(client.text, '');
   assert.equal(await store.content(), before);
   assert.deepEqual(await performedOf(store, id), [1]);
-  assert.deepEqual(toldOf(store, 'reset'), [0]);
+  assert.deepEqual(loggedStatuses(store, 'reset'), [0]);
   assert.match(await openRaw(t, store).ask(rawRequest(store, 'POST', '/categories', dragons)), created);
 });
 
@@ -32,7 +32,7 @@ test('reset applies to a request whose body is still being sent, and to a stream
     assert.equal(await client.ended(), 'RST');
     assert.equal(client.text, '');
   }
-  assert.deepEqual(toldOf(store, 'reset'), [0, 0]);
+  assert.deepEqual(loggedStatuses(store, 'reset'), [0, 0]);
 });
 
 test('lost-answer: the change is committed once, and a retry with the same key gets the first response', async (t) => {
@@ -47,7 +47,7 @@ test('lost-answer: the change is committed once, and a retry with the same key g
   assert.equal(await client.ended(), 'RST');
   assert.equal(client.text, '');
   assert.equal(await countDragons(store), 1);
-  assert.deepEqual(toldOf(store, 'lost-answer'), [0]);
+  assert.deepEqual(loggedStatuses(store, 'lost-answer'), [0]);
   const again = await openRaw(t, store).ask(request);
   assert.match(again, created);
   assert.match(again, /^Idempotency-Replayed: true\r$/m);
@@ -71,7 +71,7 @@ test('lost-answer applies to errors, responses without a body and HEAD', async (
   }
   assert.equal(await countDragons(store), 0);
   assert.deepEqual(await performedOf(store, id), [4]);
-  assert.deepEqual(toldOf(store, 'lost-answer'), [0, 0, 0, 0]);
+  assert.deepEqual(loggedStatuses(store, 'lost-answer'), [0, 0, 0, 0]);
 });
 
 test('truncated: the Content-Length of the whole body, half of the body, then a FIN', async (t) => {
@@ -87,7 +87,7 @@ test('truncated: the Content-Length of the whole body, half of the body, then a 
   assert.equal(announced, wholeLength);
   assert.equal(body, wholeBody.slice(0, Math.floor(wholeBody.length / 2)));
   assert.match(head, new RegExp(`^Petstore-Rehearsal: ${id}; fault=truncated\r?$`, 'm'));
-  assert.deepEqual(toldOf(store, 'truncated'), [200]);
+  assert.deepEqual(loggedStatuses(store, 'truncated'), [200]);
 });
 
 test('truncated applies to errors, also about bodies, and the request is processed', async (t) => {
@@ -107,7 +107,7 @@ test('truncated applies to errors, also about bodies, and the request is process
     assert.equal(body.length, Math.floor(announced / 2));
   }
   assert.equal(await countDragons(store), 1);
-  assert.deepEqual(toldOf(store, 'truncated'), [404, 201, 413]);
+  assert.deepEqual(loggedStatuses(store, 'truncated'), [404, 201, 413]);
 });
 
 test('truncated and slow wait for a request whose response has a body', async (t) => {
@@ -134,7 +134,7 @@ test('stale-connection: an idle connection closes as it is used again, and nothi
   assert.equal(await client.ended(), 'FIN');
   assert.equal(client.text, '');
   assert.equal(await countDragons(store), 1);
-  assert.deepEqual(toldOf(store, 'stale-connection'), [0]);
+  assert.deepEqual(loggedStatuses(store, 'stale-connection'), [0]);
   assert.match(await openRaw(t, store).ask(request), created);
 });
 
@@ -154,7 +154,7 @@ test('slow: the head at once, the body in pieces, and the connection stays usabl
   assert.ok(client.pieces > 3, `${client.pieces} pieces`);
   assert.equal(partsOf(client.text).body, body);
   assert.match(await client.ask(rawRequest(store, 'GET', path)), ok);
-  assert.deepEqual(toldOf(store, 'slow'), [200]);
+  assert.deepEqual(loggedStatuses(store, 'slow'), [200]);
 });
 
 test('delay: the request is processed and answered after a while', async (t) => {
@@ -167,7 +167,7 @@ test('delay: the request is processed and answered after a while', async (t) => 
   const performedMs = until(async () => (await countDragons(store)) === 1).then(() => performance.now());
   assert.match(await answer, created);
   assert.ok((await performedMs) - startMs >= delayMs * 0.9);
-  assert.deepEqual(toldOf(store, 'delay'), [201]);
+  assert.deepEqual(loggedStatuses(store, 'delay'), [201]);
 });
 
 test('delay applies to a stream', async (t) => {
@@ -180,6 +180,6 @@ test('delay applies to a stream', async (t) => {
   await until(() => ok.test(client.text));
   assert.ok(performance.now() - startMs >= delayMs * 0.9);
   client.socket.resetAndDestroy();
-  await until(() => toldOf(store, 'delay').length > 0);
-  assert.deepEqual(toldOf(store, 'delay'), [200]);
+  await until(() => loggedStatuses(store, 'delay').length > 0);
+  assert.deepEqual(loggedStatuses(store, 'delay'), [200]);
 });

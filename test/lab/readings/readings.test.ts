@@ -282,7 +282,7 @@ test('a report is built once for each state of its recording, and shared by all 
 
   await petstore.db.write((sql) => sql`update recording_reports set version = version - 1`);
   assert.equal((await petstore.send('GET', `${recording}/report`)).text, first.text);
-  assert.ok(held.asked > asked, 'other checks make it anew');
+  assert.ok(held.asked > asked, 'other checks build it again');
   await petstore.send('DELETE', recording);
   assert.deepEqual(await petstore.db.read`select * from recording_reports`, []);
 });

@@ -150,7 +150,7 @@ test('the silence of a stream without events begins with its head', async (t) =>
 const serviceEnds: Record<string, { faults: Parameters<typeof rehearse>[1]; end?(store: Petstore): void }> = {
   'resets a silent one': { faults: [{ fault: 'stream-silent', streamSilenceMs: 100 }] },
   'cuts one': { faults: ['stream-cut'] },
-  'ends one in order': { faults: [], end: ({ app }) => app.startOver() },
+  'ends one normally': { faults: [], end: ({ app }) => app.startOver() },
 };
 for (const [how, { faults, end }] of Object.entries(serviceEnds))
   test(`no silence is recorded for a stream if the service ${how}`, async (t) => {

@@ -84,12 +84,12 @@ test('a guess is no evidence against a client, and none that it gave up', async 
   const fresh = { ...next, ...key('b') };
   await finds(same, [{ ...guessed, ...key('a') }, fresh], 'not_observed');
   await finds(same, [{ ...known, ...key('a') }, fresh], 'failed', [1, 2]);
-  const told = { status: 503, answer: { 'retry-after': '2' } };
-  await finds('retry-after.obeyed', [{ ...guessed, ...told }, next], 'not_observed');
+  const unavailable = { status: 503, answer: { 'retry-after': '2' } };
+  await finds('retry-after.obeyed', [{ ...guessed, ...unavailable }, next], 'not_observed');
   const again = { ...next, ...key('a') };
-  await finds('retry-after.obeyed', [{ ...guessed, ...told, ...key('a') }, again], 'failed', [1, 2]);
+  await finds('retry-after.obeyed', [{ ...guessed, ...unavailable, ...key('a') }, again], 'failed', [1, 2]);
   // Any other request of its length may be its retry.
   const other = { ...next, body: '{"name":"b"}' };
-  await finds('failures.retried', [{ ...guessed, ...told }, other], 'not_observed');
-  await finds('failures.retried', [{ ...known, ...told }, other], 'failed', [1]);
+  await finds('failures.retried', [{ ...guessed, ...unavailable }, other], 'not_observed');
+  await finds('failures.retried', [{ ...known, ...unavailable }, other], 'failed', [1]);
 });

@@ -61,8 +61,8 @@ test('the example of a fault matches the catalogue', async (t) => {
   const { example } = labDescription.components.schemas.Fault;
   const faults: JsonObject[] = (await store.send('GET', '/lab/faults')).body;
   const real = faults.find(({ name }) => name === example.name) as JsonObject;
-  const told = { ...example, parameters: real.parameters, operations: real.operations };
-  assert.deepEqual(told, real);
+  const completed = { ...example, parameters: real.parameters, operations: real.operations };
+  assert.deepEqual(completed, real);
   const operations = new Set(real.operations as string[]);
   for (const id of example.operations) assert.ok(operations.has(id), id);
   for (const { name } of example.parameters)

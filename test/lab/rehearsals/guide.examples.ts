@@ -77,8 +77,8 @@ function commonProgram(description: string, language: string): { code: string; p
 /** Runs an example in a workspace of its own, and compares its output with the guide. */
 async function perform(store: Petstore, description: string, example: Example, language: string) {
   const { fault, rehearsal, shown, own } = example;
-  const told = `${fault} in ${language}`;
-  const { key } = await store.addWorkspace(told, true);
+  const title = `${fault} in ${language}`;
+  const { key } = await store.addWorkspace(title, true);
   const begun = await store.send('POST', '/lab/rehearsals', { key, body: rehearsal });
   assert.equal(begun.status, 201, begun.text);
   const recording = await store.send('POST', '/lab/recordings', { key, body: {} });
@@ -86,26 +86,26 @@ async function perform(store: Petstore, description: string, example: Example, l
   const ofItsOwn = own.get(language);
   const { stdout, stderr } = await runExample(language, ofItsOwn?.code ?? common.code, key);
   const { body } = await store.send('GET', `/lab/rehearsals/${begun.body.id}`, { key });
-  assert.ok(body.faults[0].performed > 0, `${told} was performed: ${stdout}`);
+  assert.ok(body.faults[0].performed > 0, `${title} was performed: ${stdout}`);
   const printed = linesOf(stdout);
   if (ofItsOwn) {
-    assert.deepEqual(printed, ofItsOwn.printed, told);
+    assert.deepEqual(printed, ofItsOwn.printed, title);
     return;
   }
   const report = await store.send('GET', `/lab/recordings/${recording.body.id}/report`, { key });
   const failed = (report.body.checks as CheckResult[]).filter(({ result }) => result === 'failed');
-  assert.deepEqual(failed, [], told);
+  assert.deepEqual(failed, [], title);
   const isRetry = (line: string) => line.endsWith(', retrying');
   // curl reports most retries in its own words.
-  if (shown.some(isRetry)) assert.match(stdout + stderr, /retrying|Will retry/, told);
+  if (shown.some(isRetry)) assert.match(stdout + stderr, /retrying|Will retry/, title);
   const isPrinted = (line: string) => language !== 'sh' || !isRetry(line) || printed.includes(line);
   const beyond = printed.filter((line) => !common.printed.includes(line));
-  assert.deepEqual(beyond, shown.filter(isPrinted), told);
+  assert.deepEqual(beyond, shown.filter(isPrinted), title);
   const results = printed.filter((line) => !/, (retrying|reading again)$/.test(line));
-  assert.equal(results.length, common.printed.length, told);
+  assert.equal(results.length, common.printed.length, title);
   await store.send('DELETE', `/lab/rehearsals/${begun.body.id}`, { key });
   const pets = await store.call('GET', '/pets?limit=100', { key });
-  assert.equal(pets.body.length, 20, `${told} leaves nothing behind`);
+  assert.equal(pets.body.length, 20, `${title} leaves nothing behind`);
 }
 
 function runExample(language: string, code: string, key: string) {

@@ -130,15 +130,15 @@ test('progress is shown per operation, or per key, and is final when the rehears
   ];
   const { id } = await rehearse(store, faults, { expiresInSeconds: 60 });
   await getPets(store);
-  const told = async () =>
+  const progressOf = async () =>
     (await rehearsalOf(store, id)).faults.map(({ performed, remaining }) => [performed, remaining]);
-  assert.deepEqual(await told(), [
+  assert.deepEqual(await progressOf(), [
     [1, 2 * operations.length - 1],
     [1, 7],
   ]);
   store.nowMs += 60_000;
   const over = await rehearsalOf(store, id);
-  assert.deepEqual(await told(), [
+  assert.deepEqual(await progressOf(), [
     [1, 0],
     [1, 7],
   ]);

@@ -89,8 +89,8 @@ test('each request on which a step is performed is counted once, and no other', 
   fc.assert(
     fc.property(someSteps, someArrivals(-100_000), (steps, arrivals) => {
       const { seen, parts } = run(steps, arrivals);
-      const told = seen.filter(({ advanced }) => advanced.selected.performed).length;
-      assert.equal(counted(parts, steps), told);
+      const performedCount = seen.filter(({ advanced }) => advanced.selected.performed).length;
+      assert.equal(counted(parts, steps), performedCount);
     }),
   );
 });
@@ -195,10 +195,10 @@ test('near-limit admits at most its number of requests per minute, and no minute
       const perMinute = steps[0].perMinute ?? 0;
       const admitted = passed.filter(({ left }) => left >= 0);
       const minutes = Map.groupBy(admitted, ({ untilMs }) => untilMs);
-      for (const [, told] of minutes)
+      for (const [, admittedIn] of minutes)
         assert.deepEqual(
-          told.map(({ left }) => left),
-          Array.from({ length: told.length }, (_, i) => perMinute - 1 - i),
+          admittedIn.map(({ left }) => left),
+          Array.from({ length: admittedIn.length }, (_, i) => perMinute - 1 - i),
         );
       const ends = [...minutes.keys()];
       assert.deepEqual(
@@ -229,12 +229,12 @@ test('a late step ends the selection uncounted, and claims then perform it as of
     'requests that are refused before it acts use nothing up',
   );
   let progress = (seen.at(-1) as Seen).advanced.progress;
-  const told = Array.from({ length: 3 }, () => {
+  const claims = Array.from({ length: 3 }, () => {
     const before = progress;
     progress = claim(steps, progress, 0);
     return progress !== before;
   });
-  assert.deepEqual(told, [true, true, false]);
+  assert.deepEqual(claims, [true, true, false]);
   const isEligible = () => true;
   assert.deepEqual(advance(steps, progress, { nowMs: startMs, isEligible }).selected, {});
 });

@@ -149,7 +149,7 @@ test('a rehearsal does not affect other keys, and they cannot see it', async (t)
   }
   const own = await rehearse(store, ['internal-error'], { key: others[0] as string });
   assertTouched(await getPets(store, others[0]), own, 'internal-error');
-  assert.equal((await getPets(store)).status, 403, 'it is still held back');
+  assert.equal((await getPets(store)).status, 403, 'it is still banned');
 });
 
 test('a limit refuses its operation, and a ban the whole key', async (t) => {

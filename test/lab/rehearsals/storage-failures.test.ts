@@ -41,7 +41,7 @@ test('a condition still applies if it cannot be counted', async (t) => {
         assertTouched(answer, rehearsal, 'sunset');
       }
     });
-    assert.equal(logged('cannot be counted'), turn, 'the log tells once');
+    assert.equal(logged('cannot be counted'), turn, 'the log says so once');
     assert.deepEqual(await performedOf(store, rehearsal.id), [turn - 1]);
     await store.call('GET', '/pets/1');
     assert.equal(logged('counted again'), turn);

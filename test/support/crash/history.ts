@@ -18,7 +18,7 @@ export class ExpectedHistory {
   }
 
   /** Compares the events of the round with the expected ones, and clears these. */
-  assertTold(events: Event[]): void {
+  assertDelivered(events: Event[]): void {
     const byRequest = Map.groupBy(events, ({ requestId }) => requestId);
     for (const [requestId, { changes, paths }] of this.#writes) {
       const all = byRequest.get(requestId) ?? [];

@@ -67,7 +67,7 @@ export async function* crash(t: TestContext, rounds: number, seed: number): Asyn
     service = await start();
     await store.assertKept(clients);
     await store.assertReplays(service, clients, random);
-    await store.assertTold(service, readers);
+    await store.assertDelivered(service, readers);
     await receiver.untilNear(poller.events.length);
     if (receiver.isCalm) {
       await receiver.untilSettled(service, poller.events.length);

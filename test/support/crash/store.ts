@@ -175,15 +175,15 @@ export class Store {
   }
 
   /** The history has every kept write, and no other, for new readers and for disconnected ones. */
-  async assertTold(service: Service, readers: Reader[]): Promise<void> {
+  async assertDelivered(service: Service, readers: Reader[]): Promise<void> {
     const stored = await this.#stored(async () => {});
     const events = await readAnew(service, this.#key, this.#position);
     for (const reader of readers) {
       await reader.readUpTo(service, this.#position + events.length);
       assert.deepEqual(reader.events.slice(this.#position), events, 'what was seen before the kill is kept');
-      assert.deepEqual(reader.lists, stored, 'the history leads to what is stored');
+      assert.deepEqual(reader.lists, stored, 'the events add up to the stored lists');
     }
-    this.#history.assertTold(events);
+    this.#history.assertDelivered(events);
     this.#position += events.length;
     this.counts.events = events.length;
   }

@@ -43,13 +43,13 @@ export class Followers {
   }
 
   /** Waits until each has all of these events: a stream in order and once, a webhook in any order. */
-  async assertTold(events: Event[]): Promise<void> {
+  async assertDelivered(events: Event[]): Promise<void> {
     for (const stream of this.#streams) {
       await until(() => {
         this.#goOn(stream);
         return stream.seen.length + stream.reader.ids.length >= events.length;
       });
-      assert.deepEqual([...stream.seen, ...stream.reader.events], events, 'a stream tells every event once');
+      assert.deepEqual([...stream.seen, ...stream.reader.events], events, 'a stream sends every event once');
     }
     await until(() => events.every(({ id }) => this.#received.has(id)));
   }

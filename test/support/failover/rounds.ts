@@ -61,7 +61,7 @@ export async function* failOver(t: TestContext, ways: Way[], endsSessions: boole
       origins.every((origin) => load.writes.some((one) => isMade(one, origin, leadsMs))),
     );
     await sleep(resumeWithinMs / 2);
-    yield `${way}: ${tell(load, origins, stoppedMs, leadsMs)}`;
+    yield `${way}: ${describeWay(load, origins, stoppedMs, leadsMs)}`;
   }
 
   await load.end();
@@ -70,10 +70,10 @@ export async function* failOver(t: TestContext, ways: Way[], endsSessions: boole
   const added = [...found.keys()].filter((path) => /^.(pets|store)/.test(path) && !lists.has(path));
   assert.equal(added.length, load.ledger.size, 'nothing was made twice');
   const follower = new Follower(lists, events.length);
-  const told = await readEvents(get, events.length);
-  for (const event of told) follower.follow(event);
-  assert.deepEqual(follower.lists, found, 'the history leads to what is stored');
-  await followers.assertTold(told);
+  const history = await readEvents(get, events.length);
+  for (const event of history) follower.follow(event);
+  assert.deepEqual(follower.lists, found, 'the events add up to the stored lists');
+  await followers.assertDelivered(history);
   const ordered = [...load.ledger.values()].reduce((sum, { quantity }) => sum + Number(quantity ?? 0), 0);
   assert.equal(found.get('/inventory/13')?.quantity, body.quantity - ordered, 'the stock is right');
   const db = await openPostgres(pair.primary.url, requestDeadlineMs);
@@ -83,14 +83,14 @@ export async function* failOver(t: TestContext, ways: Way[], endsSessions: boole
     attempts.filter((one) => one.status === status).length;
   const { ledger, writes, reads } = load;
   const refused = `${count(writes, 503)} writes and ${count(reads, 503)} reads were refused with 503`;
-  yield `${ledger.size} answered writes are all kept, ${told.length} events, told by streams and a webhook; ${refused}`;
+  yield `${ledger.size} answered writes are all kept, ${history.length} events, all delivered by streams and a webhook; ${refused}`;
 }
 
 const isMade = ({ origin, sentMs, status }: Attempt, of: string, afterMs: number) =>
   origin === of && status === 201 && sentMs >= afterMs;
 
 /** Checks the observations of one way, and returns how long it took. */
-function tell(
+function describeWay(
   { writes, reads, probes }: Load,
   origins: string[],
   stoppedMs: number,
@@ -104,8 +104,8 @@ function tell(
     const made = own(writes).find(({ sentMs, status }) => status === 201 && sentMs >= stoppedMs);
     assert.ok(made, 'writes are made again');
     const ready = own(probes).findLast(({ status }) => status !== 200);
-    assert.ok(ready, '/readyz told that nothing can be written');
-    assert.equal(own(probes).at(-1)?.status, 200, '/readyz tells that writes are made again');
+    assert.ok(ready, '/readyz reported that nothing can be written');
+    assert.equal(own(probes).at(-1)?.status, 200, '/readyz reports that writes work again');
     for (const { sentMs, doneMs, status } of own(probes))
       if (sentMs > stoppedMs + sharedMs && doneMs < stoppedMs + undecidedMs) assert.equal(status, 503);
     const slowestMs = Math.max(

@@ -189,7 +189,7 @@ class Sequence {
     const { textByTag, tagByPath, cursors } = this.model;
     if (headers.etag) {
       const text = canonical(expected.represented ?? (expected.body as object));
-      assert.equal(textByTag.get(headers.etag) ?? text, text, 'one tag stands for one representation');
+      assert.equal(textByTag.get(headers.etag) ?? text, text, 'equal tags have equal representations');
       const path = (headers.location ?? `${asked}?${search}`).replace(/^.*\/v1/, '/v1').replace(/\?$/, '');
       if (tagByPath.has(path) && textByTag.get(tagByPath.get(path) as string) === text) {
         assert.equal(headers.etag, tagByPath.get(path), 'what has not changed keeps its tag');

@@ -99,9 +99,9 @@ export function toWire(
 ): Wire {
   const params = Object.entries(parameters).filter(([, parameter]) => parameter !== undefined);
   const pathNames = [...operation.template.matchAll(/{(\w+)}/g)].map(([, name]) => name as string);
-  const path = `${operation.start}${operation.template.replace(/{(\w+)}/g, (_, name) => String(told(parameters[name], model)))}`;
+  const path = `${operation.start}${operation.template.replace(/{(\w+)}/g, (_, name) => String(resolveValue(parameters[name], model)))}`;
   const known = params.map(
-    ([name, parameter]) => [name, told(parameter, model, { path, id: operation.id })] as const,
+    ([name, parameter]) => [name, resolveValue(parameter, model, { path, id: operation.id })] as const,
   );
   const isHeader = (name: string) => /^[A-Z]/.test(name);
   const query = known
@@ -118,7 +118,7 @@ export function toWire(
       authorization: `Bearer ${key}`,
       ...Object.fromEntries(headers.map(([name, header]) => [name.toLowerCase(), String(header)])),
     },
-    value: told(value, model),
+    value: resolveValue(value, model),
   };
   if (mediaType) draft.headers['content-type'] = mediaType;
   for (const twist of twists) twist(draft);
@@ -147,11 +147,13 @@ const jsonOf = (value: unknown) =>
   }).replace(/"#(-?\d[\d.eE+-]*)#"/g, '$1');
 
 /** A value with references replaced by values from earlier responses. */
-function told(value: unknown, model: Model, at?: { path: string; id: string }): unknown {
+function resolveValue(value: unknown, model: Model, at?: { path: string; id: string }): unknown {
   if (value instanceof Earlier) return find(value, model, at);
-  if (Array.isArray(value)) return value.map((item) => told(item, model, at));
+  if (Array.isArray(value)) return value.map((item) => resolveValue(item, model, at));
   if (typeof value !== 'object' || value === null || value instanceof Numeral) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, told(part, model, at)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, part]) => [name, resolveValue(part, model, at)]),
+  );
 }
 
 function find({ kind, nth }: Earlier, model: Model, at?: { path: string; id: string }): unknown {

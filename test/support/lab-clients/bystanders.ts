@@ -76,7 +76,7 @@ export const bystanders: readonly Bystander[] = [
   }),
   amongSeveral({
     check: 'retry-after.obeyed',
-    who: 'workers of which one got 503 and waits by itself',
+    who: 'workers, one of which got 503 and waits alone',
     faults: [{ fault: 'unavailable', operation: 'listPets', retryAfterSeconds: 2 }],
     client: (api) =>
       together(api, 4, async (worker) => {
@@ -89,7 +89,7 @@ export const bystanders: readonly Bystander[] = [
   }),
   {
     check: 'retry-after.obeyed',
-    who: 'one who is let in, as the limit ended with its rehearsal',
+    who: 'a client that is admitted because the limit ended with its rehearsal',
     faults: [{ fault: 'rate-limited', operation: 'listPets', retryAfterSeconds: 60 }],
     client: async (api) => {
       await send(api, '/pets');
@@ -100,13 +100,13 @@ export const bystanders: readonly Bystander[] = [
   },
   amongSeveral({
     check: 'ban.stops',
-    who: 'workers that were under way when the key was banned',
+    who: 'workers with requests in flight when the key was banned',
     faults: [{ fault: 'banned', operation: 'listPets', retryAfterSeconds: 20 }],
     client: (api) => pollTogether(api, 3),
   }),
   {
     check: 'ban.stops',
-    who: 'one who is let in, as the ban ended with its rehearsal',
+    who: 'a banned client that is admitted because the ban ended with its rehearsal',
     faults: [{ fault: 'banned', operation: 'listPets', retryAfterSeconds: 60 }],
     client: async (api) => {
       await send(api, '/pets');
@@ -117,7 +117,7 @@ export const bystanders: readonly Bystander[] = [
   },
   {
     check: 'backoff.grows',
-    who: 'a poller that goes on at its pace, whatever it gets',
+    who: 'a poller that keeps its pace, whatever the responses',
     faults: [{ fault: 'internal-error', operation: 'listPets', times: 4 }],
     client: async (api) => {
       // Long compared with the delays of a busy machine.
@@ -129,7 +129,7 @@ export const bystanders: readonly Bystander[] = [
   },
   amongSeveral({
     check: 'backoff.grows',
-    who: 'workers that begin side by side, and wait longer each time',
+    who: 'workers that start together, and wait longer each time',
     faults: [{ fault: 'reset', operation: 'listPets', times: 5 }],
     client: (api) =>
       together(api, 5, async (worker, number) => {
@@ -139,7 +139,7 @@ export const bystanders: readonly Bystander[] = [
   }),
   {
     check: 'retry.only-when-useful',
-    who: 'one who waits for something to appear',
+    who: 'a client that waits until a resource exists',
     faults: [],
     client: async (api) => {
       for (let poll = 0; poll < 4; poll++) {
@@ -150,7 +150,7 @@ export const bystanders: readonly Bystander[] = [
   },
   amongSeveral({
     check: 'retry.only-when-useful',
-    who: 'workers that ask for the same missing thing',
+    who: 'workers that request the same missing resource',
     faults: [],
     client: (api) =>
       together(api, 4, async (worker, number) => {
@@ -161,7 +161,7 @@ export const bystanders: readonly Bystander[] = [
   }),
   amongSeveral({
     check: 'idempotency.same-key-on-retry',
-    who: 'workers that create equal things, each with a key of its own',
+    who: 'workers that create equal resources, each with its own key',
     faults: [{ fault: 'lost-answer', operation: 'createCategory' }],
     client: (api) =>
       together(api, 3, async (worker, number) => {
@@ -172,7 +172,7 @@ export const bystanders: readonly Bystander[] = [
   }),
   {
     check: 'idempotency.same-key-on-retry',
-    who: 'one with a time limit of its own, that sends the same key again',
+    who: 'a client with its own time limit that sends the same key again',
     faults: [{ fault: 'delay', operation: 'createCategory', delayMs: 300 }],
     client: async (api) => {
       const key = randomUUID();
@@ -183,7 +183,7 @@ export const bystanders: readonly Bystander[] = [
   },
   {
     check: 'idempotency.same-key-on-retry',
-    who: 'one that sends things of one length side by side, and each again with its key',
+    who: 'a client with concurrent bodies of equal length, which repeats each with its key',
     faults: [{ fault: 'reset', operation: 'createCategory' }],
     client: async (api) => {
       const worker = startWorker(api);
@@ -195,7 +195,7 @@ export const bystanders: readonly Bystander[] = [
   },
   {
     check: 'idempotency.no-blind-post-retry',
-    who: 'one that goes on to the next thing of the same length',
+    who: 'a client whose next body has the same length',
     faults: [{ fault: 'reset', operation: 'createCategory' }],
     client: async (api) => {
       const worker = startWorker(api);
@@ -206,7 +206,7 @@ export const bystanders: readonly Bystander[] = [
   },
   {
     check: 'retry-after.obeyed',
-    who: 'one that goes on after 503, to the next thing of the same length',
+    who: 'a client whose next body after 503 has the same length',
     faults: [{ fault: 'unavailable', operation: 'createCategory', retryAfterSeconds: 20 }],
     client: async (api) => {
       for (const name of ['Ann', 'Bob']) await send(api, '/categories', { method: 'POST', body: { name } });
@@ -214,7 +214,7 @@ export const bystanders: readonly Bystander[] = [
   },
   amongSeveral({
     check: 'idempotency.no-blind-post-retry',
-    who: 'workers that create equal things, of which one gives up',
+    who: 'workers that create equal resources, one of which gives up',
     faults: [{ fault: 'internal-error', operation: 'createCategory' }],
     client: (api) =>
       together(api, 3, async (worker, number) => {
@@ -226,7 +226,7 @@ export const bystanders: readonly Bystander[] = [
   }),
   {
     check: 'pages.filters-kept',
-    who: 'one that reads two lists, of which one has a filter, by cursors that are equal',
+    who: 'a client that reads two lists, one with a filter, by equal cursors',
     faults: [],
     client: async (api) => {
       const [all, some] = ['/pets?limit=2', '/pets?limit=2&status=available'];
@@ -239,7 +239,7 @@ export const bystanders: readonly Bystander[] = [
   },
   {
     check: 'ids.exact',
-    who: 'one whose texts look like ids that were rounded',
+    who: 'a client whose texts look like rounded ids',
     faults: [{ fault: 'large-ids' }],
     client: async (api) => {
       await send(api, '/categories', { method: 'POST', body: { name: '10000000000000004' } });
@@ -248,7 +248,7 @@ export const bystanders: readonly Bystander[] = [
   },
   {
     check: 'updates.not-lost',
-    who: 'one who changes a property that the other writer did not touch, and removes',
+    who: 'a client that changes a property the other writer did not change, and removes',
     faults: [{ fault: 'conflict' }],
     client: async (api) => {
       await send(api, '/pets/1', { method: 'PATCH', body: { status: 'sold' } });
@@ -257,13 +257,13 @@ export const bystanders: readonly Bystander[] = [
   },
   {
     check: 'updates.not-lost',
-    who: 'one who sets what was counted, and has read nothing',
+    who: 'a client that sets a counted stock, and has read nothing',
     faults: [{ fault: 'conflict' }],
     client: (api) => send(api, '/inventory/3', { method: 'PATCH', body: { quantity: 10 } }),
   },
   {
     check: 'conflict.read-again',
-    who: 'writers that read the same, of which each decides again after 412',
+    who: 'writers that read the same, and each decide again after 412',
     faults: [],
     client: async (api) => {
       const [a, b, c] = [startWorker(api), startWorker(api), startWorker(api)];
@@ -278,7 +278,7 @@ export const bystanders: readonly Bystander[] = [
   },
   {
     check: 'conflict.read-again',
-    who: 'workers of one pool, each of which reads again after 412',
+    who: 'workers of one pool that each read again after 412',
     faults: [],
     client: async (api) => {
       // All requests use one connection, in turns.
@@ -290,7 +290,7 @@ export const bystanders: readonly Bystander[] = [
   },
   {
     check: 'retry-after.obeyed',
-    who: 'one that sends the same key again once the first attempt had the time to end',
+    who: 'a client that repeats its key after the first attempt had time to end',
     faults: [{ fault: 'key-in-use', operation: 'createCategory' }],
     client: async (api) => {
       const answer = await send(api, '/categories', twin('k'));
@@ -301,7 +301,7 @@ export const bystanders: readonly Bystander[] = [
   },
   {
     check: 'retry.only-when-useful',
-    who: 'one that reads its credentials again after 401, and tries once more',
+    who: 'a client that reads its credentials again after 401, and retries once',
     faults: [{ fault: 'unauthorized', operation: 'listPets' }],
     client: async (api) => {
       assert.equal((await send(api, '/pets')).status, 401);
@@ -310,7 +310,7 @@ export const bystanders: readonly Bystander[] = [
   },
   {
     check: 'retry.same-body',
-    who: 'one that reads the resource again after a lost answer, and sends the change with the new tag',
+    who: 'a client that reads again after a lost response, and sends the change with the new tag',
     faults: [{ fault: 'lost-answer', operation: 'updatePet' }],
     client: async (api) => {
       await assert.rejects(rename(startWorker(api), 'A', await readTag(startWorker(api))));
@@ -320,7 +320,7 @@ export const bystanders: readonly Bystander[] = [
   },
   {
     check: 'idempotency.key-for-one-thing',
-    who: 'one that sends a thing again with its key although it was created, and another thing with another key',
+    who: 'a client that repeats a created body with its key, and sends another with another key',
     faults: [],
     client: async (api) => {
       for (const name of ['k', 'k', 'l']) await send(api, '/categories', { ...twin(name), body: { name } });
@@ -328,7 +328,7 @@ export const bystanders: readonly Bystander[] = [
   },
   {
     check: 'credentials.not-forwarded',
-    who: 'one that takes its key to another path of the same origin',
+    who: 'a client that sends its key to another path of the same origin',
     faults: [{ fault: 'moved', operation: 'createCategory' }],
     client: async (api) => {
       const { status, headers } = await send(api, '/categories', twin('k'));

@@ -25,7 +25,7 @@ function dataOf<T>({ data, error }: { data?: T; error?: ErrorBody }): T {
 }
 
 /** The error of a refused request. */
-const told = ({ error }: { error?: ErrorBody }) => `${error?.status} ${error?.code}`;
+const textOf = ({ error }: { error?: ErrorBody }) => `${error?.status} ${error?.code}`;
 
 // The same request with the same key adds nothing.
 const create = () =>
@@ -80,10 +80,10 @@ for await (const event of stream as AsyncIterable<unknown>) {
 
 // Expected errors. With a key of a small plan, also limits.
 if (freeKey) {
-  console.log(told(await complete()));
-  console.log(told(await getCategory({ client, path: { categoryId: 4711 } })));
-  console.log(told(await place(1000)));
-  console.log(told(await listPets({ client: clientOf('pet_mistyped') })));
+  console.log(textOf(await complete()));
+  console.log(textOf(await getCategory({ client, path: { categoryId: 4711 } })));
+  console.log(textOf(await place(1000)));
+  console.log(textOf(await listPets({ client: clientOf('pet_mistyped') })));
 
   const ask = () => listPets({ client: free, query: { limit: 1 } });
   const free = clientOf(freeKey);
@@ -96,7 +96,7 @@ if (freeKey) {
   );
   const waits = waitSeconds > 0 && waitSeconds <= 60 ? 'within 60 s' : `after ${waitSeconds} s`;
   console.log(
-    `${told(answer)}: limit ${field('X-RateLimit-Limit')}, remaining ${field('X-RateLimit-Remaining')}, reset and retry ${waits}`,
+    `${textOf(answer)}: limit ${field('X-RateLimit-Limit')}, remaining ${field('X-RateLimit-Remaining')}, reset and retry ${waits}`,
   );
 
   // The compiler must refuse each of these, or this file fails. The service refuses them too.

@@ -22,7 +22,7 @@ async function refusal(request: Promise<unknown>): Promise<{ error: ModelError; 
   return { error: ModelErrorFromJSON(await refused.response.json()), response: refused.response };
 }
 
-const told = ({ error }: { error: ModelError }) => `${error.status} ${error.code}`;
+const textOf = ({ error }: { error: ModelError }) => `${error.status} ${error.code}`;
 
 // The same request with the same key adds nothing.
 const create = () => pets.createPet({ newPet: { name: 'Smaug', categoryId: 4 }, idempotencyKey: 'tour' });
@@ -61,10 +61,10 @@ for (const event of await store.listEvents({ type: ['pet.created', 'pet.updated'
 
 // Expected errors. With a key of a small plan, also limits.
 if (freeKey) {
-  console.log(told(await refusal(complete())));
-  console.log(told(await refusal(pets.getCategory({ categoryId: 4711 }))));
-  console.log(told(await refusal(place(1000))));
-  console.log(told(await refusal(new PetsApi(configurationOf('pet_mistyped')).listPets())));
+  console.log(textOf(await refusal(complete())));
+  console.log(textOf(await refusal(pets.getCategory({ categoryId: 4711 }))));
+  console.log(textOf(await refusal(place(1000))));
+  console.log(textOf(await refusal(new PetsApi(configurationOf('pet_mistyped')).listPets())));
 
   const free = new PetsApi(configurationOf(freeKey));
   async function askUntilRefused(): Promise<void> {
@@ -78,6 +78,6 @@ if (freeKey) {
   );
   const waits = waitSeconds > 0 && waitSeconds <= 60 ? 'within 60 s' : `after ${waitSeconds} s`;
   console.log(
-    `${told(refused)}: limit ${field('X-RateLimit-Limit')}, remaining ${field('X-RateLimit-Remaining')}, reset and retry ${waits}`,
+    `${textOf(refused)}: limit ${field('X-RateLimit-Limit')}, remaining ${field('X-RateLimit-Remaining')}, reset and retry ${waits}`,
   );
 }

@@ -16,7 +16,7 @@ function dataOf<T>({ data, error }: { data?: T; error?: ErrorBody }): T {
 }
 
 /** The error of a refused request. */
-const told = ({ error }: { error?: ErrorBody }) => `${error?.status} ${error?.code}`;
+const textOf = ({ error }: { error?: ErrorBody }) => `${error?.status} ${error?.code}`;
 
 // The same request with the same key adds nothing.
 const create = () =>
@@ -71,10 +71,12 @@ for (const event of dataOf(events)) {
 
 // Expected errors. With a key of a small plan, also limits.
 if (freeKey) {
-  console.log(told(await complete()));
-  console.log(told(await client.GET('/categories/{categoryId}', { params: { path: { categoryId: 4711 } } })));
-  console.log(told(await place(1000)));
-  console.log(told(await clientOf('pet_mistyped').GET('/pets')));
+  console.log(textOf(await complete()));
+  console.log(
+    textOf(await client.GET('/categories/{categoryId}', { params: { path: { categoryId: 4711 } } })),
+  );
+  console.log(textOf(await place(1000)));
+  console.log(textOf(await clientOf('pet_mistyped').GET('/pets')));
 
   const free = clientOf(freeKey);
   const ask = () => free.GET('/pets', { params: { query: { limit: 1 } } });
@@ -87,7 +89,7 @@ if (freeKey) {
   );
   const waits = waitSeconds > 0 && waitSeconds <= 60 ? 'within 60 s' : `after ${waitSeconds} s`;
   console.log(
-    `${told(answer)}: limit ${field('X-RateLimit-Limit')}, remaining ${field('X-RateLimit-Remaining')}, reset and retry ${waits}`,
+    `${textOf(answer)}: limit ${field('X-RateLimit-Limit')}, remaining ${field('X-RateLimit-Remaining')}, reset and retry ${waits}`,
   );
 
   // The compiler must refuse each of these, or this file fails. The service refuses them too.

@@ -7,7 +7,7 @@ const options = (headers: Record<string, string> = {}, authorizedBy = key) => ({
 });
 
 /** The error of a refused request. */
-function told({ status, data }: { status: number; data: unknown }): string {
+function textOf({ status, data }: { status: number; data: unknown }): string {
   const { code } = data as petstore.Error;
   return `${status} ${code}`;
 }
@@ -60,10 +60,10 @@ for (const event of events.data) {
 
 // Expected errors. With a key of a small plan, also limits.
 if (freeKey) {
-  console.log(told(await complete()));
-  console.log(told(await petstore.getCategory(4711, options())));
-  console.log(told(await place(1000)));
-  console.log(told(await petstore.listPets({}, options({}, 'pet_mistyped'))));
+  console.log(textOf(await complete()));
+  console.log(textOf(await petstore.getCategory(4711, options())));
+  console.log(textOf(await place(1000)));
+  console.log(textOf(await petstore.listPets({}, options({}, 'pet_mistyped'))));
 
   const ask = () => petstore.listPets({ limit: 1 }, options({}, freeKey));
   let answer = await ask();
@@ -75,6 +75,6 @@ if (freeKey) {
   );
   const waits = waitSeconds > 0 && waitSeconds <= 60 ? 'within 60 s' : `after ${waitSeconds} s`;
   console.log(
-    `${told(answer)}: limit ${field('X-RateLimit-Limit')}, remaining ${field('X-RateLimit-Remaining')}, reset and retry ${waits}`,
+    `${textOf(answer)}: limit ${field('X-RateLimit-Limit')}, remaining ${field('X-RateLimit-Remaining')}, reset and retry ${waits}`,
   );
 }
