@@ -155,7 +155,7 @@ test('a change applied to its own result counts as made twice', () => {
     ['twice', 'pet Smaug: name was changed three times instead of once', '2 3 4'],
   ]);
   const through = (name: string) => [create(2, 'Smaug'), rename(2, 'Smaug', name), rename(2, name, golden)];
-  assert.deepEqual(told(judge([runOf(through('Fafnir'))], runOf(through('Fluffy')))), [
+  assert.deepEqual(found(judge([runOf(through('Fafnir'))], runOf(through('Fluffy')))), [
     ['other', 'pet Smaug: name was temporarily Fluffy instead of Fafnir', '2 3'],
   ]);
 });
@@ -163,7 +163,7 @@ test('a change applied to its own result counts as made twice', () => {
 test('a pet that only one of two runs deletes again is reported as deleted, or not deleted', () => {
   const [kept, deleted] = [[create(2, 'Smaug')], [create(2, 'Smaug'), remove(2, 'Smaug')]];
   const whatOf = (calm: Sketch[], run: Sketch[]) =>
-    told(judge([runOf(calm)], runOf(run))).map(([kind, what]) => [kind, what]);
+    found(judge([runOf(calm)], runOf(run))).map(([kind, what]) => [kind, what]);
   assert.deepEqual(whatOf(deleted, kept), [['undone', 'pet Smaug was not deleted']]);
   assert.deepEqual(whatOf(kept, deleted), [['other', 'pet Smaug was deleted instead of kept']]);
 });

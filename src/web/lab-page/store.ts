@@ -150,10 +150,10 @@ class Store extends Panel {
         <button type="button" class="to-orders" @click=${() => this.#orderHeading?.focus()}>Go to open orders</button>
       </form>
       <p class="quiet">${sizeText(snapshot, shown)}</p>
-      ${repeat(
+      <div class="groups">${repeat(
         groups,
         ({ category }) => category.id,
-        ({ category, pets }) => html`
+        ({ category, pets }) => html`<div>
           <h3>${nameOf(plain(category.name))} <small>${pets.length}</small></h3>
           <ul class="pets">
             ${repeat(
@@ -164,8 +164,9 @@ class Store extends Panel {
                   ${petCard({ pet, category: category.name, stock: snapshot.stock.get(pet.id), mark: storeCache.marks.get(pet.id)?.change, isBlocked })}
                 </li>`,
             )}
-          </ul>`,
-      )}`;
+          </ul>
+        </div>`,
+      )}</div>`;
   }
 
   #orders(snapshot: StoreSnapshot, isBlocked: boolean): TemplateResult {
