@@ -8,7 +8,7 @@ import { withoutSecrets } from '../foundation/redact.ts';
 import type { Card, CommandLines } from '../grade/card/card.ts';
 import type { CardData } from '../grade/card/card-schema.ts';
 import type { Goal } from '../grade/goal/goal-file.ts';
-import type { GradingStore } from '../grade/grading-store.ts';
+import type { GradingService } from '../grade/grading-service.ts';
 import { selectorOf } from '../grade/run-name.ts';
 import type { Levels } from '../lab/checks/report.ts';
 import { levels } from '../lab/faults/shared/fault.ts';
@@ -177,7 +177,7 @@ function parseTrials(text: string): number {
 
 /** Ends the command unless each fault takes the parameters that were given. */
 async function assertParameters(command: Command, faults: readonly PlannedFault[]): Promise<void> {
-  const { problemOf } = await import('../grade/run/given-fault.ts');
+  const { problemOf } = await import('../grade/run/validate-fault.ts');
   for (const planned of faults) {
     const problem = problemOf(planned);
     if (problem !== undefined) command.error(`error: ${problem}`);
@@ -337,15 +337,15 @@ interface Parsed extends Omit<Options, 'levels'> {
 async function grade(words: string[], options: Parsed): Promise<void> {
   const { verbose, fault: faults, timeout, atOnce, host, levels, earlier, judgedBy: goal, trials } = options;
   const { gradeProgram } = await import('../grade/grade-program.ts');
-  const { openGradingStore } = await import('../grade/grading-store.ts');
+  const { openGradingService } = await import('../grade/grading-service.ts');
   const { progressOn } = await import('../grade/progress.ts');
   const { toCard } = await import('../grade/card/card.ts');
   const { comparedWith } = await import('../grade/card/json.ts');
   const { signal, received } = watchSignals();
   const progress = progressOn(process.stderr, { isVerbose: verbose === true });
-  let store: GradingStore | undefined;
+  let store: GradingService | undefined;
   try {
-    store = await openGradingStore(process.env, signal, host);
+    store = await openGradingService(process.env, signal, host);
     const graded = await gradeProgram({
       ...{ command: words, store, faults, signal, atOnce, levels },
       ...{ goal, trials, isThorough: options.thorough, ignoresOutput: options.ignoreOutput },

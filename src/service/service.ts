@@ -60,7 +60,9 @@ export interface Service {
   stop(withinMs?: number): Promise<void>;
 }
 
-/** Serves an open storage: app, socket, webhooks, and what is done again and again. The storage is closed with it, not if it fails to start. */
+/**
+ * Serves an open storage: app, socket, webhooks, and what is done again and again. The storage is closed with it, not if it fails to start.
+ */
 export async function startService(parts: ServiceParts): Promise<Service> {
   const { config, db, key, log, clock, clockStopwatch, random = Math.random, unreadLines, prove } = parts;
   db.onNotice = (notice) => log.warn(notice);

@@ -63,7 +63,7 @@ test('a program that repeats a POST after a lost answer did it twice, at whichev
   assert.deepEqual(
     fault.runs.map((run) => [
       run.place,
-      run.strikes.map(selectorOf),
+      run.faults.map(selectorOf),
       whatIn(run),
       run.deviations[0]?.requests,
     ]),
@@ -111,7 +111,7 @@ test('a program that gives up fails, with its exit status and its last lines', a
 });
 
 test('a program that tries again without end is found, and one that gives up after a few attempts is right', async () => {
-  const repeated = ({ runs }: FaultGrade) => runs.find(({ strikes }) => strikes[0]?.times) as FaultRun;
+  const repeated = ({ runs }: FaultGrade) => runs.find(({ faults }) => faults[0]?.times) as FaultRun;
   const hammers = await under('internal-error', careless('retries without end'));
   assert.ok(hammers.fault.runs.every(({ verdict }) => verdict === 'survived'));
   const { checks, exitStatus } = repeated(hammers.fault);

@@ -1,8 +1,14 @@
 import { contentOf, type Matched, matchRows, type Pair, type Varying } from './match.ts';
-import { type Change, type Life, lifeKey, type Past, type Write } from './past.ts';
-import { type Field, type Kind, kinds, noContents, plurals, type Row, rowsOf, short } from './rows.ts';
+import { clip, type Field, type Kind, kinds, noContents, plurals, type Row, rowsOf } from './rows.ts';
+import {
+  type Change,
+  type ResourceHistory,
+  resourceKey,
+  type StoreResult,
+  type Write,
+} from './store-result.ts';
 
-/** A difference of a run from the base: something was done more often, less often, or otherwise. */
+/** A difference from the base, which is a run without faults: a change was made more often, less often, or differently. */
 export interface Difference {
   kind: 'twice' | 'undone' | 'other';
   /** One sentence. */
@@ -13,55 +19,59 @@ export interface Difference {
   missing: readonly Change[];
 }
 
-/** Rows of a kind that the program adds, or that were there before. */
-type Group = `${'added' | 'lasting'} ${Kind}`;
+/** The rows of a kind that the program added, or those from before the run. */
+type Group = `${'added' | 'initial'} ${Kind}`;
 
 /** What differs from run to run without a fault. */
 export interface Variation {
   /** Fields of rows of the base whose values differ. */
   fields: Readonly<Record<Kind, Varying>>;
-  /** Fields of rows of the base that are not always written equally often. */
+  /** Fields of rows of the base that runs do not write equally often. */
   writes: Readonly<Record<Kind, Varying>>;
-  /** Groups of rows of which there are not always the same. */
+  /** Groups whose rows vary. */
   groups: ReadonlySet<Group>;
 }
 
 const noVariation: Variation = { fields: {}, writes: {}, groups: new Set() };
 
 interface Options {
-  /** What there was before both: a row with the same id is the same one. */
-  initial?: Past;
-  /** What is not compared. */
+  /** The state before both runs. Its rows keep their ids in both. */
+  initial?: StoreResult;
+  /** What varies between runs without faults, so it is not compared. */
   variation?: Variation;
 }
 
-/** How what a run left, and how it came about, differs from the base; empty if it does not. One difference for one cause. */
-export function differencesOf(base: Past, run: Past, options: Options = {}): Difference[] {
+/** Compares the final state and the history of a run with the base. Returns one difference for each cause. */
+export function differencesOf(base: StoreResult, run: StoreResult, options: Options = {}): Difference[] {
   const { groups, writes } = options.variation ?? noVariation;
   const found = matchAll(base, run, options).map(({ kind, matched, groupOf }) => {
     const isCounted = (row: Row) => !groups.has(groupOf(row));
     const [missing, extra] = [matched.missing.filter(isCounted), matched.extra.filter(isCounted)];
-    const lives = { base, run, isLasting: (row: Row) => groupOf(row) === `lasting ${kind}` };
-    const changes = matched.pairs.flatMap((pair) => changeOf(pair, lives, writes[kind]?.get(pair.base.id)));
-    return { numbers: numbers(kind, { ...matched, missing, extra }, lives), changes };
+    const runs = { base, run, isInitial: (row: Row) => groupOf(row) === `initial ${kind}` };
+    const changes = matched.pairs.flatMap((pair) => changeOf(pair, runs, writes[kind]?.get(pair.base.id)));
+    return { counts: countDifferences(kind, { ...matched, missing, extra }, runs), changes };
   });
-  const all = found.flatMap(({ numbers, changes }) => [...numbers, ...changes]);
-  // What follows from another difference is no cause of its own.
+  const all = found.flatMap(({ counts, changes }) => [...counts, ...changes]);
+  // A consequence of another difference is not a cause of its own.
   const causes = all.filter(({ isConsequence }) => !isConsequence);
   return bounded(causes.length > 0 ? causes : all);
 }
 
 type Found = Difference & { isConsequence?: boolean };
 
-/** Two runs, and which rows were there before both. */
-interface Lives {
-  base: Past;
-  run: Past;
-  isLasting(row: Row): boolean;
+/** Two runs. `isInitial` says whether a row existed before both. */
+interface ComparedRuns {
+  base: StoreResult;
+  run: StoreResult;
+  isInitial(row: Row): boolean;
 }
 
 /** What differs between runs without a fault: the base, and others. */
-export function variationOf(base: Past, others: readonly Past[], initial?: Past): Variation {
+export function variationOf(
+  base: StoreResult,
+  others: readonly StoreResult[],
+  initial?: StoreResult,
+): Variation {
   return others.reduce((variation, other) => {
     const found = matchAll(base, other, { ...(initial && { initial }), variation, areAlike: true });
     const fields = { ...variation.fields };
@@ -90,13 +100,13 @@ export function variationOf(base: Past, others: readonly Past[], initial?: Past)
 const nameOf = ([name]: readonly [string, unknown]) => name;
 
 /** What is not compared with the base, in words. */
-export function inWords({ fields, groups }: Variation, base: Past): string[] {
+export function inWords({ fields, groups }: Variation, base: StoreResult): string[] {
   const things = matchAll(base, base).flatMap(({ kind, matched }) => [
-    ...(groups.has(`lasting ${kind}`) ? [`which ${plurals[kind]} it removes`] : []),
+    ...(groups.has(`initial ${kind}`) ? [`which ${plurals[kind]} it removes`] : []),
     ...(groups.has(`added ${kind}`) ? [`which ${plurals[kind]} it adds`] : []),
     ...matched.pairs.flatMap(({ base: { id, title } }) => {
       const names = fields[kind]?.get(id);
-      return names?.size ? [`${kind} ${short(title)}: ${[...names].join(', ')}`] : [];
+      return names?.size ? [`${kind} ${clip(title)}: ${[...names].join(', ')}`] : [];
     }),
   ]);
   return things.length <= maxShown
@@ -111,28 +121,32 @@ interface MatchedKind {
   groupOf(row: Row): Group;
 }
 
-/** Matches the rows of all kinds. Rows that refer to others are matched by the counterparts of those. */
+/** Matches the rows of all kinds. A row that refers to another is compared by the counterpart of that row. */
 function matchAll(
-  base: Past,
-  run: Past,
+  base: StoreResult,
+  run: StoreResult,
   { initial, variation = noVariation, areAlike = false }: Options & { areAlike?: boolean } = {},
 ): MatchedKind[] {
   const [ofBase, ofRun] = [noContents(), noContents()];
   return kinds.map((kind) => {
     const varying = variation.fields[kind] ?? new Map();
     const baseRows = rowsOf(kind, base, ofBase);
-    const lasting = new Set(initial && rowsOf(kind, initial, noContents()).map(({ id }) => id));
-    const matched = matchRows(baseRows, rowsOf(kind, run, ofRun), { varying, lasting, areAlike });
+    const initialIds = new Set(initial && rowsOf(kind, initial, noContents()).map(({ id }) => id));
+    const matched = matchRows(baseRows, rowsOf(kind, run, ofRun), { varying, initialIds, areAlike });
     for (const row of baseRows) ofBase[kind]?.set(row.id, contentOf(row, varying.get(row.id)));
     for (const { base, run } of matched.pairs) ofRun[kind]?.set(run.id, ofBase[kind]?.get(base.id) as string);
     for (const row of matched.extra) ofRun[kind]?.set(row.id, contentOf(row));
-    return { kind, matched, groupOf: ({ id }) => `${lasting.has(id) ? 'lasting' : 'added'} ${kind}` };
+    return { kind, matched, groupOf: ({ id }) => `${initialIds.has(id) ? 'initial' : 'added'} ${kind}` };
   });
 }
 
-/** What there is more or less often, such as "two pets Smaug where there was one". */
-function numbers(kind: Kind, { pairs, missing, extra }: Matched, { base, run, isLasting }: Lives): Found[] {
-  const isAdded = (row: Row) => !isLasting(row);
+/** Differences in the numbers of rows, such as "two pets Smaug where there was one". */
+function countDifferences(
+  kind: Kind,
+  { pairs, missing, extra }: Matched,
+  { base, run, isInitial }: ComparedRuns,
+): Found[] {
+  const isAdded = (row: Row) => !isInitial(row);
   const added = [...missing, ...pairs.map((pair) => pair.base)].filter(isAdded).length;
   const surplus = extra.filter(isAdded).length - missing.filter(isAdded).length;
   const byTitle = (rows: readonly Row[]) => Map.groupBy(rows, ({ title }) => title);
@@ -141,15 +155,15 @@ function numbers(kind: Kind, { pairs, missing, extra }: Matched, { base, run, is
   const found = [...new Set([...less.keys(), ...more.keys()])].map((title) => {
     const [both, lost, gained] = [paired.get(title) ?? [], less.get(title) ?? [], more.get(title) ?? []];
     const [was, is] = [both.length + lost.length, both.length + gained.length];
-    const isAboutLasting = [...lost, ...gained].some(isLasting);
+    const isAboutInitial = [...lost, ...gained].some(isInitial);
     return {
-      ...{ title, was, is, gained, isAboutLasting, missing: changesOf(base, lost) },
+      ...{ title, was, is, gained, isAboutInitial, missing: changesOf(base, lost) },
       changes: gained.length > 0 ? changesOf(run, [...both.map((pair) => pair.run), ...gained]) : [],
-      // What was there before is missing if the program deleted it, and left over if it did not.
-      kind: isAboutLasting ? (is > was ? 'undone' : 'other') : countKind(was, is),
+      // A row from before the run is missing if the program deleted it, and left over if it did not.
+      kind: isAboutInitial ? (is > was ? 'undone' : 'other') : countKind(was, is),
     } as const;
   });
-  // Names may differ from run to run. Then only the numbers tell that something was added twice.
+  // If names vary from run to run, only the numbers show that something was added twice.
   const isRenamed = ({ was, kind }: { was: number; kind: string }) => kind === 'twice' && was === 0;
   const vary = pairs.some(({ varying }) => varying.size > 0);
   const renamed = vary && surplus > 0 ? found.filter(isRenamed) : [];
@@ -158,9 +172,9 @@ function numbers(kind: Kind, { pairs, missing, extra }: Matched, { base, run, is
     ...found
       .filter((one) => !renamed.includes(one))
       .map(
-        ({ title, was, is, isAboutLasting, kind: how, changes, missing }): Found => ({
+        ({ title, was, is, isAboutInitial, kind: how, changes, missing }): Found => ({
           kind: isRenamed({ was, kind: how }) ? 'other' : how,
-          what: numberSentence({ kind, title, was, is, isAboutLasting }),
+          what: countSentence({ kind, title, was, is, isAboutInitial }),
           ...{ changes, missing },
         }),
       ),
@@ -168,7 +182,7 @@ function numbers(kind: Kind, { pairs, missing, extra }: Matched, { base, run, is
       ? [
           {
             kind: 'twice' as const,
-            what: `${counted(added + surplus, kind)} added instead of ${numberWord(added, 'none')}, such as ${short(first.title)}`,
+            what: `${counted(added + surplus, kind)} added instead of ${numberWord(added, 'none')}, such as ${clip(first.title)}`,
             changes: renamed.flatMap(({ changes }) => changes),
             missing: [],
           },
@@ -177,31 +191,32 @@ function numbers(kind: Kind, { pairs, missing, extra }: Matched, { base, run, is
   ];
 }
 
-interface Numbers {
+interface Counts {
   kind: Kind;
   title: string;
   was: number;
   is: number;
-  /** Whether it is about what was there before the program ran. */
-  isAboutLasting: boolean;
+  /** Whether it is about rows from before the run. */
+  isAboutInitial: boolean;
 }
 
-function numberSentence({ kind, title, was, is, isAboutLasting }: Numbers): string {
-  if (was === is) return `${counted(is, kind)} ${short(title)}, but not the same`;
+function countSentence({ kind, title, was, is, isAboutInitial }: Counts): string {
+  if (was === is) return `${counted(is, kind)} ${clip(title)}, but not the same`;
   const many = Math.abs(is - was);
-  const rows = `${counted(many, kind)} ${short(title)} ${many < 2 ? 'is' : 'are'}`;
-  if (isAboutLasting) return is > was ? `${rows} still there` : `${rows} gone`;
-  return `${counted(is, kind)} ${short(title)} where there ${was < 2 ? 'was' : 'were'} ${numberWord(was, 'none')}`;
+  const rows = `${counted(many, kind)} ${clip(title)} ${many < 2 ? 'is' : 'are'}`;
+  if (isAboutInitial) return is > was ? `${rows} still there` : `${rows} gone`;
+  return `${counted(is, kind)} ${clip(title)} where there ${was < 2 ? 'was' : 'were'} ${numberWord(was, 'none')}`;
 }
 
-/** The changes that created rows, or deleted what was there before. */
-const changesOf = (past: Past, rows: readonly Row[]): Change[] =>
+/** The changes that created rows, or deleted rows from before the run. */
+const changesOf = (result: StoreResult, rows: readonly Row[]): Change[] =>
   rows.flatMap((row) => {
-    const { created, deleted } = lifeOf(past, row) ?? {};
+    const { created, deleted } = historyOf(result, row) ?? {};
     return created ?? deleted ?? [];
   });
 
-const lifeOf = ({ lives }: Past, { kind, id }: Row): Life | undefined => lives.get(lifeKey(kind, id));
+const historyOf = ({ histories }: StoreResult, { kind, id }: Row): ResourceHistory | undefined =>
+  histories.get(resourceKey(kind, id));
 
 /** The writes of a field that only one of two runs made. */
 interface ComparedWrites {
@@ -211,30 +226,30 @@ interface ComparedWrites {
   more: readonly Write[];
 }
 
-/** Compares the writes to a row by field, in any order. Writes to a field that another writer's change caused are left out. */
+/** Compares the writes to a row by field, in any order. Leaves out fields that another writer's change affected indirectly. */
 function comparedWrites(
   { base, run }: Pair,
-  pasts: Pick<Lives, 'base' | 'run'>,
+  runs: Pick<ComparedRuns, 'base' | 'run'>,
 ): Map<string, ComparedWrites> {
-  const byField = (past: Past, row: Row) =>
+  const byField = (result: StoreResult, row: Row) =>
     Map.groupBy(
-      (lifeOf(past, row)?.writes ?? []).filter(({ isOwn }) => isOwn),
+      (historyOf(result, row)?.writes ?? []).filter(({ isOwn }) => isOwn),
       ({ field }) => field,
     );
-  const [ofBase, ofRun] = [byField(pasts.base, base), byField(pasts.run, run)];
+  const [ofBase, ofRun] = [byField(runs.base, base), byField(runs.run, run)];
   const names = [...new Set([...ofBase.keys(), ...ofRun.keys()])];
   return new Map(
     names
       .filter((name) => run.fields[name]?.others !== 'caused')
       .map((name) => {
         const [was, is] = [ofBase.get(name) ?? [], ofRun.get(name) ?? []];
-        return [name, { base: was, run: is, less: without(was, is), more: without(is, was) }];
+        return [name, { base: was, run: is, less: subtract(was, is), more: subtract(is, was) }];
       }),
   );
 }
 
-/** The writes whose values the others lack, as a multiset. */
-function without(writes: readonly Write[], others: readonly Write[]): Write[] {
+/** The writes that remain after each of the others has removed one write with its value. */
+function subtract(writes: readonly Write[], others: readonly Write[]): Write[] {
   const left = others.map(({ value }) => value);
   return writes.filter(({ value }) => {
     const index = left.indexOf(value);
@@ -243,8 +258,8 @@ function without(writes: readonly Write[], others: readonly Write[]): Write[] {
   });
 }
 
-/** What was written to a row that is in both, or how it ended, such as "pet Rex: stock 3 instead of 2". */
-function changeOf(pair: Pair, { base, run }: Lives, uneven: ReadonlySet<string> = new Set()): Found[] {
+/** Differences in the writes or the final state of a row that both runs have, such as "pet Rex: stock 3 instead of 2". */
+function changeOf(pair: Pair, { base, run }: ComparedRuns, uneven: ReadonlySet<string> = new Set()): Found[] {
   const compared = [...comparedWrites(pair, { base, run })].filter(([name, { base, run, less, more }]) => {
     if (uneven.has(name)) return false;
     const [was, is] = [pair.base.fields[name], pair.run.fields[name]];
@@ -254,9 +269,9 @@ function changeOf(pair: Pair, { base, run }: Lives, uneven: ReadonlySet<string> 
     return isAnyValue ? base.length !== run.length : less.length + more.length > 0;
   });
   const differing = pair.differing.includes('deleted') ? ['deleted'] : pair.differing;
-  const isBlameless = (name: string) =>
+  const isCaused = (name: string) =>
     !compared.some(([written]) => written === name) && hasConsequence(base, run, pair, name);
-  const own = differing.filter((name) => !isBlameless(name));
+  const own = differing.filter((name) => !isCaused(name));
   const names = own.length > 0 ? own : compared.length > 0 ? [] : differing;
   const writes = compared.filter(([name]) => !names.includes(name));
   const sentences = [
@@ -264,42 +279,43 @@ function changeOf(pair: Pair, { base, run }: Lives, uneven: ReadonlySet<string> 
     ...writes.map(([name, { base, run, less, more }]) => writeSentence(name, { base, run, less, more })),
   ];
   if (sentences.length === 0) return [];
-  const lives = { base: lifeOf(base, pair.base), run: lifeOf(run, pair.run) };
+  const histories = { base: historyOf(base, pair.base), run: historyOf(run, pair.run) };
   const isDeletion = differing[0] === 'deleted';
-  const endOf = (life: Life | undefined) => (isDeletion ? life?.deleted : life?.created) ?? [];
+  const endOf = (history: ResourceHistory | undefined) =>
+    (isDeletion ? history?.deleted : history?.created) ?? [];
   const isWritten = compared.length > 0;
   return [
     {
       kind:
-        isDeletion && lives.base?.deleted
+        isDeletion && histories.base?.deleted
           ? 'undone'
-          : // What is never changed without faults was not done twice.
+          : // A field that is never changed without faults does not count as done twice.
             worstOf(
               compared.map(([, { base, run }]) =>
                 base.length === 0 ? 'other' : countKind(base.length, run.length),
               ),
             ),
-      what: `${pair.base.kind} ${short(pair.base.title)}: ${sentences.join(', ')}`,
+      what: `${pair.base.kind} ${clip(pair.base.title)}: ${sentences.join(', ')}`,
       changes: isWritten
         ? compared.flatMap(([, { run }]) => run.map(({ change }) => change))
-        : [endOf(lives.run), writesTo(lives.run, names)].flat(),
+        : [endOf(histories.run), writesTo(histories.run, names)].flat(),
       missing: isWritten
         ? compared.flatMap(([, { less }]) => less.map(({ change }) => change))
-        : [endOf(lives.base)].flat(),
+        : [endOf(histories.base)].flat(),
       isConsequence: own.length === 0 && !isWritten,
     },
   ];
 }
 
-const writesTo = (life: Life | undefined, names: readonly string[]) =>
-  (life?.writes ?? []).flatMap(({ field, isOwn, change }) =>
+const writesTo = (history: ResourceHistory | undefined, names: readonly string[]) =>
+  (history?.writes ?? []).flatMap(({ field, isOwn, change }) =>
     isOwn && names.includes(field) ? [change] : [],
   );
 
 /** Whether a field followed from a change of another resource. */
-const hasConsequence = (base: Past, run: Past, pair: Pair, name: string) =>
-  [lifeOf(base, pair.base), lifeOf(run, pair.run)].some((life) =>
-    life?.writes.some(({ field, isOwn }) => field === name && !isOwn),
+const hasConsequence = (base: StoreResult, run: StoreResult, pair: Pair, name: string) =>
+  [historyOf(base, pair.base), historyOf(run, pair.run)].some((history) =>
+    history?.writes.some(({ field, isOwn }) => field === name && !isOwn),
   );
 
 const countKind = (was: number, is: number) => (is > was ? 'twice' : is < was ? 'undone' : 'other');
@@ -308,8 +324,8 @@ const worstOf = (kinds: readonly Difference['kind'][]) =>
   (['twice', 'undone', 'other'] as const).find((kind) => kinds.includes(kind)) ?? 'other';
 
 function fieldSentence({ base, run }: Pair, name: string): string {
-  const [was, is] = [shown(base.fields[name]), shown(run.fields[name])];
-  // That an order is complete says its own name.
+  const [was, is] = [toText(base.fields[name]), toText(run.fields[name])];
+  // The values of these fields, such as `complete` and `open`, already name the field.
   const subject = ['complete', 'enabled', 'deleted'].includes(name) ? '' : `${name} `;
   return was === is ? `another ${name} ${is}` : `${subject}${is} instead of ${was}`;
 }
@@ -317,14 +333,14 @@ function fieldSentence({ base, run }: Pair, name: string): string {
 function writeSentence(name: string, { base, run, less, more }: ComparedWrites): string {
   if (base.length !== run.length)
     return `${name} changed ${times(run.length)} instead of ${times(base.length)}`;
-  return `${name} was ${short(more[0]?.value ?? '')} instead of ${short(less[0]?.value ?? '')} for a while`;
+  return `${name} was ${clip(more[0]?.value ?? '')} instead of ${clip(less[0]?.value ?? '')} for a while`;
 }
 
 const times = (count: number) => ['never', 'once', 'twice'][count] ?? `${numberWord(count, '')} times`;
 
-function shown(field: Field | undefined): string {
+function toText(field: Field | undefined): string {
   if (!field) return 'none';
-  return field.isQuoted ? `"${short(field.text)}"` : short(field.text);
+  return field.isQuoted ? `"${clip(field.text)}"` : clip(field.text);
 }
 
 const words = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
@@ -336,7 +352,7 @@ const counted = (count: number, kind: Kind) =>
 
 const maxShown = 20;
 
-/** The first of many differences, and how many more there are. */
+/** The first differences, and how many more there are. */
 function bounded(differences: readonly Difference[]): Difference[] {
   const rest = differences.slice(maxShown);
   if (rest.length === 0) return [...differences];

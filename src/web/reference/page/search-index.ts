@@ -90,7 +90,9 @@ function ordered(results: readonly Result[], query: string): Result[] {
   return results.toSorted((one, other) => named(other) - named(one) || rank(other) - rank(one));
 }
 
-/** A guide is a tag without operations. Its description has sections. Earlier guides weigh more, since they explain what later ones mention. */
+/**
+ * A guide is a tag without operations. Its description has sections. Earlier guides weigh more, since they explain what later ones mention.
+ */
 function guideEntries({ tags, paths }: Part): Entry[] {
   const used = new Set(
     Object.values<Part>(paths).flatMap((item) => Object.values<Part>(item).flatMap(({ tags }) => tags)),
