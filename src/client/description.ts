@@ -243,10 +243,7 @@ export interface components {
     };
     /** @description Orders, ordered by id. */
     Orders: components['schemas']['Order'][];
-    /**
-     * @description Fields of an order to change. A `quantity` of null becomes 1 and a `shipDate` of null is removed. `petId` may be sent
-     * unchanged.
-     */
+    /** @description Fields of an order to change. A `quantity` of null becomes 1 and a `shipDate` of null is removed. `petId` may be sent unchanged. */
     OrderPatch: {
       /**
        * Format: int64
@@ -330,10 +327,7 @@ export interface components {
       requestId?: string;
       data: components['schemas']['Category'];
     };
-    /**
-     * @description The fields of the Category that changed, with the values they had; null for a field that was absent. As a JSON Merge
-     * Patch it restores the previous state.
-     */
+    /** @description The fields of the Category that changed, with the values they had; null for a field that was absent. As a JSON Merge Patch it restores the previous state. */
     PreviousCategory: {
       /** @description Category name, for example a kind of animal. */
       name?: string | null;
@@ -404,10 +398,7 @@ export interface components {
       requestId?: string;
       data: components['schemas']['Pet'];
     };
-    /**
-     * @description The fields of the Pet that changed, with the values they had; null for a field that was absent. As a JSON Merge Patch it
-     * restores the previous state.
-     */
+    /** @description The fields of the Pet that changed, with the values they had; null for a field that was absent. As a JSON Merge Patch it restores the previous state. */
     PreviousPet: {
       /** @description The animal's name. */
       name?: string | null;
@@ -461,10 +452,7 @@ export interface components {
       requestId?: string;
       data: components['schemas']['Pet'];
     };
-    /**
-     * @description The fields of the InventoryItem that changed, with the values they had; null for a field that was absent. As a JSON
-     * Merge Patch it restores the previous state.
-     */
+    /** @description The fields of the InventoryItem that changed, with the values they had; null for a field that was absent. As a JSON Merge Patch it restores the previous state. */
     PreviousInventoryItem: {
       /**
        * Format: int32
@@ -516,10 +504,7 @@ export interface components {
       requestId?: string;
       data: components['schemas']['Order'];
     };
-    /**
-     * @description The fields of the Order that changed, with the values they had; null for a field that was absent. As a JSON Merge Patch
-     * it restores the previous state.
-     */
+    /** @description The fields of the Order that changed, with the values they had; null for a field that was absent. As a JSON Merge Patch it restores the previous state. */
     PreviousOrder: {
       /**
        * Format: int64
@@ -603,10 +588,7 @@ export interface components {
       requestId?: string;
       data: components['schemas']['Order'];
     };
-    /**
-     * @description All or part of the data was removed, or the service was restored from a backup. Read the lists again. The history
-     * continues.
-     */
+    /** @description All or part of the data was removed, or the service was restored from a backup. Read the lists again. The history continues. */
     WorkspaceReset: {
       /**
        * Format: int64
@@ -650,10 +632,7 @@ export interface components {
       /** @description An empty object. */
       data: Record<string, never>;
     };
-    /**
-     * @description Events that were removed from the history before they could be sent. The receiver got a message of type `events.missed`
-     * for each gap. Absent if there are none.
-     */
+    /** @description Events that were removed from the history before they could be sent. The receiver got a message of type `events.missed` for each gap. Absent if there are none. */
     MissedEvents: {
       /**
        * Format: int64
@@ -678,20 +657,13 @@ export interface components {
        * @description Unique identifier assigned on creation.
        */
       id: Int64;
-      /**
-       * @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment.
-       * If the service has the demo workspace and listens on a loopback address, it also accepts `http` and `https` URLs of its own
-       * machine.
-       */
+      /** @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. If the service has the demo workspace and listens on a loopback address, it also accepts `http` and `https` URLs of its own machine. */
       url: string;
       /** @description Only events of these types are sent. Absent: all types, including future ones. */
       types?: (components['schemas']['EventType'] | Unknown)[];
       /** @description What the webhook is for. */
       description?: string;
-      /**
-       * @description Whether events are sent. Events that occur while it is `false` are sent when it is `true` again, if they are still
-       * stored.
-       */
+      /** @description Whether events are sent. Events that occur while it is `false` are sent when it is `true` again, if they are still stored. */
       enabled: boolean;
       disabledReason?: ('gone' | 'failing') | Unknown;
       /**
@@ -727,10 +699,7 @@ export interface components {
       requestId?: string;
       data: components['schemas']['Webhook'];
     };
-    /**
-     * @description An entry in the history of a workspace. Its `type` determines the schema of `data`. Later versions may add types, so
-     * ignore unknown ones.
-     */
+    /** @description An entry in the history of a workspace. Its `type` determines the schema of `data`. Later versions may add types, so ignore unknown ones. */
     Event:
       | components['schemas']['CategoryCreated']
       | components['schemas']['CategoryUpdated']
@@ -752,11 +721,7 @@ export interface components {
     Webhooks: components['schemas']['Webhook'][];
     /** @description A webhook to add. */
     NewWebhook: {
-      /**
-       * @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment.
-       * If the service has the demo workspace and listens on a loopback address, it also accepts `http` and `https` URLs of its own
-       * machine.
-       */
+      /** @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. If the service has the demo workspace and listens on a loopback address, it also accepts `http` and `https` URLs of its own machine. */
       url: string;
       /** @description Only events of these types are sent. Absent: all types, including future ones. */
       types?: components['schemas']['EventType'][];
@@ -770,20 +735,13 @@ export interface components {
        * @description Unique identifier assigned on creation.
        */
       id: Int64;
-      /**
-       * @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment.
-       * If the service has the demo workspace and listens on a loopback address, it also accepts `http` and `https` URLs of its own
-       * machine.
-       */
+      /** @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. If the service has the demo workspace and listens on a loopback address, it also accepts `http` and `https` URLs of its own machine. */
       url: string;
       /** @description Only events of these types are sent. Absent: all types, including future ones. */
       types?: (components['schemas']['EventType'] | Unknown)[];
       /** @description What the webhook is for. */
       description?: string;
-      /**
-       * @description Whether events are sent. Events that occur while it is `false` are sent when it is `true` again, if they are still
-       * stored.
-       */
+      /** @description Whether events are sent. Events that occur while it is `false` are sent when it is `true` again, if they are still stored. */
       enabled: boolean;
       disabledReason?: ('gone' | 'failing') | Unknown;
       /**
@@ -821,10 +779,7 @@ export interface components {
         webhookId: Int64;
       };
     };
-    /**
-     * @description A message about events that were removed from the history before they could be sent. It comes before the next event.
-     * Read the lists again.
-     */
+    /** @description A message about events that were removed from the history before they could be sent. It comes before the next event. Read the lists again. */
     EventsMissed: {
       /**
        * @description Distinguishes it from events.
@@ -919,20 +874,13 @@ export interface components {
     Deliveries: components['schemas']['Delivery'][];
     /** @description Fields of a webhook to change. A `types` of null means all types. */
     WebhookPatch: {
-      /**
-       * @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment.
-       * If the service has the demo workspace and listens on a loopback address, it also accepts `http` and `https` URLs of its own
-       * machine.
-       */
+      /** @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. If the service has the demo workspace and listens on a loopback address, it also accepts `http` and `https` URLs of its own machine. */
       url?: string;
       /** @description Only events of these types are sent. Absent: all types, including future ones. */
       types?: components['schemas']['EventType'][] | null;
       /** @description What the webhook is for. */
       description?: string | null;
-      /**
-       * @description Whether events are sent. Events that occur while it is `false` are sent when it is `true` again, if they are still
-       * stored.
-       */
+      /** @description Whether events are sent. Events that occur while it is `false` are sent when it is `true` again, if they are still stored. */
       enabled?: boolean;
     };
   };
@@ -995,11 +943,7 @@ export interface operations {
   listPets: {
     parameters: {
       query?: {
-        /**
-         * @description Orders and changes of stock set the status. It is `available` with units in stock, `pending` without units but with
-         * units in open orders, and otherwise `sold`. A client may also set it through the pet. Only the stock decides whether an order is
-         * accepted.
-         */
+        /** @description Orders and changes of stock set the status. It is `available` with units in stock, `pending` without units but with units in open orders, and otherwise `sold`. A client may also set it through the pet. Only the stock decides whether an order is accepted. */
         status?: components['schemas']['PetStatus'];
         /** @description Only pets of this category. */
         categoryId?: Int64;
@@ -1054,11 +998,7 @@ export interface operations {
   listInventory: {
     parameters: {
       query?: {
-        /**
-         * @description Orders and changes of stock set the status. It is `available` with units in stock, `pending` without units but with
-         * units in open orders, and otherwise `sold`. A client may also set it through the pet. Only the stock decides whether an order is
-         * accepted.
-         */
+        /** @description Orders and changes of stock set the status. It is `available` with units in stock, `pending` without units but with units in open orders, and otherwise `sold`. A client may also set it through the pet. Only the stock decides whether an order is accepted. */
         status?: components['schemas']['PetStatus'];
         /** @description Maximum number of items to return. */
         limit?: number;
@@ -1075,10 +1015,7 @@ export interface operations {
   listEvents: {
     parameters: {
       query?: {
-        /**
-         * @description Only events after this id. If one of them is no longer stored, the response is 410 `events_expired`. Without `after`
-         * the list starts with the oldest stored event.
-         */
+        /** @description Only events after this id. If one of them is no longer stored, the response is 410 `events_expired`. Without `after` the list starts with the oldest stored event. */
         after?: Int64;
         /** @description Only events of these types. Repeat the parameter for more than one. */
         type?: components['schemas']['EventType'][];
@@ -1099,10 +1036,7 @@ export interface operations {
       query?: {
         /** @description Only events after this id. 0 starts with the first event. `Last-Event-ID` has priority. */
         after?: Int64;
-        /**
-         * @description Only events of these types. Repeat the parameter for more than one: `?type=pet.created&type=pet.deleted`. For events
-         * of other types the stream sends only an `id`, the current position.
-         */
+        /** @description Only events of these types. Repeat the parameter for more than one: `?type=pet.created&type=pet.deleted`. For events of other types the stream sends only an `id`, the current position. */
         type?: components['schemas']['EventType'][];
       };
       header?: never;
@@ -1130,10 +1064,7 @@ export interface operations {
   listDeliveries: {
     parameters: {
       query?: {
-        /**
-         * @description `pending`: it will be sent or retried; it waits while the webhook is disabled. `delivered`: it arrived. `failed`:
-         * the service gave up.
-         */
+        /** @description `pending`: it will be sent or retried; it waits while the webhook is disabled. `delivered`: it arrived. `failed`: the service gave up. */
         state?: components['schemas']['DeliveryState'];
         /** @description Maximum number of items to return. */
         limit?: number;

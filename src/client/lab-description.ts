@@ -72,10 +72,7 @@ export interface components {
       name: string;
       /** @description The heading under which it is listed. Later versions may have other groups. */
       group: string;
-      /**
-       * @description A `step` is performed a number of times. A `condition` lasts as long as its rehearsal, and takes no `times` and no
-       * `after`. Later versions may have other kinds.
-       */
+      /** @description A `step` is performed a number of times. A `condition` lasts as long as its rehearsal, and takes no `times` and no `after`. Later versions may have other kinds. */
       kind: string;
       /** @description Whether `operation` can restrict it to one operation. */
       takesOperation: boolean;
@@ -110,10 +107,7 @@ export interface components {
     RehearsedFault: {
       /** @description The name of a fault. `GET /faults` lists them. Later versions may add faults. */
       fault: string;
-      /**
-       * @description The operationId of the only operation that it affects. Later versions may add operations. Absent: every operation that
-       * it fits.
-       */
+      /** @description The operationId of the only operation that it affects. Later versions may add operations. Absent: every operation that it fits. */
       operation?: string;
       /**
        * Format: int32
@@ -140,11 +134,7 @@ export interface components {
        * @description Of `stall`, `no-answer`: The length of the silence in milliseconds. If more than 100 requests of a key are waiting, the oldest ends at once.
        */
       silenceMs?: number;
-      /**
-       * @description Of `retry-after-odd`: The value of `Retry-After`. `none`: the header is absent. `zero`: `0`. `past`: a date an hour
-       * ago. After these three, a good client waits for its own backoff. `ten-days` and `thirty-days`: as seconds. A good client gives up
-       * at once and reports it. Thirty days overflow a 32-bit timer in milliseconds.
-       */
+      /** @description Of `retry-after-odd`: The value of `Retry-After`. `none`: the header is absent. `zero`: `0`. `past`: a date an hour ago. After these three, a good client waits for its own backoff. `ten-days` and `thirty-days`: as seconds. A good client gives up at once and reports it. Thirty days overflow a 32-bit timer in milliseconds. */
       shape?: string;
       /**
        * Format: int32
@@ -161,10 +151,7 @@ export interface components {
        * @description Of `moved`, `moved-away`: The status: 307 (temporary) or 308 (permanent). Both keep method and body.
        */
       status?: number;
-      /**
-       * @description Of `moved`: Whether `Location` is a path or a URL. A client that uses another host name for the service always gets a
-       * path.
-       */
+      /** @description Of `moved`: Whether `Location` is a path or a URL. A client that uses another host name for the service always gets a path. */
       location?: string;
       /**
        * Format: int32
@@ -470,9 +457,7 @@ export interface components {
       target: string;
       /** @description The operationId, if there is such an operation. */
       operation?: string;
-      /**
-       * @description Headers, with names in lower case, cut at 4096 characters. Values that are not known to be harmless are `(not kept)`.
-       */
+      /** @description Headers, with names in lower case, cut at 4096 characters. Values that are not known to be harmless are `(not kept)`. */
       headers: {
         [key: string]: string;
       };
@@ -500,11 +485,7 @@ export interface components {
        * @description Milliseconds since the end of the previous request with the same method and target, and the same body or `Idempotency-Key`. Absent for the first.
        */
       gapMs?: number;
-      /**
-       * @description The `id` of the failed request that this one repeats. It is the last earlier one with the same method and target, and
-       * the same body or `Idempotency-Key`. Failed means no complete response, or a status of 400 or higher. Absent if this request repeats
-       * none, or if the earlier one succeeded or was still in progress.
-       */
+      /** @description The `id` of the failed request that this one repeats. It is the last earlier one with the same method and target, and the same body or `Idempotency-Key`. Failed means no complete response, or a status of 400 or higher. Absent if this request repeats none, or if the earlier one succeeded or was still in progress. */
       retryOf?: string;
       /** @description The faults that were performed on it. */
       fault?: string;
@@ -512,10 +493,7 @@ export interface components {
       answerHeaders: {
         [key: string]: string;
       };
-      /**
-       * @description Equal for requests with the same method, target and body, also in other recordings. If the body was not read, it is
-       * the fingerprint of a request with the same `Idempotency-Key`, or else a guess.
-       */
+      /** @description Equal for requests with the same method, target and body, also in other recordings. If the body was not read, it is the fingerprint of a request with the same `Idempotency-Key`, or else a guess. */
       fingerprint: string;
       /** @description The id of its connection. */
       connection: string;
@@ -726,10 +704,7 @@ export interface components {
       plan: ('free' | 'pro' | 'business' | 'enterprise') | Unknown;
       /** @description The name of its workspace. */
       workspace: string;
-      /**
-       * @description How limits are counted. `on`: by all instances together. `off`: by each instance separately, as configured. `away`: by
-       * each instance separately, because the shared store is unreachable.
-       */
+      /** @description How limits are counted. `on`: by all instances together. `off`: by each instance separately, as configured. `away`: by each instance separately, because the shared store is unreachable. */
       sharing: string;
       minute: components['schemas']['AccountWindow'];
       day: components['schemas']['AccountWindow'];
