@@ -9,7 +9,7 @@ export interface BanRules {
   longestMs: number;
   /** The factor by which each further ban is longer. */
   growth: number;
-  /** How long after the start of a ban the next one is longer. */
+  /** Within this time after the start of a ban, the next ban is longer. */
   memoryMs: number;
 }
 
@@ -21,5 +21,5 @@ export const defaultBanRules: BanRules = {
   memoryMs: dayMs,
 };
 
-/** The least number of strikes allowed per minute. */
+/** The minimum number of strikes allowed per minute. */
 export const minStrikes = 10;
