@@ -25,9 +25,7 @@ const tooManyConnections = '53300';
 /** PgBouncer has no code of its own for a connection beyond its limits. Its message names the setting. */
 const poolerLimit = /\((max_client_conn|max_(db|user)_client_connections)\)$/;
 
-/**
- * Error classes and codes for problems of the server, not of the statement: https://www.postgresql.org/docs/current/errcodes-appendix.html
- */
+/** Error classes and codes for problems of the server, not of the statement: https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const connectionClasses = ['08' /* connection */, 'XX' /* internal, as when Citus finds a node gone */];
 const unavailableClasses = new Set([
   ...connectionClasses,
