@@ -92,7 +92,7 @@ const marks = {
   not_observed: ['–', 'dim'],
 } as const;
 
-/** A line for each check, what to change under those that failed, and the verdict. */
+/** A line for each check, advice below each failed check, and the verdict. */
 function toText({ checks, deliveries, verdict }: ReceiverGrade): string {
   const rows = checks.flatMap(({ name, level, result, because, advice, evidence }) => {
     const [mark, colour] = marks[result];

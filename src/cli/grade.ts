@@ -159,7 +159,7 @@ export const gradeCommand = () =>
       await grade(words, { ...options, levels, earlier, judgedBy: goal });
     });
 
-/** Parses seconds, up to a day: recordings last no longer. */
+/** Parses seconds, up to a day, because recordings last no longer. */
 function parseTimeout(text: string): number {
   const seconds = parseCount(text);
   if (seconds > maxLifeSeconds)
@@ -175,7 +175,7 @@ function parseTrials(text: string): number {
   return trials;
 }
 
-/** Ends the command unless each fault takes the parameters that were given. */
+/** Ends the command with an error if a fault has invalid parameters. */
 async function assertParameters(command: Command, faults: readonly PlannedFault[]): Promise<void> {
   const { problemOf } = await import('../grade/run/validate-fault.ts');
   for (const planned of faults) {
@@ -184,7 +184,7 @@ async function assertParameters(command: Command, faults: readonly PlannedFault[
   }
 }
 
-/** Ends the command if the program could not reach the store at this address. */
+/** Ends the command with an error if the program could not reach the store at this address. */
 function assertHost(command: Command, { host }: Options): void {
   if (host === undefined) return;
   if (process.env[settings.baseUrl.variable]?.trim())
@@ -215,7 +215,7 @@ function addLevel(text: string, before: [string, Level][] = []): [string, Level]
   return [...before, level];
 }
 
-/** The levels of the file, and over them those of --level. */
+/** The levels of the file. Those of --level take precedence. */
 async function levelsOf(command: Command, { level = [], levels: file }: Options): Promise<Levels> {
   const lines = file === undefined ? [] : readFile(command, file).split('\n');
   const inFile = lines
@@ -289,7 +289,7 @@ async function list({ json, fault: asked }: Options): Promise<void> {
   );
 }
 
-/** Empties the files before the program runs: reports one that cannot be written, and leaves no old card. */
+/** Empties the files before the program runs, so that a file that cannot be written is reported early, and no old card remains. */
 function assertWritable(command: Command, { junit, html }: Options): void {
   const files = [junit, html].filter((file) => file !== undefined);
   if (new Set(files.map((file) => resolve(file))).size < files.length)
@@ -365,7 +365,7 @@ async function grade(words: string[], options: Parsed): Promise<void> {
   }
 }
 
-/** The command lines that the card suggests, in the form in which this command was called, without secrets. */
+/** The command lines that the card suggests, without secrets. They call this command as the user did. */
 function commandLines(words: string[], options: Parsed, env: NodeJS.ProcessEnv): CommandLines {
   const { fault: faults = [], thorough, timeout, atOnce, levels, ignoreOutput, host, goal, trials } = options;
   const line = (...args: string[]) =>
