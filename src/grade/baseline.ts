@@ -102,7 +102,7 @@ export class BaselineRuns implements Judge {
     const [base] = this.runs;
     const known = { initial: this.#initial, variation: this.#variation };
     const { ofStore, ofPrint } = explainer(fault, base, run);
-    const printed = fault.changesAnswers ? [] : ofPrint(missingLines(this.#lines, run.printed));
+    const printed = fault.changesResponses ? [] : ofPrint(missingLines(this.#lines, run.printed));
     return [
       ...ofStore(differencesOf(base.storeResult, run.storeResult, known)),
       // Retries may change a line. If the program changes nothing, there is only its output to compare.

@@ -282,7 +282,7 @@ function errorsOf(
 }
 
 /** A response before it is written to the wire. */
-export interface Answer {
+export interface OperationResponse {
   status: number;
   headers: Fields;
   /** JSON text, unless `type` says otherwise. */

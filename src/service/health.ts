@@ -11,15 +11,15 @@ const makeMetricsEveryMs = 1_000;
 /** Health endpoints. */
 export const healthPaths = ['/healthz', '/readyz', '/metrics'];
 
-/** What makes an instance ready. */
+/** The options of the readiness check. */
 interface Watched {
   /** Milliseconds of a clock that never goes back. */
   stopwatch: () => number;
-  /** How long the response of the storage may take: load balancers do not wait longer. */
+  /** How long the response of the storage may take. Load balancers do not wait longer. */
   readyMs: number;
 }
 
-/** Returns a function that rejects unless the storage can be read and written. Callers at the same time share its response. */
+/** Returns a function that rejects unless the storage can be read and written. Concurrent callers share one check. */
 export function readinessOf(db: Database, { stopwatch, readyMs }: Watched): () => Promise<unknown> {
   const askStorage = () => Promise.all([db.touch(), db.read`select id from workspaces limit 1`]);
   const late = () => new StorageUnavailableError('It does not answer in time.');
@@ -36,7 +36,7 @@ interface Served {
   prove?: ((challenge: unknown) => string | undefined) | undefined;
 }
 
-/** Serves the health endpoints. They have no rate limit, so callers share responses that are costly to make. */
+/** Serves the health endpoints. They have no rate limit, so callers share costly responses. */
 export function serveHealth(app: FastifyInstance, { assertReady, metrics, stopwatch, prove }: Served): void {
   const metricsText = memoizeFor(makeMetricsEveryMs, () => metrics.text(), stopwatch);
   app.get('/healthz', async ({ headers }) => {

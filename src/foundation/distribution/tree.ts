@@ -1,4 +1,4 @@
-// What is true of the source tree. In the npm package, `#distribution` is package.ts instead.
+// Values for the source tree. In the npm package, `#distribution` is package.ts instead.
 
 import { execFile } from 'node:child_process';
 import { realpathSync } from 'node:fs';

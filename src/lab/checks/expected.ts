@@ -8,7 +8,7 @@ export interface Expected {
   /**
    * How often it sends this request without faults. For an unknown request, such as one with a random name: the most repetitions of any
    * request of that operation. If the body was not read, all requests with this head count.
-   * Undefined if it need not send the same requests each time, as an agent.
+   * Undefined for a client that may send different requests each time, such as an agent.
    */
   timesOf?(request: Recorded): number;
   /** Whether two requests were in flight at once, so there are several workers. */

@@ -64,7 +64,7 @@ export interface Fault {
   /** A good client may end with an exit status other than 0. */
   mayEnd?: true;
   /** It changes the content of responses, so a good client may print other lines than without it. */
-  changesAnswers?: true;
+  changesResponses?: true;
   /** Pages have fewer items than requested, although more follow. */
   shortensPages?: boolean;
   /** What its responses have, on purpose, that the description does not allow: other values, a broken body, another `Retry-After`. */
@@ -76,7 +76,7 @@ export interface Fault {
   does: string;
   goodClient: string;
   /** Why it matters: what went wrong for real users. */
-  consequence: string;
+  whyItMatters: string;
   perform(invocation: FaultInvocation): Effect | undefined;
 }
 
