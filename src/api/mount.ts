@@ -46,7 +46,7 @@ declare module 'fastify' {
 
 const none: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
 
-/** What is needed to serve an operation, besides the operation. */
+/** The objects that are needed to serve operations. */
 export interface Services {
   db: Database;
   changes: Changes;
@@ -272,7 +272,7 @@ function renderedAnswer(
   return { status: operation.success.status, headers, bytes };
 }
 
-/** The entity tag of what a GET returns, which may be less than the body of this response. */
+/** The entity tag of the GET response, which may have fewer properties than this response. */
 const tagOf = ({ representationOf }: Operation['success'], result: unknown, body: string) =>
   etagOf(representationOf ? jsonText(representationOf(result)) : body);
 

@@ -89,7 +89,7 @@ class PostgresMessages {
   }
 }
 
-/** Each field ends with a zero byte, and so does the list of fields. */
+/** Each field and the list of fields end with a zero byte. */
 function assertEnds(fields: Buffer): void {
   const isEnded = fields.at(-1) === 0 && (fields.length === 1 || fields.at(-2) === 0);
   if (!isEnded) throw new Error('The server sent an error without an end.');

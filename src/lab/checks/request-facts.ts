@@ -87,7 +87,7 @@ export const uncertainFaults: readonly string[] = [
 /** The faults whose responses ask for a wait. */
 export const waitFaults: readonly string[] = faultsWith((status) => refusedForTime.includes(status));
 
-/** Whether the outcome is unknown because of what the service sent. */
+/** Whether the end of the response leaves the outcome unknown. */
 const endedUncertain = (request: Recorded) =>
   isBroken(request) ||
   (!hasDisconnected(request) && (uncertain.includes(request.status as number) || request.code === keyInUse));

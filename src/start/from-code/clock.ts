@@ -9,7 +9,7 @@ export interface Clock {
   /**
    * Moves time ahead by milliseconds, or by a text such as `'1 minute'`. Resolves when everything due by then is done: expired data is
    * removed, and each webhook retry was sent at its time and has its response. A retry takes at most 15 s of real time.
-   * Throws TypeError for an invalid duration, and RangeError for one below zero or one that leads beyond 9999-12-01.
+   * Throws TypeError for an invalid duration, and RangeError for a negative duration or a time after 9999-12-01.
    */
   advance(duration: Duration): Promise<void>;
   /** Moves time ahead to an instant, as `advance` does. Throws RangeError if it is in the past, or after 9999-12-01. */

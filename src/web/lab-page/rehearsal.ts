@@ -5,7 +5,7 @@ import { session } from './session.ts';
 import { forEachKey, State } from './state.ts';
 import type { Fault, PlannedFault, RehearsedFault, Rehearsal as Run } from './types.ts';
 
-/** The shortest time between two readings of what was performed. */
+/** The shortest time between two reads of the counts of performed faults. */
 const readEveryMs = 1_900;
 
 /** Makes the next plan of faults from the one before. */
@@ -17,7 +17,7 @@ interface Refusal {
   fault: string | undefined;
 }
 
-/** The rehearsal of the key, whoever started it. */
+/** The rehearsal of the key, started by anyone. */
 class Rehearsal extends State {
   catalogue: readonly Fault[] = [];
   /** The active rehearsal, or the last one. */

@@ -32,7 +32,7 @@ export type Scope = 'operation' | 'key';
  */
 export interface Fault {
   name: string;
-  /** Parameters besides `operation`, `after` and `times`. Declare them with `integer` or `choice`. Each has a default. */
+  /** Parameters in addition to `operation`, `after` and `times`. Declare them with `integer` or `choice`. Each has a default. */
   parameters: TProperties;
   isCondition?: boolean;
   /** The fault has no `operation` parameter, since all operations must show the same values. */
