@@ -14,7 +14,7 @@ import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { admit, planAccount } from '../src/api/admission.ts';
 import type { Database } from '../src/db/database.ts';
 import { openSqlite } from '../src/db/sqlite.ts';
-import { answerWriter } from '../src/http/answer.ts';
+import { responseWriter } from '../src/http/write-response.ts';
 import { identifier } from '../src/keys/identify.ts';
 import { createKey } from '../src/keys/store.ts';
 import { LocalLimiter } from '../src/limits/local-limiter.ts';
@@ -78,7 +78,7 @@ async function connect(key: string, gate: Gate): Promise<MemoryConnection> {
     if (admitted) admitted.then(() => done(), done);
     else done();
   });
-  const write = answerWriter(undefined);
+  const write = responseWriter(undefined);
   const body = JSON.stringify({ id: 1, name: 'Bella', categoryId: 1, status: 'available' });
   app.get('/v1/pets/1', async (request, reply) => write(request, reply, { status: 200, headers: {}, body }));
   await app.ready();

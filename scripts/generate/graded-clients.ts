@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Grade } from '../../src/grade/grade.ts';
 import { gradeProgram } from '../../src/grade/grade-program.ts';
-import { openGradingStore } from '../../src/grade/grading-store.ts';
+import { openGradingService } from '../../src/grade/grading-service.ts';
 import { startPetstore } from '../../src/start/start-petstore.ts';
 import { chosenClients } from '../../test/clients/chosen.ts';
 import type { Client } from '../../test/clients/clients.ts';
@@ -65,7 +65,7 @@ async function gradeClient(client: Client): Promise<Grade> {
     source.stop(),
   );
   console.error(`${client.name}: made`);
-  const store = await openGradingStore({});
+  const store = await openGradingService({});
   try {
     const command = ['bash', '-c', `cd "${folder}" && exec env ${client.program}`];
     return await gradeProgram({ command, store, env, signal: AbortSignal.timeout(gradeWithinMs) });

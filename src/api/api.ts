@@ -17,12 +17,13 @@ interface Api {
   services: Omit<Services, 'operations' | 'baseUrl' | 'kept'>;
   kept: Services['kept'];
   paths: Paths;
-  answerUnrouted(request: FastifyRequest, reply: FastifyReply): FastifyReply;
+  respondUnrouted(request: FastifyRequest, reply: FastifyReply): FastifyReply;
 }
 
 /** Serves operations below `start`: a request is admitted, may be rehearsed, and goes to its operation. */
 export function serveApi(app: FastifyInstance, api: Api): void {
-  const { start, operations, baseUrl, admission, performFaults, services, kept, paths, answerUnrouted } = api;
+  const { start, operations, baseUrl, admission, performFaults, services, kept, paths, respondUnrouted } =
+    api;
   app.register(
     async (scope) => {
       scope.addHook('onRequest', (request, reply, done) => {
@@ -35,7 +36,7 @@ export function serveApi(app: FastifyInstance, api: Api): void {
           const rehearsing = performFaults?.(request, reply);
           if (rehearsing) rehearsing.then((goesOn) => goesOn && done(), done);
           // The body is not used, whatever it is.
-          else if (request.is404) answerUnrouted(request, reply);
+          else if (request.is404) respondUnrouted(request, reply);
           else done();
         };
         const admitting = admit(admission, request);
@@ -43,7 +44,7 @@ export function serveApi(app: FastifyInstance, api: Api): void {
         else goOn();
       });
       for (const operation of operations) mount(scope, operation, { ...services, operations, baseUrl, kept });
-      scope.setNotFoundHandler(answerUnrouted);
+      scope.setNotFoundHandler(respondUnrouted);
     },
     { prefix: start },
   );

@@ -6,7 +6,6 @@ import { ignoringFinalStatements } from '../db/transaction.ts';
 import type { OpenStreams } from '../events/open-streams.ts';
 import type { Fields } from '../foundation/field-names.ts';
 import type { Changes } from '../history/changes.ts';
-import { answerWriter, type RouteHeaders, streamStarter } from '../http/answer.ts';
 import { disconnected } from '../http/disconnected.ts';
 import { assertMayChange, etagOf, isKnown, type Preconditions, preconditionsOf } from '../http/etag.ts';
 import { hasContent } from '../http/headers.ts';
@@ -22,19 +21,20 @@ import { assertContentType, inputReader } from '../http/input.ts';
 import { jsonText } from '../http/json.ts';
 import { lastEventIdOf, sentDigits } from '../http/last-event-id.ts';
 import {
-  type Answer,
   type AnyInput,
   type Handled,
   type Installation,
   isSingleRead,
   mediaTypesOf,
   type Operation,
+  type OperationResponse,
   pathOfCreated,
   Rendered,
   type StreamStart,
 } from '../http/operation.ts';
 import { type Page, writeCursor } from '../http/pagination.ts';
 import { ownTraceparentOf } from '../http/trace.ts';
+import { type RouteHeaders, responseWriter, streamStarter } from '../http/write-response.ts';
 import type { Caller } from '../keys/store.ts';
 import { assertNotSunset, lifecycleHeaders } from '../observe/deprecation.ts';
 
@@ -46,7 +46,7 @@ declare module 'fastify' {
 
 const none: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
 
-/** What is needed to serve an operation, besides the operation. */
+/** The objects that are needed to serve operations. */
 export interface Services {
   db: Database;
   changes: Changes;
@@ -69,7 +69,7 @@ export interface Services {
 }
 
 /** Handles one request, whose input is read. */
-type RequestHandle = (sql: Sql | Transaction) => Promise<Answer>;
+type RequestHandle = (sql: Sql | Transaction) => Promise<OperationResponse>;
 
 /** Serves an operation: read and check the request, handle it in its transaction, respond. HEAD comes with GET. */
 export function mount(app: FastifyInstance, operation: Handled, services: Services): void {
@@ -90,16 +90,20 @@ export function mount(app: FastifyInstance, operation: Handled, services: Servic
         done();
       },
     }),
-    handler: (success.kind === 'stream' ? streamHandler : answerHandler)(operation, services, lifecycle),
+    handler: (success.kind === 'stream' ? streamHandler : responseHandler)(operation, services, lifecycle),
   });
 }
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
-function answerHandler(operation: Handled, services: Services, lifecycle: RouteHeaders | undefined): Handler {
+function responseHandler(
+  operation: Handled,
+  services: Services,
+  lifecycle: RouteHeaders | undefined,
+): Handler {
   const { method } = operation;
   const readInput = operationInputReader(operation, services);
-  const write = answerWriter(lifecycle);
+  const write = responseWriter(lifecycle);
   const execute = method === 'GET' ? read : method === 'POST' ? create : change;
   return async (request, reply) => {
     const { rehearsed } = request;
@@ -153,7 +157,11 @@ const contextOf = ({ clock }: Services, request: FastifyRequest): WriteContext =
 });
 
 /** A POST may carry an Idempotency-Key, which makes it happen once. */
-function create(handle: RequestHandle, services: Services, request: FastifyRequest): Promise<Answer> {
+function create(
+  handle: RequestHandle,
+  services: Services,
+  request: FastifyRequest,
+): Promise<OperationResponse> {
   const text = idempotencyKeyOf(request);
   if (text === undefined) return change(handle, services, request);
   const caller = request.caller as Caller;
@@ -212,7 +220,12 @@ function operationInputReader(operation: Operation, { baseUrl, installation, clo
 }
 
 /** The response for the kind of success, if it is not a stream. */
-function toAnswer(operation: Operation, input: AnyInput, request: FastifyRequest, result: unknown): Answer {
+function toAnswer(
+  operation: Operation,
+  input: AnyInput,
+  request: FastifyRequest,
+  result: unknown,
+): OperationResponse {
   const { success } = operation;
   const { status } = success;
   if (result instanceof Rendered) return renderedAnswer(operation, input, request, result);
@@ -253,13 +266,13 @@ function renderedAnswer(
   input: AnyInput,
   request: FastifyRequest,
   { bytes, etag, next }: Rendered,
-): Answer {
+): OperationResponse {
   const link = next === undefined ? undefined : nextLink(operation, input.baseUrl, request, next);
   const headers: Fields = link ? { ETag: etagOf(etag + link), Link: link } : { ETag: etag };
   return { status: operation.success.status, headers, bytes };
 }
 
-/** The entity tag of what a GET returns, which may be less than the body of this response. */
+/** The entity tag of the GET response, which may have fewer properties than this response. */
 const tagOf = ({ representationOf }: Operation['success'], result: unknown, body: string) =>
   etagOf(representationOf ? jsonText(representationOf(result)) : body);
 

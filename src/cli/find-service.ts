@@ -26,7 +26,7 @@ export const withServiceOptions = <C extends Command>(command: C) =>
     );
 
 /**
- * The address of the service and the key, from the options of a command or their defaults. Throws if there is no key or no service: a
+ * The address of the service and the key, from the options of a command or their defaults. Throws if there is no key or no service, because a
  * key is never sent to a guessed address.
  */
 export async function readAccess(options: { key?: string; url?: URL }): Promise<ServiceAccess> {
@@ -41,7 +41,7 @@ export async function readAccess(options: { key?: string; url?: URL }): Promise<
   return { baseUrl, key, addressSetBy: '--url' };
 }
 
-/** The address in the settings. PORT 0 means a free port, so it gives none. */
+/** The address in the settings. Undefined if PORT is 0, which means any free port. */
 function urlInSettings(env: Environment): string | undefined {
   const { baseUrl, host, port } = readConfig(env);
   if (env[settings.baseUrl.variable]?.trim()) return baseUrl;
@@ -49,7 +49,7 @@ function urlInSettings(env: Environment): string | undefined {
 }
 
 /**
- * The address of the service that uses a data folder. The service proves that it wrote the address, before it gets a key: after a crash
+ * The address of the service that uses a data folder. The service proves that it wrote the address before a key is sent to it: after a crash
  * another program may listen on its port.
  */
 export async function findService(dataDir: string, withinMs = proofTimeoutMs): Promise<string> {
@@ -62,7 +62,7 @@ export async function findService(dataDir: string, withinMs = proofTimeoutMs): P
   );
 }
 
-/** The proof of the service at an address; undefined if nothing answers. Throws if the answer takes too long. */
+/** The proof of the service at an address; undefined without a response. Throws if the response takes too long. */
 async function proofFor(challenge: string, url: string, withinMs: number): Promise<unknown> {
   try {
     const { body } = await fetch(new URL('/healthz', url), {

@@ -55,9 +55,9 @@ export const gradeReceiverCommand = () =>
 
 async function gradeAndPrint(url: URL, options: Options): Promise<void> {
   const { gradeReceiver } = await import('../grade/receiver/grade-receiver.ts');
-  const { openGradingStore } = await import('../grade/grading-store.ts');
+  const { openGradingService } = await import('../grade/grading-service.ts');
   const { signal, received } = watchSignals();
-  const store = await openGradingStore({}, signal);
+  const store = await openGradingService({}, signal);
   try {
     const grade = await gradeReceiver({
       ...{ url, store, signal, secret: options.secret },
@@ -92,7 +92,7 @@ const marks = {
   not_observed: ['–', 'dim'],
 } as const;
 
-/** A line for each check, what to change under those that failed, and the verdict. */
+/** A line for each check, advice below each failed check, and the verdict. */
 function toText({ checks, deliveries, verdict }: ReceiverGrade): string {
   const rows = checks.flatMap(({ name, level, result, because, advice, evidence }) => {
     const [mark, colour] = marks[result];

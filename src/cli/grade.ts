@@ -8,7 +8,7 @@ import { withoutSecrets } from '../foundation/redact.ts';
 import type { Card, CommandLines } from '../grade/card/card.ts';
 import type { CardData } from '../grade/card/card-schema.ts';
 import type { Goal } from '../grade/goal/goal-file.ts';
-import type { GradingStore } from '../grade/grading-store.ts';
+import type { GradingService } from '../grade/grading-service.ts';
 import { selectorOf } from '../grade/run-name.ts';
 import type { Levels } from '../lab/checks/report.ts';
 import { levels } from '../lab/faults/shared/fault.ts';
@@ -160,7 +160,7 @@ export const gradeCommand = () =>
       await grade(words, { ...options, levels, earlier, judgedBy: goal });
     });
 
-/** Parses seconds, up to a day: recordings last no longer. */
+/** Parses seconds, up to a day, because recordings last no longer. */
 function parseTimeout(text: string): number {
   const seconds = parseCount(text);
   if (seconds > maxLifeSeconds)
@@ -176,16 +176,16 @@ function parseTrials(text: string): number {
   return trials;
 }
 
-/** Ends the command unless each fault takes the parameters that were given. */
+/** Ends the command with an error if a fault has invalid parameters. */
 async function assertParameters(command: Command, faults: readonly PlannedFault[]): Promise<void> {
-  const { problemOf } = await import('../grade/run/given-fault.ts');
+  const { problemOf } = await import('../grade/run/validate-fault.ts');
   for (const planned of faults) {
     const problem = problemOf(planned);
     if (problem !== undefined) command.error(`error: ${problem}`);
   }
 }
 
-/** Ends the command if the program could not reach the store at this address. */
+/** Ends the command with an error if the program could not reach the store at this address. */
 function assertHost(command: Command, { host }: Options): void {
   if (host === undefined) return;
   if (process.env[settings.baseUrl.variable]?.trim())
@@ -216,7 +216,7 @@ function addLevel(text: string, before: [string, Level][] = []): [string, Level]
   return [...before, level];
 }
 
-/** The levels of the file, and over them those of --level. */
+/** The levels of the file. Those of --level take precedence. */
 async function levelsOf(command: Command, { level = [], levels: file }: Options): Promise<Levels> {
   const lines = file === undefined ? [] : readFile(command, file).split('\n');
   const inFile = lines
@@ -290,7 +290,7 @@ async function list({ json, fault: asked }: Options): Promise<void> {
   );
 }
 
-/** Empties the files before the program runs: reports one that cannot be written, and leaves no old card. */
+/** Empties the files before the program runs, so that a file that cannot be written is reported early, and no old card remains. */
 function assertWritable(command: Command, { junit, html }: Options): void {
   const files = [junit, html].filter((file) => file !== undefined);
   if (new Set(files.map((file) => resolve(file))).size < files.length)
@@ -338,15 +338,15 @@ interface Parsed extends Omit<Options, 'levels'> {
 async function grade(words: string[], options: Parsed): Promise<void> {
   const { verbose, fault: faults, timeout, atOnce, host, levels, earlier, judgedBy: goal, trials } = options;
   const { gradeProgram } = await import('../grade/grade-program.ts');
-  const { openGradingStore } = await import('../grade/grading-store.ts');
+  const { openGradingService } = await import('../grade/grading-service.ts');
   const { progressOn } = await import('../grade/progress.ts');
   const { toCard } = await import('../grade/card/card.ts');
   const { comparedWith } = await import('../grade/card/json.ts');
   const { signal, received } = watchSignals();
   const progress = progressOn(process.stderr, { isVerbose: verbose === true });
-  let store: GradingStore | undefined;
+  let store: GradingService | undefined;
   try {
-    store = await openGradingStore(process.env, signal, host);
+    store = await openGradingService(process.env, signal, host);
     const graded = await gradeProgram({
       ...{ command: words, store, faults, signal, atOnce, levels },
       ...{ goal, trials, isThorough: options.thorough, ignoresOutput: options.ignoreOutput },
@@ -366,7 +366,7 @@ async function grade(words: string[], options: Parsed): Promise<void> {
   }
 }
 
-/** The command lines that the card suggests, in the form in which this command was called, without secrets. */
+/** The command lines that the card suggests, without secrets. They call this command as the user did. */
 function commandLines(words: string[], options: Parsed, env: NodeJS.ProcessEnv): CommandLines {
   const { fault: faults = [], thorough, timeout, atOnce, levels, ignoreOutput, host, goal, trials } = options;
   const line = (...args: string[]) =>

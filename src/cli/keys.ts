@@ -181,8 +181,8 @@ function parseLabel(text: string): string {
 const connectWithinMs = 2_000;
 
 /**
- * The account of a key: from Valkey if instances share their counts there, else as the running server saved it, at most a second ago.
- * Throws if Valkey cannot be reached.
+ * The account of a key. If instances share their counts in Valkey, it comes from there. Otherwise it is the account that the running server
+ * saved, at most a second ago. Throws if Valkey cannot be reached.
  */
 async function currentAccount(sql: Sql, subject: Subject): Promise<Account | undefined> {
   const { valkeyUrls } = readConfig(process.env);
@@ -195,8 +195,8 @@ async function currentAccount(sql: Sql, subject: Subject): Promise<Account | und
 }
 
 /**
- * The later of this clock and Valkey's, since a ban may have begun by either. At most `holdMs` after Valkey's clock, if that is known:
- * a later time would have no effect. Waits at most `connectWithinMs` for Valkey.
+ * The later of two times: this clock and the clock of Valkey. A ban may have started by either clock. If Valkey responds within
+ * `connectWithinMs`, the result is at most `holdMs` ahead of its clock, because a later time would have no effect.
  */
 async function latestClockMs(): Promise<number> {
   const { valkeyUrls } = readConfig(process.env);

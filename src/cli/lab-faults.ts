@@ -15,7 +15,7 @@ export const faultsCommand = () =>
       else console.log(one ? await describe(one) : await listOf(catalogue));
     });
 
-/** Every fault, as `GET /lab/faults` describes it. */
+/** All faults, in the form of `GET /lab/faults`. */
 export async function readCatalogue() {
   const { faultCatalogue } = await import('../lab/rehearsals/catalogue.ts');
   return faultCatalogue();
@@ -78,7 +78,7 @@ function exampleOf({
   return taken.length > 0 ? `:${taken.join(',')}` : '';
 }
 
-/** Ends a command with a usage error unless a fault has each name. `listCommand` lists the faults. */
+/** Ends a command with a usage error if a name is not that of a fault. `listCommand` lists the faults. */
 export async function assertFaults(
   command: Command,
   names: readonly string[],
@@ -94,7 +94,7 @@ export async function assertFaults(
   }
 }
 
-/** The name that was probably meant. */
+/** The most similar name, if one is similar enough. */
 async function nearest(name: string, names: readonly string[]): Promise<string | undefined> {
   const longer = names.find((longer) => longer.startsWith(name));
   if (longer) return longer;

@@ -12,11 +12,11 @@ import { labUrlOf, type ServiceAccess, withService } from '../start/running-serv
 import { readAccess, withServiceOptions } from './find-service.ts';
 import {
   checksText,
-  faultsMet,
+  countFaults,
   faultsTable,
-  isUnrehearsed,
-  missedFaults,
+  noFaultPerformed,
   shownIds,
+  unperformedFaults,
   verdictText,
 } from './lab-report.ts';
 import { printLines, toJson, writeUserFile } from './terminal.ts';
@@ -56,10 +56,10 @@ export const recordCommand = () =>
         const before = await lab.listRehearsals();
         const isData = options.json || options.markdown;
         const status = await untilEnd(command, access, id, isData).finally(() => end(lab, id));
-        const faults = faultsMet(before, await lab.listRehearsals(), Date.parse(createdAt));
-        const report = judged(await lab.getReport(id), isUnrehearsed(faults));
+        const faults = countFaults(before, await lab.listRehearsals(), Date.parse(createdAt));
+        const report = judged(await lab.getReport(id), noFaultPerformed(faults));
         if (options.junit) writeUserFile(options.junit, await lab.getReportAsJunit(id));
-        const missed = missedFaults(faults);
+        const missed = unperformedFaults(faults);
         if (isData) {
           if (missed) note(missed);
           printLines(
@@ -80,9 +80,9 @@ export const recordCommand = () =>
 
 const statuses: Record<string, number> = { failed: failedStatus, incomplete: incompleteStatus };
 
-/** A client that passed without any of its faults has proved nothing about them. */
-const judged = (report: LabTypes.Report, isUnrehearsed: boolean): LabTypes.Report =>
-  isUnrehearsed && report.verdict === 'passed' ? { ...report, verdict: 'incomplete' } : report;
+/** If no fault was performed, a passed report proves nothing about the faults, so it is incomplete. */
+const judged = (report: LabTypes.Report, noFaultPerformed: boolean): LabTypes.Report =>
+  noFaultPerformed && report.verdict === 'passed' ? { ...report, verdict: 'incomplete' } : report;
 
 /** Runs the command, or waits for Ctrl-C if there is none. Returns the exit status. */
 async function untilEnd(
@@ -92,7 +92,7 @@ async function untilEnd(
   isData: boolean,
 ): Promise<number> {
   if (command.length === 0) {
-    // Listens before the note is shown, since its reader may end the recording at once.
+    // Listens before the note is shown, since the user may end the recording at once.
     const ended = untilSignal();
     note(`Recording ${id}: all requests of the key at ${access.baseUrl}. Ctrl-C ends it.`);
     await ended;
@@ -103,7 +103,7 @@ async function untilEnd(
   return status;
 }
 
-/** Ends a recording. Warns if it had ended by itself, so that the last requests are missing. */
+/** Ends a recording. Warns if it has already ended, because then the last requests are missing. */
 async function end(lab: Lab, id: string): Promise<void> {
   const { endedAt: earlier } = await lab.getRecording(id);
   const { endedAt, expiresAt } = await lab.endRecording(id);
@@ -126,14 +126,14 @@ async function requestsOf(
   return found;
 }
 
-/** Prints to standard error: standard output holds the report alone. */
+/** Prints to standard error, because standard output contains only the report. */
 const note = (text: string) => console.error(escapeTerminal(text));
 
 const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Runs a client with the address and the key in its environment, and returns its exit status. Signals to end are passed on to the client,
- * so that the report still comes. With `isData` its output goes to standard error.
+ * Runs a client with the address and the key in its environment, and returns its exit status. Passes termination signals on to the client,
+ * so that the report is still printed. With `isData` the output of the client goes to standard error.
  */
 async function runClient(command: string[], access: ServiceAccess, isData: boolean): Promise<number> {
   const child = startClient(command, access, isData);
@@ -152,13 +152,13 @@ function startClient(command: string[], { baseUrl, key }: ServiceAccess, isData:
   return spawnUserProgram(command, { env, stdio: ['inherit', isData ? 2 : 'inherit', 'inherit'] });
 }
 
-/** A terminal sends Ctrl-C to its whole group. Many programs end at once on a second one, so it is not passed on. */
+/** Does not pass on Ctrl-C from a terminal: the client already has it, and many programs end at once on a second one. */
 function passOn(signal: NodeJS.Signals, child: ChildProcess): void {
   const hasIt = signal === 'SIGINT' && [0, 1, 2].some((fd) => isatty(fd));
   if (!hasIt) child.kill(signal);
 }
 
-/** Waits for a signal to end. The listeners stay: the process that started this one may send the signal a second time. */
+/** Waits for a termination signal. Keeps the listeners, because the parent process may send the signal a second time. */
 async function untilSignal(): Promise<void> {
   // A promise alone does not keep the process running.
   const timer = setInterval(() => {}, 60_000);

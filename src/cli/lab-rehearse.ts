@@ -75,7 +75,7 @@ function show(rehearsal: LabTypes.Rehearsal): void {
   );
 }
 
-/** Parses `rate-limited:operation=placeOrder,times=2`, and adds it to the faults before. */
+/** Parses `rate-limited:operation=placeOrder,times=2`, and adds it to the earlier faults. */
 export function addFault(text: string, before: PlannedFault[] | undefined): PlannedFault[] {
   const [, fault = '', rest] = /^([\w-]+)(?::(.*))?$/s.exec(text) ?? [];
   const pairs = rest?.split(',').map((pair) => /^(\w+)=([\w-]+)$/.exec(pair)?.slice(1) ?? []) ?? [];

@@ -7,7 +7,7 @@ import { toTable } from './terminal.ts';
 type Check = LabTypes.CheckResult;
 type Requests = ReadonlyMap<string, LabTypes.RecordedRequest>;
 
-/** Requests shown of a failed check. */
+/** The maximum number of requests shown for a failed check. */
 const maxShown = 5;
 
 const isFailed = ({ result }: Check) => result === 'failed';
@@ -18,8 +18,8 @@ export const shownIds = ({ checks }: LabTypes.Report) =>
   checks.filter(isFailed).flatMap(({ evidence }) => evidence.slice(0, maxShown));
 
 /**
- * The checks of a report card as text: required ones that failed, those that passed, recommended ones that failed, their requests, and
- * those that were not observed.
+ * The checks of a report card as text: failed required checks, passed checks, failed recommended checks, the requests of failed checks, and
+ * the checks that were not observed.
  */
 export function checksText({ checks }: LabTypes.Report, requests: Requests): string {
   const failed = checks.filter(isFailed);
@@ -66,21 +66,21 @@ export const verdictText = (verdict: string) =>
 
 const colours: Record<string, 'red' | 'green'> = { failed: 'red', passed: 'green' };
 
-/** A fault of a rehearsal, and how often it was performed on a client. */
-interface MetFault
+/** A fault of a rehearsal, and how often it was performed while the client ran. */
+interface FaultCount
   extends Pick<LabTypes.RehearsedFault, 'fault' | 'operation' | 'performed' | 'remaining' | 'repeated'> {
   rehearsal: string;
 }
 
 /**
- * The faults of the rehearsals that were active after `sinceMs`, and how often each was performed between two readings of the
- * rehearsals: `before` the client ran and `after` it.
+ * The faults of the rehearsals that were active after `sinceMs`, and how often each was performed while the client ran. `before` and `after`
+ * are the rehearsals before and after that.
  */
-export function faultsMet(
+export function countFaults(
   before: readonly LabTypes.Rehearsal[],
   after: readonly LabTypes.Rehearsal[],
   sinceMs: number,
-): MetFault[] {
+): FaultCount[] {
   return after
     .filter((rehearsal) => endOf(rehearsal) > sinceMs)
     .flatMap(({ id, faults }) => {
@@ -97,12 +97,13 @@ export function faultsMet(
 
 const endOf = ({ endedAt, expiresAt }: LabTypes.Rehearsal) => Date.parse(endedAt ?? expiresAt);
 
-const isMissed = ({ performed, repeated = 0 }: MetFault) => performed + repeated === 0;
+const isUnperformed = ({ performed, repeated = 0 }: FaultCount) => performed + repeated === 0;
 
-/** Whether the client met none of the faults. False without faults. */
-export const isUnrehearsed = (faults: readonly MetFault[]) => faults.length > 0 && faults.every(isMissed);
+/** Whether there are faults, but none was performed. */
+export const noFaultPerformed = (faults: readonly FaultCount[]) =>
+  faults.length > 0 && faults.every(isUnperformed);
 
-export const faultsTable = (faults: readonly MetFault[]) =>
+export const faultsTable = (faults: readonly FaultCount[]) =>
   toTable(
     faults.map(({ fault, operation, performed, remaining }) => ({
       fault,
@@ -113,10 +114,10 @@ export const faultsTable = (faults: readonly MetFault[]) =>
   );
 
 /** A sentence about the faults that were never performed; undefined if every fault was. */
-export function missedFaults(faults: readonly MetFault[]): string | undefined {
-  const missed = faults.filter(isMissed);
+export function unperformedFaults(faults: readonly FaultCount[]): string | undefined {
+  const missed = faults.filter(isUnperformed);
   if (missed.length === 0) return undefined;
   const names = missed.map(({ fault, operation }) => (operation ? `${fault} on ${operation}` : fault));
   const sentence = `Never performed: ${names.join(', ')}.`;
-  return isUnrehearsed(faults) ? `No fault was performed. ${sentence}` : sentence;
+  return noFaultPerformed(faults) ? `No fault was performed. ${sentence}` : sentence;
 }

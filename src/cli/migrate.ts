@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { withStorage } from './storage.ts';
 
-/** Opening the storage does the work. This command only has a name that a deployment can call. */
+/** Opening the storage migrates it. This command exists so that a deployment can do that as a separate step. */
 export function migrateCommand(): Command {
   return new Command('migrate')
     .description(

@@ -41,7 +41,7 @@ export function seedCommand(): Command {
     });
 }
 
-/** Ends the process by the signal itself, so that a loop in a shell ends, too. */
+/** Ends the process with the signal itself, so that a loop in a shell ends, too. */
 function endBy(signal: NodeJS.Signals, text: string): void {
   console.error(`${process.stderr.isTTY ? '\n' : ''}petstore: Stopped by ${signal}. ${text}`);
   process.exitCode = statusOf(signal);

@@ -7,7 +7,7 @@ import { withUserUmask } from '../foundation/umask.ts';
 
 type Cell = string | number | undefined;
 
-/** Prints rows as JSON, or as a table with the field names as its head. */
+/** Prints rows as JSON, or as a table with a header of field names. */
 export function printRows(rows: Record<string, Cell>[], asJson: boolean | undefined): void {
   console.log(asJson ? toJson(rows) : toTable(rows));
 }
@@ -53,7 +53,7 @@ export const writeUserFile = (file: string, text: string) => withUserUmask(() =>
 export const isoTime = (ms: number) => new Date(ms).toISOString();
 
 /**
- * Asks the user at the terminal, and throws unless the answer is yes. A script, which cannot answer, is not asked. Throws if the user could
+ * Asks the user at the terminal, and throws unless the answer is yes. Does not ask a script, which cannot answer. Throws if the user could
  * answer but not see the question.
  */
 export async function confirm(question: string): Promise<void> {
@@ -70,7 +70,7 @@ export async function confirm(question: string): Promise<void> {
       .once('SIGINT', () => {
         terminal.close();
         output.write('\n');
-        // As the terminal does, to the whole group: so a loop in a shell ends, too.
+        // Signals the whole group, as the terminal does, so that a loop in a shell ends, too.
         process.kill(0, 'SIGINT');
       })
       .question(`${question} [y/N] `, resolve);
@@ -83,7 +83,7 @@ export async function confirm(question: string): Promise<void> {
 /** One Ctrl-C may arrive several times within this time, since npm and `bin/petstore.js` pass it on. */
 const sameSignalMs = 500;
 
-/** The first signal to end aborts `signal`, so that the work can finish in order. A second one ends this process at once. */
+/** The first termination signal aborts `signal`, so that the work can finish in order. A second one ends this process at once. */
 export function watchSignals(): { signal: AbortSignal; received(): NodeJS.Signals | undefined } {
   const stop = new AbortController();
   let received: NodeJS.Signals | undefined;

@@ -5,7 +5,7 @@ import { fetchFailureReason, messageOf, type ServiceAccess } from '../start/runn
 import { signedHeaders } from '../webhooks/signature.ts';
 
 interface ListenOptions extends ServiceAccess {
-  /** Looks for the service again, which may have been restarted on another port. Rejects if there is none. */
+  /** Finds the service again. It may have restarted on another port. Rejects if there is none. */
   find: () => Promise<ServiceAccess>;
   /** The types of events; empty for all types. */
   types: readonly string[];
@@ -21,8 +21,8 @@ const forwardWithinMs = 15_000;
 const leastRetryMs = 2_000;
 
 /**
- * Prints or forwards events until the process ends. After an interruption it continues after the last event. Throws if the service refuses
- * for good.
+ * Prints or forwards events until the process ends. After an interruption it continues after the last event. Throws if the service would
+ * refuse every further request.
  */
 export async function listen(options: ListenOptions): Promise<never> {
   const { forwardTo, secret } = options;
@@ -36,7 +36,7 @@ export async function listen(options: ListenOptions): Promise<never> {
   }
 }
 
-/** Finds the service again before it gets the key: another program may listen on its port by now. */
+/** Finds the service again before the key is sent, because another program may use the port by now. */
 async function findAgain({ find }: ListenOptions): Promise<ServiceAccess | undefined> {
   try {
     return await find();
@@ -46,16 +46,16 @@ async function findAgain({ find }: ListenOptions): Promise<ServiceAccess | undef
   }
 }
 
-/** After which event to continue, and when the service may be asked again. */
+/** The event after which to continue, and the earliest time of the next request. */
 interface StreamEnd {
   after: Int64 | undefined;
   retryAt?: Date | undefined;
 }
 
-/** A stream ended as streams do. */
+/** The normal end of a stream. */
 const ended = new PetstoreError({ code: 'no_answer', message: 'The stream ended.' });
 
-/** Handles the events of one stream. Throws if the service refuses for good. */
+/** Handles the events of one stream. Throws if the service would refuse every further request. */
 async function readStream({ baseUrl, key }: ServiceAccess, options: ListenOptions): Promise<StreamEnd> {
   let { after } = options;
   let isOpen = false;
@@ -87,14 +87,14 @@ async function readStream({ baseUrl, key }: ServiceAccess, options: ListenOption
 }
 
 function noteBreak(error: PetstoreError): void {
-  // A silent stream ends without a reason.
+  // The error for a silent stream has no further reason.
   const isSilent = error.cause instanceof PetstoreError;
   if (error !== ended && !isSilent)
     note(`The stream broke (${fetchFailureReason(error.code === 'no_answer' ? error.cause : error)}).`);
   note('The stream ended. Continuing after the last event.');
 }
 
-/** Throws if another request would get the same answer. */
+/** Throws if another request would get the same response. */
 function noteFailure(error: PetstoreError, baseUrl: string): void {
   const { status } = error;
   const isFinal = status && status >= 300 && status < 500 && ![403, 429].includes(status);
@@ -115,7 +115,7 @@ async function handle(event: Event, { forwardTo, secret, asJson }: ListenOptions
   if (asJson && outcome) note(`#${event.id}${outcome}`);
 }
 
-/** Posts an event once, signed as the service would. Returns the outcome in words. */
+/** Posts an event once, signed like the service does it. Returns the outcome in words. */
 async function forward(url: URL, event: Event, body: string, secret: string): Promise<string> {
   const startedMs = performance.now();
   const message = { id: `evt_listen_${event.id}`, atMs: Date.now(), body };
@@ -134,5 +134,5 @@ async function forward(url: URL, event: Event, body: string, secret: string): Pr
   }
 }
 
-/** Prints to standard error: standard output holds events alone. */
+/** Prints to standard error, because standard output contains only events. */
 const note = (text: string) => console.error(escapeTerminal(text));

@@ -40,7 +40,7 @@ export function webhooksCommand(): Command {
   return webhooks;
 }
 
-/** Derived from the key, so that a receiver under development can keep it. */
+/** The secret is derived from the key, so it stays the same while a receiver is developed. */
 const secretOf = (key: string) => secretPrefix + hash('sha256', `petstore webhooks listen ${key}`, 'base64');
 
 function parsePosition(text: string): number {

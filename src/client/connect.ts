@@ -1,7 +1,7 @@
 import { operationOf, type RawAnswer, sendRaw } from './operation.ts';
 import { assertKnown, defaults, optionNames, type PetstoreOptions, type RawOptions } from './options.ts';
-import { Pace } from './pace.ts';
 import { platformClock } from './platform.ts';
+import { RateLimiter } from './rate-limiter.ts';
 import type { Connection } from './send.ts';
 
 /**
@@ -15,7 +15,7 @@ export function baseOf(options: PetstoreOptions): string {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   const isAddress = url && /^https?:$/.test(url.protocol) && !/[?#]/.test(url.href);
   if (isAddress && !url.username && !url.password) return url.href.replace(/\/+$/, '');
-  // One with a password is not repeated.
+  // A URL with a password is not repeated in the message.
   const given = isAddress ? 'not one with a name or password' : `not ${JSON.stringify(baseUrl)}`;
   throw new TypeError(
     `The client needs a baseUrl, the address of the API such as http://localhost:8080/v1, ${given}.`,
@@ -26,13 +26,13 @@ export function baseOf(options: PetstoreOptions): string {
 export interface Requests {
   /**
    * Sends a request to a path, such as `/pets`: for what has no method here. `data` is the body, read as JSON if it is JSON. A POST has an
-   * `Idempotency-Key`. After a lost response of a PUT or PATCH with `ifMatch`, the history is not searched: look yourself.
+   * `Idempotency-Key`. If the response to a PUT or PATCH with `ifMatch` is lost, the history is not searched for the change. Check it yourself.
    */
   request<Data = unknown>(method: string, path: string, options?: RawOptions): Promise<RawAnswer<Data>>;
 }
 
 /**
- * The operations of the API at `base`, by their names, and `request`. They share one pace.
+ * The operations of the API at `base`, by their names, and `request`. They share one rate limiter.
  *
  * @throws TypeError if there is no key.
  */
@@ -52,7 +52,7 @@ export function connect<Operations>(
   const chosen = Object.entries(given).filter(([, value]) => value !== undefined);
   const times = { ...platformClock, ...clock };
   const options = { ...usual, ...Object.fromEntries(chosen) } as Connection['options'];
-  const connection = { options, clock: times, pace: new Pace(times), isKeyRefused: false };
+  const connection = { options, clock: times, rateLimiter: new RateLimiter(times), isKeyRefused: false };
   const operations = Object.entries<string>(targets).map(([name, target]) => [
     name,
     operationOf(connection, base, name, target),

@@ -4,12 +4,12 @@ import type * as types from './lab-description.ts';
 import type { List } from './list.ts';
 import type { CallOptions, ChangeOptions, CreateOptions, ReadOptions } from './options.ts';
 
-/** What `listRecordedRequests` may be asked for. */
+/** Query parameters of `listRecordedRequests`. */
 export type ListRecordedRequestsQuery = NonNullable<
   types.operations['listRecordedRequests']['parameters']['query']
 >;
 
-/** What `getHar` may be asked for. */
+/** Query parameters of `getHar`. */
 export type GetHarQuery = NonNullable<types.operations['getHar']['parameters']['query']>;
 
 /** A client of the lab: every operation, by its operationId. */

@@ -113,11 +113,11 @@ async function call(
     options.onAnswer?.(answerFrom(received));
     return received.status === 304 ? options.ifNoneMatch : remember(received.data, received);
   } catch (error) {
-    // An id of the caller's choice may belong to other requests, too.
+    // An id from the caller may belong to other requests, too.
     if (!mayHaveBeenMade(spec, error) || options.requestId !== undefined) throw error;
     const isRemoval = spec.method === 'DELETE';
     if (!eventTypes) {
-      // What is not there is removed, whoever did it.
+      // A missing resource counts as removed, no matter who removed it.
       if (isRemoval) return undefined;
       throw error;
     }
@@ -131,7 +131,7 @@ async function call(
   }
 }
 
-/** Whether a change may have been refused because an earlier attempt made it. */
+/** Whether the service may have refused a change because an earlier attempt had made it. */
 function mayHaveBeenMade({ method, isExpected }: RequestSpec, error: unknown): boolean {
   if (!(error instanceof PetstoreError)) return false;
   if (method === 'DELETE') return error.status === 404 && !isExpected;
@@ -140,7 +140,7 @@ function mayHaveBeenMade({ method, isExpected }: RequestSpec, error: unknown): b
 
 /** A response of `request`. */
 export interface RawAnswer<Data = unknown> extends Answer {
-  /** The body: what it says as JSON, else its text. Undefined without one. */
+  /** The body: parsed JSON, or else text. Undefined without a body. */
   data: Data;
 }
 

@@ -5,28 +5,28 @@ import type { Int64 } from './exact-json.ts';
 import type { List } from './list.ts';
 import type { ChangeOptions, CreateOptions, ReadOptions, StreamOptions } from './options.ts';
 
-/** What `listPets` may be asked for. */
+/** Query parameters of `listPets`. */
 export type ListPetsQuery = NonNullable<types.operations['listPets']['parameters']['query']>;
 
-/** What `listCategories` may be asked for. */
+/** Query parameters of `listCategories`. */
 export type ListCategoriesQuery = NonNullable<types.operations['listCategories']['parameters']['query']>;
 
-/** What `listOrders` may be asked for. */
+/** Query parameters of `listOrders`. */
 export type ListOrdersQuery = NonNullable<types.operations['listOrders']['parameters']['query']>;
 
-/** What `listInventory` may be asked for. */
+/** Query parameters of `listInventory`. */
 export type ListInventoryQuery = NonNullable<types.operations['listInventory']['parameters']['query']>;
 
-/** What `listEvents` may be asked for. */
+/** Query parameters of `listEvents`. */
 export type ListEventsQuery = NonNullable<types.operations['listEvents']['parameters']['query']>;
 
-/** What `streamEvents` may be asked for. */
+/** Query parameters of `streamEvents`. */
 export type StreamEventsQuery = NonNullable<types.operations['streamEvents']['parameters']['query']>;
 
-/** What `listWebhooks` may be asked for. */
+/** Query parameters of `listWebhooks`. */
 export type ListWebhooksQuery = NonNullable<types.operations['listWebhooks']['parameters']['query']>;
 
-/** What `listDeliveries` may be asked for. */
+/** Query parameters of `listDeliveries`. */
 export type ListDeliveriesQuery = NonNullable<types.operations['listDeliveries']['parameters']['query']>;
 
 /** Every operation of the API, by its operationId. */

@@ -103,11 +103,11 @@ export interface StreamOptions {
   /** The connection counts as broken after this time without any data, in milliseconds. 40,000 by default. */
   silenceMs?: number | undefined;
   /**
-   * Is called each time that the stream has begun, with the id after which it continues. The stream reports every change of what you read
-   * from now on. The service always sends that id; a proxy might remove it.
+   * Is called each time that the stream has begun, with the id after which it continues. If you read a list after this call, the stream
+   * reports every later change of it. The service always sends that id, but a proxy might remove it.
    */
   onOpen?: ((after: Int64 | undefined) => void) | undefined;
-  /** Is called each time that the stream is interrupted: with the reason, or without one if the stream ended as streams do. */
+  /** Is called each time that the stream is interrupted: with the reason, or without one if the stream ended normally. */
   onBreak?: ((error: PetstoreError | undefined) => void) | undefined;
 }
 

@@ -5,7 +5,7 @@ import { type Int64, idOf } from './exact-json.ts';
 import { type Operations, targets } from './operations.ts';
 import type { CallOptions, ChangeOptions, PetstoreOptions } from './options.ts';
 
-/** A change is given up after this many rounds, each of which another change overtook. */
+/** A change gives up after this many attempts if another change overtakes each of them. */
 const mostRounds = 10;
 
 /**

@@ -6,7 +6,7 @@ import type { CallOptions } from './options.ts';
 /** How many of the latest events are searched for a change that was just made. */
 const searchedEvents = 1_000;
 
-/** How the history is read. */
+/** Functions that read the history. */
 export interface History {
   /** The id of its last event. */
   last(options: CallOptions): Promise<Int64 | undefined>;
@@ -17,7 +17,7 @@ export interface History {
 /**
  * If a refused request had in fact been applied, returns the resource after it. Then an earlier attempt made the change and its
  * answer was lost. Browsers, Deno, Bun and load balancers also send a request again by themselves when a connection breaks.
- * An event of the history names the request that caused it. `types` are those that record such a request.
+ * An event of the history contains the id of the request that caused it. `types` are the types of events that record such a request.
  */
 export async function recoverLostWrite(
   history: History,
@@ -28,7 +28,7 @@ export async function recoverLostWrite(
   const last = BigInt((await history.last(options)) ?? 0);
   const after = last > searchedEvents ? last - BigInt(searchedEvents) : undefined;
   const found = await lastOf(history.events(after, types, options), requestId).catch((error) => {
-    // That far back nothing is kept.
+    // Events that old are no longer stored.
     if (!(error instanceof PetstoreError) || ![400, 410].includes(error.status ?? 0)) throw error;
     return lastOf(history.events(undefined, types, options), requestId);
   });

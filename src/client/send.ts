@@ -1,9 +1,9 @@
 import { type Failure, PetstoreError, unexpected } from './error.ts';
 import { endsEarly, parseExactly } from './exact-json.ts';
 import type { CallOptions, PetstoreOptions } from './options.ts';
-import type { Pace } from './pace.ts';
 import type { Clock } from './platform.ts';
 import { Deadline, randomId } from './platform.ts';
+import type { RateLimiter } from './rate-limiter.ts';
 import { askedWaitMs, backoffMs } from './retry-delays.ts';
 
 /** What all calls of a client share. */
@@ -14,7 +14,7 @@ export interface Connection {
     >;
   } & Pick<PetstoreOptions, 'onRetry'>;
   clock: Clock;
-  pace: Pace;
+  rateLimiter: RateLimiter;
   /** Whether the last response said that the key is invalid, twice in a row. */
   isKeyRefused: boolean;
 }
@@ -29,13 +29,13 @@ export interface RequestSpec {
   isStream?: boolean;
   /** The media type of a response that is text, not JSON. */
   textType?: string | undefined;
-  /** Whether any response will do: JSON is read, and all else is text. */
+  /** Whether any response is accepted: JSON is parsed, and everything else is text. */
   isRaw?: boolean;
   /** Whether the value of the response has the right kind. */
   isExpected?: ((value: unknown) => boolean) | undefined;
 }
 
-/** A response of success, or 304. */
+/** A successful response, or a 304. */
 export interface Received {
   status: number;
   headers: Headers;
@@ -46,15 +46,15 @@ export interface Received {
   attempts: number;
 }
 
-/** A response of success, or where the resource is instead. */
+/** A successful response, or the target of a redirect. */
 type Outcome = Omit<Received, 'attempts'> & { movedTo?: URL | undefined };
 
 /** The most redirects of one attempt. */
 const mostRedirects = 5;
 
-/** After these, as after a ban, the same request may succeed later. */
+/** After these statuses, and after a ban, the same request may succeed later. */
 const temporary = new Set([408, 429, 500, 502, 503, 504]);
-/** After these a change may or may not have been made. */
+/** After these statuses a change may or may not have taken effect. */
 const unclear = new Set([408, 500, 502, 503, 504]);
 
 /**
@@ -68,7 +68,7 @@ export async function send(
   spec: RequestSpec,
   options: CallOptions = {},
 ): Promise<Received> {
-  const { clock, pace } = connection;
+  const { clock, rateLimiter } = connection;
   const { attempts, maxWaitMs, apiKey, timeoutMs: usualMs, onRetry } = connection.options;
   const { timeoutMs = usualMs, requestId = randomId() } = options;
   const headers = new Headers({
@@ -87,14 +87,14 @@ export async function send(
   let isOpen = false;
   try {
     for (;;) {
-      const number = await pace.enter({ ...limits, signal: call.signal });
+      const number = await rateLimiter.enter({ ...limits, signal: call.signal });
       sent++;
       try {
         let received: Outcome = await attempt(connection, spec, headers, call, number);
         for (let redirects = 1; received.movedTo; redirects++) {
           if (redirects > mostRedirects) throw unexpected(`There are more than ${mostRedirects} redirects.`);
           const moved = { ...spec, url: received.movedTo };
-          const next = await pace.enter({ ...limits, signal: call.signal });
+          const next = await rateLimiter.enter({ ...limits, signal: call.signal });
           received = await attempt(connection, moved, headers, call, next);
         }
         isOpen = received.stream !== undefined;
@@ -144,7 +144,7 @@ const tooLong = (error: PetstoreError, maxWaitMs: number) =>
   });
 
 async function attempt(
-  { options, clock, pace }: Connection,
+  { options, clock, rateLimiter }: Connection,
   spec: RequestSpec,
   headers: Headers,
   call: Deadline,
@@ -164,7 +164,7 @@ async function attempt(
       redirect: 'manual',
       ...(body !== undefined && { body }),
     });
-    pace.leave(number, response.headers);
+    rateLimiter.leave(number, response.headers);
     const { status } = response;
     if (isStream && response.body && isEventStream(response)) {
       isOpen = true;
@@ -186,12 +186,12 @@ async function attempt(
     const data = isUnchanged ? undefined : dataOf(response, text, spec);
     return { status, headers: response.headers, data, stream: undefined };
   } catch (cause) {
-    if (!response) pace.leave(number);
+    if (!response) rateLimiter.leave(number);
     if (deadline.signal.aborted) throw deadline.signal.reason;
     if (!(cause instanceof PetstoreError)) throw noAnswer(cause, method, url);
     if (cause.retryAt && (cause.status === 429 || cause.code === 'key_banned')) {
       const askedMs = cause.retryAt.getTime() - clock.now();
-      pace.pause(askedMs + backoffMs(1, clock.random()), cause);
+      rateLimiter.pause(askedMs + backoffMs(1, clock.random()), cause);
     }
     throw cause;
   } finally {
@@ -200,7 +200,7 @@ async function attempt(
   }
 }
 
-/** Where a resource is for now, or for good (307, 308). The key goes to no other origin, so those are no redirects. */
+/** The target of a 307 or 308. Redirects to another origin are not followed, so that the key stays at its origin. */
 function movedFrom(url: URL, { status, headers }: Response): URL | undefined {
   const location = headers.get('location');
   if ((status !== 307 && status !== 308) || !location || !URL.canParse(location, url)) return undefined;
@@ -228,7 +228,7 @@ async function textOf(response: Response, maxBytes: number): Promise<string> {
   }
 }
 
-/** The value of a response of success. */
+/** The value of a successful response. */
 function dataOf(response: Response, text: string, spec: RequestSpec): unknown {
   const { method, isStream, isRaw, textType, isExpected } = spec;
   if (isStream) throw strange(response, 'It is no stream of events.');
@@ -251,7 +251,7 @@ function dataOf(response: Response, text: string, spec: RequestSpec): unknown {
   return value;
 }
 
-/** The error for a response of another service, such as a page of a proxy. The change may have been made nevertheless. */
+/** The error for a response of another service, such as a page of a proxy. The change may have taken effect. */
 function strange({ status, headers }: Response, why: string, failure: Partial<Failure> = {}): PetstoreError {
   const type = headers.get('content-type') ?? 'no type';
   const requestId = headers.get('x-request-id') ?? undefined;
@@ -259,7 +259,7 @@ function strange({ status, headers }: Response, why: string, failure: Partial<Fa
   return unexpected(message, { ...failure, status, requestId, headers, mayBeDone: true });
 }
 
-/** The error for a response of refusal. */
+/** The error for an error response. */
 function refusalOf({ status, headers, url }: Response, text: string, nowMs: number): PetstoreError {
   let details: Record<string, unknown> = {};
   try {

@@ -7,15 +7,15 @@ type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
 /** The values of a row by the names of its columns: `category_id` is `categoryId`. */
 export type NamedRow<Name extends string> = { readonly [Key in Name as CamelCase<Key>]: SqlValue };
 
-/** A select list, and what reads the rows that it selects. */
+/** A select list, and the function that reads its rows. */
 interface Columns<Item> {
   list: Fragment;
   read(row: Row): Item;
 }
 
 /**
- * Declares the columns of a select list once, and how a row of them becomes an item. `toItem` must not keep the named row: one
- * object serves every row, so that reading by name is as fast as by position.
+ * Declares the columns of a select list, and how a row becomes an item. `toItem` must not keep the named row: one object is reused
+ * for every row, so that reading by name is as fast as by position.
  */
 export function columns<const Name extends string, Item>(
   names: readonly Name[],

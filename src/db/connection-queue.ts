@@ -2,9 +2,9 @@ import type { Pool, PoolClient } from 'pg';
 import type { ConnectionCounts } from './database.ts';
 import { isOutOfSlots } from './postgres-errors.ts';
 
-/** After a refusal one connection is opened in each such interval. */
+/** After a refusal, at most one connection is opened in each interval of this length. */
 const retryMs = 500;
-/** After this time without a refusal connections are opened freely again, and a new refusal is reported. */
+/** After this time without a refusal, connections are opened freely again, and a new refusal is logged. */
 const forgetMs = 60_000;
 
 /** The last time the server refused a connection because all its slots were in use. */
@@ -25,7 +25,7 @@ type Waiting = PromiseWithResolvers<PoolClient | undefined>;
 export class ConnectionQueue {
   readonly #pools: readonly [Pool, Pool];
   readonly #waiting = new Map<Pool, Set<Waiting>>();
-  /** The pool to serve next comes first, because both may share the same connections. */
+  /** The pools, in the order in which they are served next: both may share the same connections. */
   readonly #turns: Pool[];
   readonly #onRefused: (message: string) => void;
   #refusal: Refusal | undefined;
@@ -139,7 +139,7 @@ export class ConnectionQueue {
   }
 }
 
-/** Whether an idle connection of the pool is not promised to a request. */
+/** Whether the pool has an idle connection that no waiting request will get. */
 const hasIdle = (pool: Pool) => pool.idleCount > pool.waitingCount;
 
 /** Whether the pool has its maximum of connections. */

@@ -9,15 +9,15 @@ export interface WriteContext {
   requestId?: string;
   /** Its trace context, unless it follows from its id. */
   traceparent?: string | undefined;
-  /** The only workspace that the write changes. Undefined: one that it creates. */
+  /** The only workspace that the write changes. Undefined if the write creates it. */
   workspaceId: number | undefined;
 }
 
-/** A transaction that records what it changes. */
+/** A transaction that records its changes. */
 export interface Transaction extends Sql {
   readonly context: WriteContext;
   /**
-   * Calls `work` once, right before the commit, with all items of this transaction and of others that share the commit. So the
+   * Calls `work` once, right before the commit, with all items of this transaction and of those that share the commit. So the
    * rows that `work` locks are locked last, and for the shortest time.
    */
   beforeCommit<Item>(work: BeforeCommitWork<Item>, item: Item): void;
@@ -57,20 +57,20 @@ export const newCounts = (): StorageCounts => ({
 
 /** What an engine measures for the metrics. */
 export interface StorageMeasurements {
-  /** How many writes shared each transaction. */
+  /** The number of writes in each transaction. */
   groupSizes: Histogram;
-  /** Seconds of each group, with the wait for a connection and repeated runs. */
+  /** Seconds of each group, including the wait for a connection, and repeated runs. */
   groupSeconds: Histogram;
-  /** How many writes wait for their turn. */
+  /** The number of writes that wait in the queue. */
   writesWaiting(): number;
-  /** What PostgreSQL has besides. SQLite reads without a connection, within the process. */
+  /** Further measurements of PostgreSQL. SQLite reads without a connection, within the process. */
   postgres?: {
     readSeconds: Histogram;
     connections(): Record<'reads' | 'writes', ConnectionCounts>;
   };
 }
 
-/** The connections of a pool, and how many requests wait for one. */
+/** The connections of a pool, and the number of requests that wait for one. */
 export interface ConnectionCounts {
   inUse: number;
   idle: number;
@@ -84,10 +84,10 @@ export interface Database {
 
   /**
    * Runs `work` in one transaction and returns its result once the commit is on disk. If `work` throws, this throws the
-   * same error and nothing is kept. `work` may await its statements, nothing slower.
+   * same error and nothing is stored. `work` may await only its statements, or something as fast.
    */
   write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
-  /** The same for work that records what it changes. */
+  /** The same for work that records its changes. */
   write<T>(work: (sql: Transaction) => Promise<T>, context: WriteContext): Promise<T>;
 
   /** Tests whether writes are possible: commits a small write that changes nothing, and returns once it is on disk. */
@@ -96,7 +96,7 @@ export interface Database {
   readonly counts: Readonly<StorageCounts>;
   readonly measured: StorageMeasurements;
 
-  /** Gets messages for the log, for example that the engine has no free connection. */
+  /** Receives messages for the log, for example that the engine has no free connection. */
   onNotice?: ((notice: string) => void) | undefined;
 
   /**
@@ -112,7 +112,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** Small enough that other writes do not wait long. */
+/** Small, so that other writes do not wait long. */
 export const batchSize = 1_000;
 
 /** Runs a statement that changes at most `size` rows and returns them, each time in its own transaction, until no rows are left. */

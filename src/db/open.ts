@@ -1,11 +1,11 @@
 import type { Config } from '../settings/config.ts';
 import type { Database } from './database.ts';
 
-/** Requests wait at most this long for PostgreSQL, and writes at most this long for their turn. */
+/** How long requests wait for PostgreSQL, and writes in the queue. */
 export const requestDeadlineMs = 5_000;
 
 interface Options {
-  /** Longer reads and writes fail on PostgreSQL. */
+  /** On PostgreSQL, reads and writes that take longer fail. */
   deadlineMs?: number;
   /** Whether this is the service. Only one may use a SQLite folder; any number may share a PostgreSQL database. */
   isService?: boolean;

@@ -2,11 +2,11 @@ import { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { Client, type ClientConfig, type Connection } from 'pg';
 
-/** The longest message is a row. A row holds a few bodies of at most 64 KiB each, which escapes make several times longer. */
+/** The longest message is a row. A row has a few bodies of at most 64 KiB each. Escapes may make them several times longer. */
 const maxBytes = 4 * 1024 * 1024;
 /** One byte for the type, and four for the length of the rest. */
 const headBytes = 5;
-/** ErrorResponse and NoticeResponse. The library searches these for their end without a bound. */
+/** ErrorResponse and NoticeResponse. The library searches for the end of these messages without a bound. */
 const fielded = [0x45, 0x4e];
 
 /** The library calls `attachListeners` with the socket that carries the protocol. Under TLS that is not the connected socket. */
@@ -55,7 +55,7 @@ function guarded(stream: Duplex): EventEmitter {
 class PostgresMessages {
   #parts: Buffer[] = [];
   #bytes = 0;
-  /** How many bytes are needed for the next step. */
+  /** The number of bytes needed for the next step. */
   #wanted = headBytes;
 
   /** Adds bytes, and returns the messages that are complete. Throws on a malformed message. */
@@ -89,7 +89,7 @@ class PostgresMessages {
   }
 }
 
-/** Each field ends with a zero byte, and so does the list of fields. */
+/** Each field and the list of fields end with a zero byte. */
 function assertEnds(fields: Buffer): void {
   const isEnded = fields.at(-1) === 0 && (fields.length === 1 || fields.at(-2) === 0);
   if (!isEnded) throw new Error('The server sent an error without an end.');

@@ -6,7 +6,7 @@ import { beginWithin, connect, type Limits } from './postgres-pooler.ts';
 import { assertPrimary } from './postgres-pools.ts';
 import type { Row } from './sql.ts';
 
-/** How long one migration may take, and how long others wait for it. */
+/** The time limit of a migration, and how long other instances wait for it. */
 const patienceMs = 120_000;
 const maxAttempts = 20;
 

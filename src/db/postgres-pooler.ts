@@ -6,7 +6,7 @@ import { GuardedClient } from './postgres-client.ts';
 import { attempt, missesStatement } from './postgres-errors.ts';
 import type { Row } from './sql.ts';
 
-/** How long the second connection may wait. It must wait if the pooler has only one connection to the server. */
+/** How long the second connection may wait. It waits if the pooler has only one connection to the server. */
 const turnMs = 200;
 
 /** PgBouncer refuses these settings of a connection. */

@@ -45,12 +45,12 @@ export class Pools {
     this.#reads = new PipelinedReads(connections, counts);
   }
 
-  /** Runs a statement of a read on a connection that reads share. */
+  /** Runs a read on a connection that other reads share. */
   read(statement: Statement): Promise<Row[]> {
     return this.#reads.add(statement);
   }
 
-  /** Runs one statement on a connection for reads that has no other statement meanwhile. */
+  /** Runs one statement on a connection for reads that runs no other statement at that time. */
   async query(statement: Statement): Promise<Row[]> {
     const client = await this.#acquire(this.#readers);
     let hasFailed = true;
@@ -79,7 +79,7 @@ export class Pools {
     this.#leaveUsedBefore(Number.POSITIVE_INFINITY);
   }
 
-  /** Open connections, and who waits for one. */
+  /** Counts of open connections and of requests that wait for one. */
   counts() {
     return { reads: this.#queue.counts(this.#readers), writes: this.#queue.counts(this.#writers) };
   }

@@ -11,11 +11,11 @@ type Callback = (error: Error | null, rows: Row[]) => void;
 /** Reads the text of a value. */
 type Parser = (text: string) => SqlValue;
 
-/** What the published types lack or declare otherwise. */
+/** Members that the published types lack or declare differently. */
 interface QueryMethods {
   name: string | undefined;
   values: SqlValue[];
-  /** The client puts another function around it, which clears the timeout. */
+  /** The client wraps it in a function that clears the timeout. */
   callback: Callback;
   submit(connection: Connection): Error | null;
 }

@@ -4,14 +4,14 @@ import { sendRead } from './postgres-read-query.ts';
 import type { Statement } from './postgres-statements.ts';
 import type { Row } from './sql.ts';
 
-/** How many statements share a connection at once. Further ones use another connection, and another process of the server. */
+/** The maximum number of statements that share a connection at once. Further ones use another connection, and another server process. */
 const maxTogether = 16;
-/** How many reads share a statement. */
+/** The maximum number of reads that share a statement. */
 const maxMerged = 64;
 /** A statement that takes longer is slow. */
 const slowMs = 100;
 
-/** Where connections come from. */
+/** The source of connections. */
 interface Connections {
   acquire(): Promise<PoolClient>;
   /** Takes a connection back. Must close it if a statement has failed on it. */
@@ -22,7 +22,7 @@ interface Read {
   statement: Statement;
   resolve(rows: Row[]): void;
   reject(error: unknown): void;
-  /** How many times it waits for a connection or for a result. */
+  /** The number of groups in which it waits for a connection or a result. */
   attempts: number;
   isAnswered: boolean;
 }
@@ -31,10 +31,10 @@ interface Read {
 type Merged = [Read, ...Read[]];
 
 /**
- * Sends reads in groups: those that arrive together, and while all connections are in use those that arrive meanwhile. A group has a
- * connection to itself and is sent by one system call. The server responds in order, so a slow statement holds up those behind it. They
- * are sent again on another connection, and the first result counts. Reads of a group that differ only in the id that they look for
- * share a statement, because most of the cost of a small read is that of its statement.
+ * Sends reads in groups. A group contains the reads that arrive together or, while all connections are in use, until one is free. A group
+ * has a connection to itself and is sent by one system call. The server responds in order, so a slow statement delays the statements behind
+ * it. They are sent again on another connection, and the first result counts. Reads of a group that differ only in the requested id share a
+ * statement, because the statement is most of the cost of a small read.
  */
 export class PipelinedReads {
   readonly #connections: Connections;
@@ -84,7 +84,7 @@ export class PipelinedReads {
     this.#connections.release(client, await this.#send(client, unanswered));
   }
 
-  /** Sends a group. Returns whether a statement has failed, once all have their results. */
+  /** Sends a group. Waits for all results, and returns whether a statement has failed. */
   async #send(client: PoolClient, group: Merged[]): Promise<boolean> {
     this.#counts.statements += group.length;
     let answered = 0;
@@ -152,7 +152,7 @@ function answer(merged: Merged, rows: Row[]): void {
   }
 }
 
-/** Rejects a read unless it waits elsewhere, too. */
+/** Rejects a read, unless it also waits for another result. */
 function fail(read: Read, error: unknown): void {
   read.attempts--;
   if (read.attempts === 0) read.reject(error);

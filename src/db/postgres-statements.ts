@@ -9,7 +9,7 @@ const maxPreparedValues = 16;
 /** The published types lack `query_timeout`. */
 export type Statement = QueryArrayConfig<SqlValue[]> & {
   query_timeout?: number;
-  /** The same read for several last values at once, if there is one. Each row ends in the value that it is for. */
+  /** The same read for several last values at once, if possible. The last column of each row is the value that it belongs to. */
   forSeveral?: PreparedText | undefined;
 };
 
@@ -54,7 +54,7 @@ export class Statements {
 
   #prepared = (text: string): PreparedText => ({ text, name: this.#nameOf(text) });
 
-  /** A name that always means the same text, because some poolers share prepared statements between clients. */
+  /** A name that always belongs to the same text, because some poolers share prepared statements between clients. */
   #nameOf(text: string): string {
     let name = this.#names.get(text);
     if (!name) {
@@ -66,8 +66,8 @@ export class Statements {
 }
 
 /**
- * The text of a read for several last values. Only plain columns of one table can be read so, by columns that equal values. All reads
- * share the values before the last, so that Citus still finds the one node that has their workspace.
+ * The text of a read for several last values. This is possible only for plain columns of one table, selected by columns that equal values.
+ * All reads share the values before the last, so that Citus can still find the one node that has their workspace.
  */
 function forSeveral(text: string): string | undefined {
   const read = /^\s*select ([\w\s,]+)(\sfrom \w+\s+where (?:\w+ = \$\d+\s+and\s+)*(\w+) = )(\$\d+)\s*$/.exec(
@@ -78,7 +78,7 @@ function forSeveral(text: string): string | undefined {
   return `select ${list}, ${column}${condition}any(${last})`;
 }
 
-/** What the span of a statement says: its text has `$1` in place of each value. */
+/** The text of a statement's span. It has placeholders such as `$1` in place of values. */
 export const textOf =
   ({ text }: Statement) =>
   (): SpanText => {

@@ -11,14 +11,14 @@ import { AbortedError, type GroupTransaction } from './write-group.ts';
 
 /** How long a connection may take to roll back. */
 const rollBackMs = 3_000;
-/** The class of our advisory locks, which keeps them apart from others in the same database. */
+/** The class of our advisory locks. It separates them from others in the same database. */
 const workspaceLocks = 0x9e75;
 
 interface Options {
   client: PoolClient;
   statements: Statements;
   counts: StorageCounts;
-  /** When it must be done, on the clock of `performance.now()`. */
+  /** Its deadline, on the clock of `performance.now()`. */
   endMs: number;
   /** The SQL that begins it. */
   begin: string;
@@ -62,7 +62,7 @@ export class PostgresTransaction implements GroupTransaction {
     return !this.#isUnprepared;
   }
 
-  /** True for an error of the connection, and for a lost race, after which the group runs again. */
+  /** True for an error of the connection, and for a lost race. After a lost race the group runs again. */
   failsAll(error: unknown): boolean {
     return isRace(error) || (error instanceof StorageUnavailableError && !isOfStatement(error));
   }
@@ -139,7 +139,7 @@ export class PostgresTransaction implements GroupTransaction {
   }
 }
 
-/** Waits until all results that arrived together are handled. Failed statements are handled after the others. */
+/** Waits until all results that arrived together are processed. Failed statements are processed after the others. */
 const allNoted = () => nextTurn();
 
 /** Rejects in the next turn, so that `Promise.all` over several statements rejects with the first failure. */

@@ -32,19 +32,19 @@ import { WriteQueue } from './write-queue.ts';
 /** How long to wait for a new connection, or for a free one of the pool. */
 const connectMs = 3_000;
 const insufficientPrivilege = '42501';
-/** The least time before the server ends an idle transaction, which frees its locks. */
+/** The minimum time after which the server ends an idle transaction, which frees its locks. */
 const minSilenceMs = 2_000;
-/** How long `touch` may take, unless the deadline is short. */
+/** The time limit of `touch`, unless the deadline is shorter. */
 const maxTouchMs = 2_000;
-/** Writes share one check of whether commits wait for this time. */
+/** For this time, writes share one check of whether commits wait for a standby. */
 const askEveryMs = 250;
-/** How many writes may share one transaction. */
+/** The maximum number of writes in one transaction. */
 const maxGroupSize = 64;
-/** How many writes of a workspace may wait. */
+/** The maximum number of waiting writes of a workspace. */
 const maxWaiting = 10_000;
-/** How often a write runs that loses races. */
+/** The maximum number of runs of a write that loses races. */
 const maxRuns = 10;
-/** For this time after a deadlock the writes of a workspace do not share transactions. */
+/** For this time after a deadlock, the writes of a workspace do not share transactions. */
 const aloneMs = 10_000;
 
 /**
@@ -137,7 +137,7 @@ class PostgresDatabase implements Database {
 
   async write<T>(work: (sql: Transaction) => Promise<T>, context?: WriteContext): Promise<T> {
     this.counts.writes++;
-    // The server keeps a process for each waiting commit, also after its deadline here. So no further write begins.
+    // The server keeps a process for each waiting commit, even after our deadline. So no further write begins.
     if (this.#commitsWait) await this.#assertNoneWaitsOnce();
     try {
       return await this.#writes.add(work, context);
@@ -148,8 +148,8 @@ class PostgresDatabase implements Database {
   }
 
   /**
-   * Does not wait for another write: if somebody holds the lock of the row, such as a migration, the storage can be written. But a commit
-   * that waits for a missing synchronous standby also holds the lock, on any instance.
+   * Does not wait for another write: if another transaction, such as a migration, has locked the row, the storage can be written. But a commit
+   * that waits for a missing synchronous standby also keeps the lock, on any instance.
    */
   async touch(): Promise<void> {
     this.counts.writes++;
@@ -192,7 +192,7 @@ class PostgresDatabase implements Database {
 
   /**
    * Commits a group, settles its writes, and returns those that did not begin. If one of several fails, the others continue without
-   * it. If the server refused the write, they run in the next group, otherwise in a second run with savepoints. A write that lost a
+   * it: in the next group if the server refused the write, or else in a second run with savepoints. A write that lost a
    * race runs again after a growing random pause, so that the same transactions do not collide again.
    */
   async #commitGroup(group: PendingWrite[]): Promise<PendingWrite[]> {

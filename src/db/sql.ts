@@ -53,13 +53,13 @@ export function flatten(
 }
 
 /**
- * Remembers what was prepared for each template, so that its text is put together once. Fragments must be the same ones again and
- * hold no values, as column lists do.
+ * Caches the prepared form of each template, so that its text is built once. Fragments must be the same objects each time and contain
+ * no values, like column lists.
  */
 export class PreparedByTemplate<Prepared> {
   readonly #known = new WeakMap<TemplateStringsArray, { prepared: Prepared; fragments: Fragment[] }>();
 
-  /** What was prepared, and the values for it. */
+  /** The prepared form of a statement, and the values for it. */
   find(template: TemplateStringsArray, values: readonly (SqlValue | Fragment)[]) {
     const known = this.#known.get(template);
     if (!known) return undefined;

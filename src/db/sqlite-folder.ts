@@ -12,7 +12,7 @@ const patienceMs = 500;
 
 /**
  * The lock that allows only one service on a data folder: an open transaction in an empty SQLite database. The operating system
- * releases the lock when the process ends, also after a crash. `service.pid` only names the process in messages.
+ * releases the lock when the process ends, even after a crash. `service.pid` only names the process in messages.
  */
 export class ServiceLock {
   readonly #connection: DatabaseSync;

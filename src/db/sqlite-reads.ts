@@ -10,8 +10,8 @@ interface PendingRead {
 
 /**
  * Runs the reads of one tick in one transaction. SQLite locks its file for each transaction, which costs several times as much
- * as the read of a row. Answers that are sent together also wake their receiver once. Under load one process serves twice as
- * many requests so.
+ * as the read of a row. Responses that are sent together also wake their receiver only once. So one process serves twice as many
+ * requests under load.
  */
 export class GroupedReads {
   readonly #connection: DatabaseSync;
@@ -25,7 +25,7 @@ export class GroupedReads {
     this.#commit = connection.prepare('commit');
   }
 
-  /** Returns what `read` reads, together with the other reads of this tick. */
+  /** Runs `read` together with the other reads of this tick, and returns its rows. */
   add(read: () => Row[]): Promise<Row[]> {
     return new Promise((resolve, reject) => {
       if (this.#group.push({ read, resolve, reject }) === 1) process.nextTick(() => this.finish());

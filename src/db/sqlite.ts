@@ -34,9 +34,9 @@ import { WriteQueue } from './write-queue.ts';
 const lockWaitMs = 5_000;
 /** How long a read waits. In WAL mode it waits only during the recovery after a crash. */
 const readerLockWaitMs = 1_000;
-/** How many writes may share one transaction and one fsync. */
+/** The maximum number of writes in one transaction, with one fsync. */
 const defaultGroupSize = 256;
-/** How many statements with fragments stay prepared on a connection. */
+/** The maximum number of prepared statements with fragments on a connection. */
 const maxStatements = 500;
 
 /** Executes a statement and returns its rows. */
@@ -58,7 +58,7 @@ export async function openSqlite(dataDir: string, options: Options = {}): Promis
 }
 
 /**
- * Opens a database in memory, which is lost when it is closed. One connection reads and writes, because two connections would
+ * Opens a database in memory. Its data is lost when it is closed. One connection reads and writes, because two connections would
  * lock each other out while one of them writes.
  */
 export async function openMemory(): Promise<Database> {
@@ -147,7 +147,7 @@ class SqliteDatabase implements Database {
     return this.#writes.add(work, context);
   }
 
-  /** Sets the version of the tables again. SQLite writes an unchanged version to disk, but no unchanged row. */
+  /** Sets the version of the tables again. SQLite writes an unchanged version to disk, but not an unchanged row. */
   touch(): Promise<void> {
     return this.write(async (sql) => {
       const [row] = await sql`pragma user_version`;

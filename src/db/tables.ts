@@ -2,10 +2,10 @@
 interface Table {
   name: string;
   /** A reset removes content, restarts its ids and invalidates stored responses. It keeps access to the workspace, and its history. */
-  holds: 'answers' | 'content' | 'sequences' | 'access' | 'history';
+  dataKind: 'responses' | 'content' | 'sequences' | 'access' | 'history';
   /** Its rows have ids from 1 in each workspace. `sequences` counts them under the name of the table. */
-  givesIds?: true;
-  /** What `workspaces list` calls the number of its rows. Content with ids is always counted, under the table's name. */
+  hasIds?: true;
+  /** The name of the number of its rows in `workspaces list`. Content with ids is always counted, under the table's name. */
   countedAs?: string;
 }
 
@@ -16,42 +16,42 @@ interface Table {
  * after `sequences`. The rows of tables before `sequences` can be removed in batches.
  */
 export const tables = [
-  { name: 'idempotency_keys', holds: 'answers' },
-  { name: 'orders', holds: 'content', givesIds: true },
-  { name: 'pets', holds: 'content', givesIds: true },
-  { name: 'sequences', holds: 'sequences' },
-  { name: 'categories', holds: 'content', givesIds: true },
-  { name: 'limit_accounts', holds: 'access' },
-  { name: 'ban_starts', holds: 'access' },
-  { name: 'webhooks', holds: 'access', givesIds: true, countedAs: 'webhooks' },
-  { name: 'deliveries', holds: 'access', givesIds: true },
-  { name: 'recordings', holds: 'access' },
-  { name: 'recorded_requests', holds: 'access' },
-  { name: 'recording_reports', holds: 'access' },
-  { name: 'rehearsals', holds: 'access' },
-  { name: 'rehearsal_progress', holds: 'access' },
-  { name: 'api_keys', holds: 'access', countedAs: 'keys' },
-  { name: 'streams', holds: 'access' },
-  { name: 'idempotency_hours', holds: 'answers' },
-  { name: 'events', holds: 'history', givesIds: true },
+  { name: 'idempotency_keys', dataKind: 'responses' },
+  { name: 'orders', dataKind: 'content', hasIds: true },
+  { name: 'pets', dataKind: 'content', hasIds: true },
+  { name: 'sequences', dataKind: 'sequences' },
+  { name: 'categories', dataKind: 'content', hasIds: true },
+  { name: 'limit_accounts', dataKind: 'access' },
+  { name: 'ban_starts', dataKind: 'access' },
+  { name: 'webhooks', dataKind: 'access', hasIds: true, countedAs: 'webhooks' },
+  { name: 'deliveries', dataKind: 'access', hasIds: true },
+  { name: 'recordings', dataKind: 'access' },
+  { name: 'recorded_requests', dataKind: 'access' },
+  { name: 'recording_reports', dataKind: 'access' },
+  { name: 'rehearsals', dataKind: 'access' },
+  { name: 'rehearsal_progress', dataKind: 'access' },
+  { name: 'api_keys', dataKind: 'access', countedAs: 'keys' },
+  { name: 'streams', dataKind: 'access' },
+  { name: 'idempotency_hours', dataKind: 'responses' },
+  { name: 'events', dataKind: 'history', hasIds: true },
 ] as const satisfies readonly Table[];
 
 type Declared = (typeof tables)[number];
 /** Content with ids. */
-export type ContentKind = Extract<Declared, { holds: 'content'; givesIds: true }>['name'];
+export type ContentKind = Extract<Declared, { dataKind: 'content'; hasIds: true }>['name'];
 /** The tables whose rows have ids. */
-export type Kind = Extract<Declared, { givesIds: true }>['name'];
-/** What `workspaces list` counts. */
+export type Kind = Extract<Declared, { hasIds: true }>['name'];
+/** The names of the counts in `workspaces list`. */
 export type Counted = ContentKind | Extract<Declared, { countedAs: string }>['countedAs'];
 
 /** In an order in which rows can be created: a table comes before the tables that refer to it. */
 export const kinds: readonly Kind[] = tables
-  .flatMap((table) => ('givesIds' in table ? [table.name] : []))
+  .flatMap((table) => ('hasIds' in table ? [table.name] : []))
   .reverse();
 
 /** The kinds whose ids a reset restarts at 1. */
 export const contentKinds = kinds.filter((kind): kind is ContentKind =>
-  tables.some(({ name, holds }) => name === kind && holds === 'content'),
+  tables.some(({ name, dataKind }) => name === kind && dataKind === 'content'),
 );
 
 /** Such as `categories, pets and orders`. */
@@ -62,9 +62,9 @@ const namesOf = (some: readonly Declared[]) => some.map(({ name }) => name);
 /** Content, each table before the tables that it refers to. */
 export const contentTables = [...contentKinds].reverse();
 /** The tables that a reset does not empty. */
-export const keptTables = namesOf(tables.filter(({ holds }) => holds !== 'content'));
+export const keptTables = namesOf(tables.filter(({ dataKind }) => dataKind !== 'content'));
 
-const sequencesAt = tables.findIndex(({ holds }) => holds === 'sequences');
+const sequencesAt = tables.findIndex(({ dataKind }) => dataKind === 'sequences');
 /** Content whose rows a write locks before the sequences. */
 export const leafTables = contentTables.filter((name) =>
   namesOf(tables.slice(0, sequencesAt)).includes(name),

@@ -1,7 +1,7 @@
 import type { BeforeCommitWork, Transaction, WriteContext } from './database.ts';
 import type { Sql } from './sql.ts';
 
-/** The work of a transaction right before its commit, each with its items. */
+/** The work of a transaction right before its commit, with its items. */
 export class BeforeCommit {
   readonly #items = new Map<BeforeCommitWork<unknown>, unknown[]>();
 
@@ -45,7 +45,7 @@ export function transaction(
   return Object.assign(execute, { context, beforeCommit, finalStatements }) as Transaction;
 }
 
-/** The same transaction, whose `finalStatements` marks nothing: the caller sends more statements. */
+/** The same transaction, but `finalStatements` marks nothing, because the caller sends more statements. */
 export function ignoringFinalStatements(sql: Transaction): Transaction {
   const execute: Sql = (template, ...values) => sql(template, ...values);
   const { context, beforeCommit } = sql;

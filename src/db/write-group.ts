@@ -2,14 +2,14 @@ import type { Transaction, WriteContext } from './database.ts';
 import type { Sql } from './sql.ts';
 import { BeforeCommit, transaction } from './transaction.ts';
 
-/** Writes may begin in this share of a transaction's time. The rest is for their other statements and the commit. */
+/** The share of a transaction's time in which writes may begin. The rest is for their other statements and the commit. */
 const shareToBegin = 1 / 3;
 
-/** A write that waits for its group. */
+/** A write that waits to run in a group. */
 export interface PendingWrite {
   callback: (sql: Transaction) => Promise<unknown>;
   context: WriteContext | undefined;
-  /** Until when it may begin, on the clock of `performance.now()`. */
+  /** The latest time at which it may begin, on the clock of `performance.now()`. */
   endMs: number;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
@@ -18,7 +18,7 @@ export interface PendingWrite {
 /** The transaction of a group. */
 export interface GroupTransaction {
   sql: Sql;
-  /** When it must be done, on the clock of `performance.now()`. */
+  /** Its deadline, on the clock of `performance.now()`. */
   endMs: number;
   /** The error after which all further statements fail with AbortedError, if there is one. */
   failure: unknown;
@@ -26,12 +26,12 @@ export interface GroupTransaction {
   savepoint(): Promise<boolean>;
   /** Undoes one write, once all its statements have their results. False if no other write can follow. */
   rollBackToSavepoint(): Promise<boolean>;
-  /** Whether an error fails the whole group, as a lost connection does. */
+  /** Whether an error fails the whole group, such as a lost connection. */
   failsAll(error: unknown): boolean;
 }
 
 export interface GroupResult {
-  /** Answers each write that ran. To be called after the commit. */
+  /** Settles each write that ran. Call these after the commit. */
   answers: (() => void)[];
   /** The writes that did not begin. */
   rest: PendingWrite[];
@@ -40,7 +40,7 @@ export interface GroupResult {
 /** A statement failed only because an earlier one of its transaction did. */
 export class AbortedError extends Error {}
 
-/** One write of several failed, for a reason of its own. */
+/** One of several writes failed, and the others may succeed without it. */
 export class OneFailedError extends Error {
   readonly write: PendingWrite | undefined;
 
@@ -90,7 +90,7 @@ function failureOf(group: PendingWrite[], shared: GroupTransaction, failed: OneF
     : (first ?? new OneFailedError(undefined, cause));
 }
 
-/** Runs writes one after another, each in a savepoint, so that one that fails does not affect the others. */
+/** Runs writes one after another, each in a savepoint, so that a failed write does not affect the others. */
 export async function runInSavepoints(
   group: PendingWrite[],
   shared: GroupTransaction,
@@ -117,7 +117,7 @@ export async function runInSavepoints(
   return { answers, rest: group.slice(answers.length) };
 }
 
-/** Says whether another write may begin. The first always may. */
+/** Returns a function that says whether another write may begin. The first one always may. */
 function timeToBegin({ endMs }: GroupTransaction): () => boolean {
   const nowMs = performance.now();
   const untilMs = nowMs + (endMs - nowMs) * shareToBegin;

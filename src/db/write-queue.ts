@@ -8,22 +8,22 @@ import type { PendingWrite } from './write-group.ts';
 const groupSizeBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 interface Options {
-  /** How many groups run at once. */
+  /** The maximum number of groups that run at once. */
   maxRunning: number;
-  /** The queue of a write. Undefined: the write waits for no other and is a group of its own. */
+  /** The queue of a write. Undefined: the write does not wait for others and is its own group. */
   queueOf(context: WriteContext | undefined): number | undefined;
-  /** How many writes the next group of a queue may have. */
+  /** The maximum number of writes in the next group of a queue. */
   groupSize(queueId: number | undefined): number;
-  /** How many writes may wait in a queue. */
+  /** The maximum number of waiting writes in a queue. */
   maxWaiting: number;
-  /** How long a write waits. */
+  /** The longest time that a write waits. */
   deadlineMs: number;
-  /** Commits a group: runs its writes in order, settles each that began, and returns the others. It does not throw. */
+  /** Commits a group: runs its writes in order, settles those that began, and returns the others. It does not throw. */
   commitGroup(group: PendingWrite[]): Promise<PendingWrite[]>;
 }
 
 /**
- * Groups writes, so that those that arrive together share a commit. A queue runs one group at a time. The writes that arrive
+ * Groups writes, so that writes that arrive together share a commit. A queue runs one group at a time. The writes that arrive
  * meanwhile are its next group. Queues take turns.
  */
 export class WriteQueue {

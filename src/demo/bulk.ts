@@ -1,5 +1,5 @@
 import type { Database, Transaction, WriteContext } from '../db/database.ts';
-import { record, unrecorded } from '../history/record.ts';
+import { recordEvent, unrecorded } from '../history/record.ts';
 import { createCategory, listCategories } from '../resources/categories/store.ts';
 import { insertPets, type PetRow } from '../resources/pets/store.ts';
 import { workspaceSeeded } from '../workspaces/events.ts';
@@ -36,7 +36,7 @@ export async function addPets(
       const pets = Array.from({ length: batch }, (_, i) => plausiblePet(firstId + i, categoryIds));
       for (let offset = 0; offset < batch; offset += petsPerStatement)
         await insertPets(sql, workspaceId, pets.slice(offset, offset + petsPerStatement));
-      record(transaction, workspaceId, workspaceSeeded, {});
+      recordEvent(transaction, workspaceId, workspaceSeeded, {});
     }, context);
     done += batch;
     progress(done);

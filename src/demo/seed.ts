@@ -1,6 +1,6 @@
 import type { Transaction } from '../db/database.ts';
 import type { PetStatus } from '../foundation/schema.ts';
-import { record, unrecorded } from '../history/record.ts';
+import { recordEvent, unrecorded } from '../history/record.ts';
 import { createCategory } from '../resources/categories/store.ts';
 import { updateInventory } from '../resources/inventory/store.ts';
 import type { Order } from '../resources/orders/schema.ts';
@@ -101,7 +101,7 @@ export async function seedWorkspace(transaction: Transaction, workspaceId: numbe
     }
   }
   for (const order of orders) await placeOrder(sql, workspaceId, order);
-  record(transaction, workspaceId, workspaceSeeded, {});
+  recordEvent(transaction, workspaceId, workspaceSeeded, {});
 }
 
 /** Empties a workspace and fills it with the demo data. Throws if it was deleted meanwhile. */

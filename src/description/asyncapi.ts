@@ -10,7 +10,7 @@ import { type JsonObject, jsonSchema, Schemas } from './schemas.ts';
 import { StreamedEvent, streamNote } from './streamed-event.ts';
 
 const { id, event } = StreamedEvent.properties;
-/** The fields of a block of the stream, besides its data. */
+/** The fields of a block of the stream, except its data. */
 const streamFields = Type.Object({ id, event });
 
 const signedFields = Type.Object(

@@ -161,7 +161,7 @@ function faultTable(): string {
 }
 
 /** A fault with its worked example from `lab/faults/NAME.md`: a rehearsal, and the output of a client. */
-function faultExample({ name, parameters, does, goodClient, consequence }: Fault): string {
+function faultExample({ name, parameters, does, goodClient, whyItMatters }: Fault): string {
   const text = textOf(`../lab/faults/${name}.md`);
   const [, rehearsal = ''] = /^```json\n(.*)\n```/.exec(text) ?? [];
   const taken = Object.entries(parameters).map(
@@ -171,7 +171,7 @@ function faultExample({ name, parameters, does, goodClient, consequence }: Fault
 
 - **The service:** ${does}
 ${taken.map((parameter) => `- **Parameter** ${parameter}\n`).join('')}- **A good client:** ${goodClient}
-- **Why it matters:** ${consequence}
+- **Why it matters:** ${whyItMatters}
 
 \`${commandOf(JSON.parse(rehearsal))}\`, or \`POST /lab/rehearsals\` with:
 

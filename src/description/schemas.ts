@@ -29,11 +29,11 @@ interface Keywords {
   patternProperties?: Record<string, TSchema>;
 }
 
-/** How the schemas of a document are written, where OpenAPI 3.0.3 differs from JSON Schema. */
+/** The parts of schemas that OpenAPI 3.0.3 writes differently than JSON Schema. */
 export interface Dialect {
   constant(value: Json): JsonObject;
   example(value: Json): JsonObject;
-  /** `used` or null. `type` is that of the schema which `used` may only refer to. */
+  /** The schema `used`, or null. `type` is the type of that schema, because `used` may be only a reference. */
   orNull(used: JsonObject, type: Json): JsonObject;
 }
 
@@ -50,7 +50,7 @@ export const openapi30: Dialect = {
       : { ...used, nullable: true },
 };
 
-/** JSON Schema, as OpenAPI has it since 3.1. AsyncAPI 3.0 has an older draft, in which this means the same. */
+/** JSON Schema, which OpenAPI uses since 3.1. AsyncAPI 3.0 uses an older draft, in which this means the same. */
 export const jsonSchema: Dialect = {
   constant: (value) => ({ const: value }),
   example: (value) => ({ examples: [value] }),

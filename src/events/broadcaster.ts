@@ -6,11 +6,11 @@ import { Slots } from '../foundation/fair-slots.ts';
 import type { Changes } from '../history/changes.ts';
 import { readEvents, type StoredEvent } from '../history/store.ts';
 
-/** The maximum of events in a batch, and so in memory for one reader. */
+/** The maximum number of events in a batch, and so in memory for one reader. */
 const batchSize = 100;
-/** How many reads begin in a turn of the event loop. Readers that catch up leave the rest of it to requests. */
+/** The number of reads that begin in a turn of the event loop, so that readers that catch up leave time for requests. */
 const readsPerTurn = 2;
-/** How many workspaces one poll statement asks about. */
+/** The maximum number of workspaces in one poll statement. */
 const workspacesPerPoll = 200;
 
 /** Events in the form in which they are sent. */
@@ -18,15 +18,15 @@ export interface Batch {
   events: { id: number; type: string; text: string }[];
   /** The text of all events. */
   bytes: Buffer;
-  /** The id of the last event, or the id after which was read if there are none. */
+  /** The id of the last event. Without events: the id after which the read began. */
   last: number;
 }
 
 /** A reader of the events of a workspace. */
 export interface Subscription {
   /**
-   * Reads the events after an id, at most a hundred. Undefined if some of them have expired. None while the storage is unavailable; the
-   * reader is woken once it is back. Readers at the same position share a read.
+   * Reads the events after an id, at most a hundred. Undefined if some of them have expired. Empty while the storage is unavailable: then the
+   * reader is woken when it is available again. Readers at the same position share a read.
    */
   read(after: number): Promise<Batch | undefined>;
   end(): void;

@@ -63,7 +63,7 @@ export class EventStream {
     try {
       while (!this.#hasEnded) {
         this.#isWoken = false;
-        // No variable holds the batch, so that it can be freed while its bytes wait.
+        // No variable refers to the batch, so that it can be freed while its bytes wait.
         const isSent = this.#send(await this.#subscription.read(this.#after));
         await this.#until(isSent ? () => this.#pendingWrites === 0 : () => this.#isWoken);
       }
@@ -123,7 +123,7 @@ export class EventStream {
     });
   }
 
-  /** Waits until the condition holds, or the stream has ended. */
+  /** Waits until the condition is true, or the stream has ended. */
   async #until(condition: () => boolean): Promise<void> {
     while (!this.#hasEnded && !condition()) {
       await new Promise<void>((resolve) => {

@@ -19,7 +19,9 @@ const prefix = (letters: string) =>
 /** A letter or digit of ASCII. */
 const digit = orEncoded('[0-9A-Za-z]', '(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa])');
 
-/** API keys in any text, a URL too. The text after a key may be another key, whose beginning was taken for the end of the first. */
+/**
+ * API keys in any text, including URLs. A second key may follow without a space. Then its beginning matches as the end of the first key.
+ */
 const keysInText = new RegExp(`${prefix('pet')}${digit}{36}(?:${digit}|${underscore})*`, 'g');
 
 /** A slash, before which JSON may have a backslash. */
@@ -46,19 +48,22 @@ const passwordsInText = new RegExp(
 
 /** A percent sign, which may itself be percent-encoded up to four times. Without this bound a hostile text would take long to search. */
 const percent = '(%(?:25){0,4})';
-/** The sign of this address, which either its colon or its slashes have shown. The password itself may have been encoded before. */
+/**
+ * The percent sign in the form of this address: group 2 from its colon, or group 3 from its slashes. The password itself may be encoded
+ * more often.
+ */
 const same = String.raw`(?:\2\3)`;
 const encodedPartOf = (characters: string, hexadecimal: string) =>
   String.raw`(?:[^\s"&/%${characters}]|(?!${same}(?:${hexadecimal}))%)*`;
 
-/** The password in an address that is percent-encoded. Not all who do so encode every colon, slash and at sign. */
+/** The password in an address that is percent-encoded. Not every encoder encodes each colon, slash and at sign. */
 const encodedPasswordsInText = new RegExp(
   `((?:${percent}3[Aa](?:/|${same}2[Ff]){2}|:${percent}2[Ff]${same}2[Ff])${encodedPartOf(':@', '2[Ff]|3[Aa]|40')})` +
     `(?::|${same}3[Aa])${encodedPartOf('@', '2[Ff]|40')}(?:@|${same}40)`,
   'g',
 );
 
-/** The password of Sentinels in an address such as VALKEY_URL. In JSON a backslash is two, and one before a quote is the quote's. */
+/** The password of Sentinels in an address such as VALKEY_URL. JSON writes a backslash as two. A single backslash escapes a quote. */
 const sentinelPasswordsInText = new RegExp(
   String.raw`(sentinel${underscore}password${orEncoded('=', '3[Dd]')})(?:\\[\\/u]|[^\s&"\\])*`,
   'g',
@@ -82,7 +87,7 @@ export const withoutSecrets = (text: string) =>
         .replace(encodedPasswordsInText, '$1:***@')
     : text;
 
-/** A text whose beginning was cut away, without what may be the rest of a secret. None goes past white space or a quote. */
+/** Removes what may be the rest of a secret from a text whose beginning was cut. No secret contains white space or a quote. */
 export const withoutCutBeginning = (text: string) => text.replace(/^[^\s"]*/, '…');
 
 /** The same for a text whose end was cut off. */
@@ -90,7 +95,7 @@ export const withoutCutEnd = (text: string) => text.replace(/(?<![^\s"])[^\s"]*$
 
 const maxQuoted = 100;
 
-/** A caller's text for an answer: without keys, and cut if it is long. */
+/** A caller's text for a response: without keys, and cut if it is long. */
 export function shortened(text: string): string {
   // Keys are removed before cutting: half a key would not be recognized.
   const shown = withoutKeys(text);

@@ -11,7 +11,7 @@ export interface SpanText {
 
 /** The span of a request that the service answers. */
 export interface RequestSpan {
-  /** The trace context of what the request causes. */
+  /** The trace context of the consequences of the request. */
   traceparent: string;
   /** Runs `work`, whose spans become children of this one. */
   run<T>(work: () => T): T;

@@ -1,53 +1,54 @@
 import { goalVariable } from '../settings/config.ts';
+import { BaselineRuns, unusedReason } from './baseline.ts';
 import type { Goal } from './goal/goal-file.ts';
 import { GoalJudge } from './goal/goal-judge.ts';
 import type { FaultGrade, Grade } from './grade.ts';
 import type { GradeOptions } from './grade-options.ts';
-import { idleness, Reference } from './reference.ts';
-import { askedFaults, plannedRuns } from './run/asked-faults.ts';
 import type { Run } from './run/run.ts';
 import { Runner } from './run/runner.ts';
+import { plannedRuns, selectFaults } from './run/selected-faults.ts';
 import { withoutFaults } from './run-name.ts';
-import { toCalmRun, toFaultRun, verdictOf, worst } from './verdict.ts';
+import { toBaselineTrial, toFaultRun, verdictOf, worst } from './verdict.ts';
 
 /**
- * Grades an agent: runs it several times without faults, then as many times under each fault. A goal judges the store and the output
- * after each run. Faults affect operations that any run without faults used. If none of those runs reaches the goal, no fault is tried.
+ * Grades an agent: runs it several times without faults, then the same number of times under each fault. A goal judges the store and the
+ * output after each run. Faults affect operations that any run without faults used. If none of those runs reaches the goal, no fault is
+ * tried.
  */
 export async function gradeByGoal(options: GradeOptions & { goal: Goal; timeoutMs: number }): Promise<Grade> {
   const { levels, onProgress = () => {}, trials = 1, env = process.env } = options;
   const { says, ...silent } = options.goal;
   const goal = options.ignoresOutput ? silent : options.goal;
-  const asked = askedFaults(options);
+  const selected = selectFaults(options);
   const runner = await Runner.start({ ...options, env: { ...env, [goalVariable]: goal.text } });
   const each = Array.from({ length: trials }, (_, index) => index + 1);
   const nameOf = (name: string, trial: number) => (trials > 1 ? `${name}, trial ${trial}` : name);
   const numbered = (trial: number) => trials > 1 && { trial };
 
   onProgress({ stage: 'baseline' });
-  const first = await runner.calmly();
-  const idle = first.problem ?? idleness(first);
-  const later = idle === undefined ? each.slice(1).map(() => runner.calmlyInTurn()) : [];
+  const first = await runner.runWithoutFaults();
+  const unused = first.problem ?? unusedReason(first);
+  const later = unused === undefined ? each.slice(1).map(() => runner.queueWithoutFaults()) : [];
   const runs: readonly [Run, ...Run[]] = [first, ...(await runner.all(later))];
-  const referenceTo = (runs: readonly [Run, ...Run[]]) =>
-    new Reference(runs, runner.initial, { levels, varies: true });
-  const draft = new GoalJudge(goal, runner.initial, referenceTo(runs));
-  const calm = runs.map((run, i) => ({
-    ...toCalmRun(nameOf(withoutFaults, i + 1), run, draft),
+  const comparedTo = (runs: readonly [Run, ...Run[]]) =>
+    new BaselineRuns(runs, runner.initial, { levels, varies: true });
+  const draft = new GoalJudge(goal, runner.initial, comparedTo(runs));
+  const baselineTrials = runs.map((run, i) => ({
+    ...toBaselineTrial(nameOf(withoutFaults, i + 1), run, draft),
     ...numbered(i + 1),
   }));
   const best = Math.max(
     0,
-    calm.findIndex(({ verdict }) => verdict === 'survived'),
+    baselineTrials.findIndex(({ verdict }) => verdict === 'survived'),
   );
-  const reference = referenceTo([runs[best] as Run, ...runs.toSpliced(best, 1)]);
-  const judge = new GoalJudge(goal, runner.initial, reference);
-  const isHopeless = calm.every(({ verdict }) => verdict !== 'survived');
-  const problem = idle ?? (isHopeless ? hopeless(trials) : undefined);
+  const baselineRuns = comparedTo([runs[best] as Run, ...runs.toSpliced(best, 1)]);
+  const judge = new GoalJudge(goal, runner.initial, baselineRuns);
+  const isHopeless = baselineTrials.every(({ verdict }) => verdict !== 'survived');
+  const problem = unused ?? (isHopeless ? hopeless(trials) : undefined);
   const baseline = {
-    ...reference.toBaseline(problem),
+    ...baselineRuns.toBaseline(problem),
     nothingToCompare: false,
-    ...(idle === undefined && { trials: calm }),
+    ...(unused === undefined && { trials: baselineTrials }),
   };
   const shared = {
     command: [...options.command],
@@ -57,22 +58,22 @@ export async function gradeByGoal(options: GradeOptions & { goal: Goal; timeoutM
   };
   if (problem !== undefined) return { ...shared, faults: [], runCount: runner.count, verdict: 'failed' };
 
-  const planned = plannedRuns(asked, reference.usage, options.isThorough).flatMap((one) =>
+  const planned = plannedRuns(selected, baselineRuns.usage, options.isThorough).flatMap((one) =>
     each.map((trial) => ({ ...one, trial, name: nameOf(one.plan.name, trial) })),
   );
   onProgress({ stage: 'faults', runs: planned.map(({ name }) => name), baseline });
-  // The longest waits begin first.
+  // Runs with the longest waits start first.
   const inTurn = planned.toSorted((a, b) => b.plan.waitsMs - a.plan.waitsMs);
   const results = await runner.all(
     inTurn.map(async ({ fault, required, plan, trial, name }) => {
       const begun = () => onProgress({ stage: 'begun', run: name });
-      const ended = await runner.under(plan, baseline.tookMs, begun, name);
+      const ended = await runner.runUnderFault(plan, baseline.tookMs, begun, name);
       const run = { ...toFaultRun(fault, { ...plan, name }, ended, judge), ...numbered(trial) };
       onProgress({ stage: 'ended', fault: fault.name, required, run });
       return run;
     }),
   );
-  const faults = asked.map(({ fault: { name }, required }): FaultGrade => {
+  const faults = selected.map(({ fault: { name }, required }): FaultGrade => {
     const runs = planned.flatMap((one) =>
       one.fault.name === name ? (results[inTurn.indexOf(one)] ?? []) : [],
     );

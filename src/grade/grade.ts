@@ -43,7 +43,7 @@ export interface Deviation {
   goodClient?: string;
   /** What to change in this client, in a sentence. */
   change?: string;
-  /** It does not fail the run: a printed line of a program that changes the store, or what was left undone by one that hung. */
+  /** It does not fail the run: a different line, if the program changes the store; or undone work, if the program hung. */
   isWarning?: true;
 }
 
@@ -53,7 +53,7 @@ export interface Baseline extends Ending {
   operations: { operation: string; uses: number }[];
   checks: CheckResult[];
   requests: RecordedRequest[];
-  /** Requests that were refused with a 4xx in both runs. A right program seldom sends such a request each time. */
+  /** Requests that got a 4xx in every run. A correct program rarely sends such a request each time. */
   refused: { id: string; operation?: string; status: number; code?: string }[];
   /** Why nothing can be graded, in a sentence. Then no fault was tried. */
   problem?: string;
@@ -72,10 +72,10 @@ export interface FaultRun extends Ending {
   /** The fault with its chosen parameters: `retry-after-odd zero`. */
   label: string;
   place: Place;
-  /** What the fault affects, with all its parameters. */
-  strikes: PlannedFault[];
+  /** The fault with all its parameters, once for each use that it affects. */
+  faults: PlannedFault[];
   verdict: Verdict;
-  /** Whether a good program may wait for the whole time limit of the run. Then a hung run proves little. */
+  /** Whether a good program may wait for the whole time limit of the run. Then a hung run fails only under a required fault. */
   mayWaitLong: boolean;
   /** How often the fault was performed. */
   performed: number;
@@ -93,7 +93,7 @@ export interface FaultRun extends Ending {
 /** A fault and all runs under it. */
 export interface FaultGrade {
   fault: string;
-  /** Whether a client must survive it. Otherwise it should. */
+  /** Whether a client must survive it. If not, it should. */
   required: boolean;
   /** The worst of its runs. */
   verdict: Verdict;
@@ -105,9 +105,9 @@ export interface FaultGrade {
 export interface Grade {
   command: string[];
   baseline: Baseline;
-  /** The goal that judges the program in place of its runs without faults, and how many runs there are of each kind. */
+  /** The goal that judges the program instead of its runs without faults, and the number of trials of each run. */
   goal?: { text: string; trials: number };
-  /** What differs between runs without a fault, so it was not compared. */
+  /** What also varies between runs without faults, so it was not compared. */
   notCompared: string[];
   /** In the order of the catalogue. */
   faults: FaultGrade[];
@@ -127,7 +127,7 @@ export interface Grade {
 /** A step of the grading. */
 export type Progress =
   | { stage: 'baseline' }
-  /** The runs without faults are over, and these follow. More runs may follow than are named here. */
+  /** The runs without faults have ended, and these runs follow. Further runs without faults may be added. */
   | { stage: 'faults'; runs: string[]; baseline: Baseline }
   | { stage: 'begun'; run: string }
   | { stage: 'ended'; fault: string; required: boolean; run: FaultRun };

@@ -3,17 +3,17 @@ import type { Fault } from '../lab/faults/shared/fault.ts';
 import type { Deviation, FaultRun } from './grade.ts';
 import type { Run } from './run/run.ts';
 
-/** What speaks against a run, before it is known how much of it counts. */
+/** Possible deviations of a run. `verdict.ts` decides which of them count. */
 export interface Judgement {
   deviations: Deviation[];
-  /** Whether the program says itself that work is left. Then only deviations of `evenSo` count. */
+  /** Whether the program reported a failure. Then only deviations of the kinds `countsWhenGivenUp` count. */
   gaveUp: boolean;
-  evenSo: readonly Deviation['kind'][];
-  /** What a goal shows besides. */
+  countsWhenGivenUp: readonly Deviation['kind'][];
+  /** Further facts if a goal judges the run. */
   facts?: Pick<FaultRun, 'goalReached' | 'lastWords'>;
 }
 
-/** Judges runs of a program: by its runs without faults, or by a goal. */
+/** Judges runs of a program by its runs without faults, or by a goal. */
 export interface Judge {
   judge(run: Run, fault?: Fault): Judgement;
   checksOf(run: Run): CheckResult[];

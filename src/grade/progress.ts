@@ -15,12 +15,12 @@ export interface Screen {
   write(text: string): unknown;
 }
 
-/** Shows the progress of a grading, and the output of the program. */
+/** Shows the progress, and the output of the program. */
 interface ProgressReporter {
   report(progress: Progress): void;
   /** Shows output of the program in a run, `lost-answer, middle use` for example, if `isVerbose`. */
   showOutput(text: string, run?: string): void;
-  /** Ends the report. */
+  /** Ends the report: erases the line that changes, or shows incomplete last lines. */
   end(): void;
 }
 
@@ -30,7 +30,7 @@ const maxLineLength = 65_536;
 /** Returns to the start of the line and erases it. */
 const eraseLine = '\r\u001b[2K';
 
-/** Reports on a terminal in one line that changes; otherwise, and if `isVerbose`, in a line for each run that has ended. */
+/** Reports on a terminal in one line that changes. Without a terminal, or if `isVerbose`, writes a line for each run that has ended. */
 export function progressOn(screen: Screen, { isVerbose = false } = {}): ProgressReporter {
   if (screen.isTTY && process.env.TERM !== 'dumb' && !isVerbose) return liveLine(screen);
   return plainLines(screen, isVerbose);
@@ -80,7 +80,7 @@ const endedRun = ({ required, run }: { required: boolean; run: FaultRun }) => ({
 });
 
 function liveLine(screen: Screen): ProgressReporter {
-  /** The names of the runs under way. */
+  /** The names of the runs in progress. */
   const running = new Set<string>();
   let [ended, count] = [0, 0];
   const draw = () => {

@@ -23,7 +23,7 @@ export function labelOf({ fault, operation: _, after: __, times = 1, ...chosen }
 export const useInWords = (label: string, { operation = 'request', after = 0 }: Partial<PlannedFault>) =>
   `${label} at the ${nth(after + 1)} ${operation}`;
 
-/** A fault as `--fault` takes it. */
+/** The value of `--fault` for a fault. */
 export function selectorOf({ fault, ...parameters }: PlannedFault): string {
   const pairs = Object.entries(parameters).map(([name, value]) => `${name}=${value}`);
   return pairs.length > 0 ? `${fault}:${pairs.join(',')}` : fault;

@@ -3,9 +3,9 @@ import { minuteMs } from '../foundation/time.ts';
 import type { CheckResult } from '../lab/checks/report.ts';
 import type { Fault } from '../lab/faults/shared/fault.ts';
 import type { RecordedRequest } from '../lab/recordings/schema.ts';
+import { shownRequests } from './baseline.ts';
 import type { Baseline, Deviation, FaultGrade, FaultRun, Grade, Verdict } from './grade.ts';
 import type { Judge, Judgement } from './judge.ts';
-import { shownRequests } from './reference.ts';
 import { type RunPlan, timesInARow } from './run/plan.ts';
 import type { Run } from './run/run.ts';
 import { withoutFaults } from './run-name.ts';
@@ -24,32 +24,32 @@ export const severity = [
   ...(['hung', 'failed', 'survived', 'not-reached'] as const),
 ] satisfies Verdict[];
 
-/** The worst of some verdicts; `not-reached` if there are none. */
+/** The worst verdict; `not-reached` if there are none. */
 export const worst = (verdicts: readonly Verdict[]): Verdict =>
   severity.find((verdict) => verdicts.includes(verdict)) ?? 'not-reached';
 
-/** A run without faults, judged by a goal. */
-export function toCalmRun(name: string, run: Run, judge: Judge): FaultRun {
+/** Judges a run without faults by a goal. */
+export function toBaselineTrial(name: string, run: Run, judge: Judge): FaultRun {
   const { exitStatus, lastLines, tookMs, performed, requests } = run;
   return {
-    ...{ name, label: withoutFaults, place: 'whole', strikes: [], performed, mayWaitLong: false },
+    ...{ name, label: withoutFaults, place: 'whole', faults: [], performed, mayWaitLong: false },
     ...verdictOn(run, judge.judge(run), false),
     ...{ exitStatus, lastLines, tookMs, checks: judge.checksOf(run), requests: shownRequests(requests) },
   };
 }
 
-/** A run under a fault, and how it is judged. */
+/** Judges a run under a fault. */
 export function toFaultRun(fault: Fault, plan: RunPlan, run: Run, judge: Judge): FaultRun {
   const { exitStatus, lastLines, tookMs, performed, requests } = run;
-  const { name, label, place, faults: strikes } = plan;
+  const { name, label, place, faults } = plan;
   const touched = requests.filter((request) => request.fault?.split(' ').includes(fault.name));
-  const mayWait = strikes.some(({ times = 1 }) => times >= timesInARow) || touched.some(asksForPatience);
+  const mayWait = faults.some(({ times = 1 }) => times >= timesInARow) || touched.some(asksForPatience);
   const [first] = touched;
-  // A program that was ended did not give up its last request.
+  // A program that was ended at its time limit did not give up its last request.
   const wasEnded = exitStatus === undefined && first && !requests.some((one) => beganAfter(one, first));
   const gaveUpAfterMs = wasEnded ? null : first && patienceOf(first);
   return {
-    ...{ name, label, place, strikes, performed, mayWaitLong: fault.isSilent === true || mayWait },
+    ...{ name, label, place, faults, performed, mayWaitLong: fault.isSilent === true || mayWait },
     ...(performed === 0
       ? { verdict: 'not-reached', deviations: [] }
       : verdictOn(run, judge.judge(run, fault), mayWait || fault.mayEnd === true)),
@@ -61,32 +61,32 @@ export function toFaultRun(fault: Fault, plan: RunPlan, run: Run, judge: Judge):
 const beganAfter = (one: RecordedRequest, before: RecordedRequest) =>
   Date.parse(one.at) >= Date.parse(before.at) + before.durationMs;
 
-/** How long the client waited in silence before it gave up; null if the service ended the request. */
+/** How long the client waited without data before it gave up; null if the service ended the request. */
 const patienceOf = ({ left, durationMs, silenceMs }: RecordedRequest) =>
   silenceMs ?? (left ? durationMs : null);
 
-/** Whether a deviation only says what a program that hung left undone. */
+/** Whether a deviation is the undone work of a program that hung. */
 export const isUndoneByHung = ({ kind, isWarning }: Deviation) => kind === 'undone' && isWarning === true;
 
-/** No user waits longer for one request. */
+/** The longest wait for one request that a client must accept. */
 const patienceMs = 5 * minuteMs;
 
-/** Whether the response to a request asks for such a wait, so that a good client gives up. */
+/** Whether the response asks for a longer wait, so that a good client gives up. */
 const asksForPatience = ({ answerHeaders, at, durationMs }: RecordedRequest) =>
   (retryAfterMs(answerHeaders['retry-after'], Date.parse(at) + durationMs) ?? 0) > patienceMs;
 
 /**
- * The verdict on a run, and the deviations that count. A status other than 0 reports that work is left, so then only repeated writes
- * count. The work that a hung program left undone may show where it hung. `mayGiveUp`: a status other than 0 is right.
+ * The verdict on a run, and the deviations that count. If the program reported a failure, only the kinds `countsWhenGivenUp` count. The
+ * undone work of a hung program may show where it hung, so it becomes a warning. `mayGiveUp`: reporting a failure is correct.
  */
 function verdictOn(
   { exitStatus }: Pick<FaultRun, 'exitStatus'>,
-  { deviations: found, gaveUp, evenSo, facts }: Judgement,
+  { deviations: found, gaveUp, countsWhenGivenUp, facts }: Judgement,
   mayGiveUp: boolean,
 ): Pick<FaultRun, 'verdict' | 'deviations' | 'goalReached' | 'lastWords'> {
   const undone = exitStatus === undefined ? found.filter(({ kind }) => kind === 'undone') : [];
   const deviations = [
-    ...found.filter(({ kind }) => !gaveUp || evenSo.includes(kind)),
+    ...found.filter(({ kind }) => !gaveUp || countsWhenGivenUp.includes(kind)),
     ...undone.map((one) => ({ ...one, isWarning: true as const })),
   ];
   const kinds = deviations.filter(({ isWarning }) => !isWarning).map(({ kind }) => kindVerdicts[kind]);
@@ -94,23 +94,23 @@ function verdictOn(
   return { verdict: worst([...kinds, end]), deviations, ...facts };
 }
 
-/** What decides how much a run counts. */
+/** The facts that decide whether a run fails the program. */
 export type Judged = Pick<FaultGrade, 'required'> & Pick<FaultRun, 'verdict' | 'mayWaitLong'>;
 
 /**
- * Whether a run fails the program: it did something else than without faults, it hung although the service responded, or it did not survive
- * a required fault.
+ * Whether a run fails the program. It does if the run changed or printed something else than without faults, hung although the service
+ * responded, or did not survive a required fault.
  */
 export const isFailing = ({ required, verdict, mayWaitLong }: Judged) =>
   Object.values<Verdict>(kindVerdicts).includes(verdict) ||
   (verdict === 'hung' && !mayWaitLong) ||
   (required && (verdict === 'failed' || verdict === 'hung'));
 
-/** The runs of a fault with what decides about them. */
+/** The runs of a fault, with `required`. */
 export const judgedRuns = ({ required, runs }: FaultGrade) => runs.map((run) => ({ ...run, required }));
 
-/** The runs without faults that a goal judges, as those of a fault; none without a goal. */
-export const calmGrades = ({ trials }: Baseline): FaultGrade[] =>
+/** The runs without faults that a goal judges, in the form of a fault's runs. Empty without a goal. */
+export const gradesOfTrials = ({ trials }: Baseline): FaultGrade[] =>
   trials
     ? [
         {
@@ -125,7 +125,7 @@ export const calmGrades = ({ trials }: Baseline): FaultGrade[] =>
 /** The verdict on the program, as `Grade.verdict` describes it. */
 export function verdictOf(baseline: Baseline, grades: readonly FaultGrade[]): Grade['verdict'] {
   const { checks, problem } = baseline;
-  const all = [...calmGrades(baseline), ...grades];
+  const all = [...gradesOfTrials(baseline), ...grades];
   const results = [checks, ...all.flatMap((grade) => grade.runs).map((run) => run.checks)];
   if (problem !== undefined || all.flatMap(judgedRuns).some(isFailing) || results.some(hasFailed))
     return 'failed';

@@ -20,7 +20,7 @@ interface PendingEvent {
  * Enqueues an event, which is inserted right before the commit of the change. `data` is the resource as a GET answers
  * it after the change or, if it was removed, before it.
  */
-export function record<Data extends TObject>(
+export function recordEvent<Data extends TObject>(
   sql: Transaction,
   workspaceId: number,
   { type }: EventDefinition<string, Data>,
@@ -49,7 +49,7 @@ export function recordUpdate<Data extends TObject>(
   after: Static<Data>,
 ): void {
   const previous = differences(before as Fields, after as Fields);
-  if (previous) record(sql, workspaceId, event, after, previous);
+  if (previous) recordEvent(sql, workspaceId, event, after, previous);
 }
 
 type Fields = Record<string, unknown>;

@@ -1,12 +1,14 @@
 import type { RequestListener, Server } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 
-/** How many requests one turn handles at most, and how long it starts further ones, so that new arrivals are read soon. */
+/**
+ * Limits of one turn, so that new arrivals are read soon: the number of requests, and the time after which it handles no further request.
+ */
 const maxTogether = 64;
 const requestsMs = 4;
-/** A body of more bytes than this is large: reading it can take longer than serving the request. */
+/** A body of more bytes is large: reading it can take longer than serving the request. */
 const largeBodyBytes = 512;
-/** How long a turn starts to read further large bodies. */
+/** The time after which a turn reads no further large body. */
 const largeBodiesMs = 2;
 
 /**
@@ -71,7 +73,7 @@ export class Arrivals {
   }
 
   #handleOne(...[request, response]: Parameters<RequestListener>): void {
-    // If the client is gone, its body never comes, and Fastify would wait for it.
+    // If the client has disconnected, its body never arrives, and Fastify would wait for it.
     if (!request.destroyed) this.#handle(request, response);
   }
 

@@ -3,12 +3,12 @@ import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ApiError, toApiError } from '../foundation/errors.ts';
 import type { Fields } from '../foundation/field-names.ts';
-import { bodyFields } from './answer.ts';
 import { endConnection, isAnsweredEarly, isEnding } from './connections.ts';
 import { errorContent } from './error-content.ts';
 import { commonHeaders, requestIdOf } from './headers.ts';
 import { pendingResponse } from './node-internals.ts';
 import { reasonPhrase } from './server-response.ts';
+import { bodyFields } from './write-response.ts';
 
 type ParseError = Error & { code?: string };
 
@@ -16,7 +16,7 @@ type ParseError = Error & { code?: string };
 type Admit = (address: string | undefined) => Promise<{ headers: Fields; refusal?: ApiError | undefined }>;
 
 /** What is known about a request that could not be read, after its response. */
-interface UnreadAnswered {
+interface UnreadOutcome {
   requestId: string;
   status: number;
   address: string | undefined;
@@ -27,11 +27,11 @@ interface UnreadAnswered {
 }
 
 /** What is needed to respond to such a request. */
-interface Answering {
+interface Options {
   admit: Admit;
   /** Milliseconds since 1970. */
   clock: () => number;
-  answered(facts: UnreadAnswered): void;
+  report(facts: UnreadOutcome): void;
   /** `Accept` of a request without a response. */
   accept: string | undefined;
   /** Where each error code has a page, below. */
@@ -44,16 +44,16 @@ interface Answering {
  * their responses first. If only the body is broken, the request was charged when its headers arrived, and gets no
  * second response if it was refused then. Otherwise its key is unknown, so its address is charged.
  */
-export async function answerBrokenRequest(
+export async function respondToBrokenRequest(
   error: ParseError,
   socket: Socket,
-  answering: Answering,
+  options: Options,
 ): Promise<void> {
-  const { admit, clock, answered, accept, errorPages } = answering;
+  const { admit, clock, report, accept, errorPages } = options;
   if (isEnding(socket)) return;
   const pending = pendingResponse(socket);
   if (pending?.req.complete) {
-    pending.once('close', () => answerBrokenRequest(error, socket, answering));
+    pending.once('close', () => respondToBrokenRequest(error, socket, options));
     return;
   }
   if (!socket.writable || error.code === 'ECONNRESET') {
@@ -96,7 +96,7 @@ export async function answerBrokenRequest(
   endConnection(socket, `${line}\r\n${fields.join('')}\r\n${text}`);
   const { status, code } = apiError;
   const unread = pending?.req;
-  answered({ requestId, status, code, unread, address: socket.remoteAddress, reason: error.code });
+  report({ requestId, status, code, unread, address: socket.remoteAddress, reason: error.code });
 }
 
 function refusalOf(error: ParseError, requestId: string): ApiError {

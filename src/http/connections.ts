@@ -166,14 +166,14 @@ export function endConnection(socket: Socket, last = ''): void {
   setTimeout(close, unreadMs).unref();
 }
 
-/** Resets a connection, with all that is under way on it. */
+/** Resets a connection, with all responses in progress on it. */
 export function resetConnection(socket: Socket): void {
   // Node.js would leave a connection open that it cannot reset because its end is being sent.
   if (socket.writableEnded) socket.destroy();
   else socket.resetAndDestroy();
 }
 
-/** Reads and drops what a client still sends. Too much of it ends the connection. */
+/** Reads and drops further data of a client. Too much data ends the connection. */
 function dropInput(socket: Socket): void {
   let dropped = 0;
   detachParser(socket);
@@ -184,5 +184,5 @@ function dropInput(socket: Socket): void {
   socket.resume();
 }
 
-/** Errors are ignored: whoever waits for the connection sees that it ended. */
+/** Errors are ignored, because code that waits for the connection sees that it ended. */
 function ignore(): void {}

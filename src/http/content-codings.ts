@@ -86,15 +86,15 @@ export async function formsFromThread(module: URL, workerData?: string, limitMs 
   }
 }
 
-/** Hands a text to who started this thread. */
+/** Sends a text to the thread that started this one. */
 export function sendText(text: string): void {
   const { tag, bytes } = hashed(text);
   parentPort?.postMessage({ tag, bytes }, [bytes.buffer]);
 }
 
 /**
- * The coding that a client prefers, by its `Accept-Encoding` (RFC 9110, section 12.5.3); of equal weights the one that is
- * first in `codings`. A client that accepts none gets the text unchanged.
+ * The coding that a client prefers, by its `Accept-Encoding` (RFC 9110, section 12.5.3). If weights are equal, the first of `codings` wins.
+ * A client that accepts none of them gets the text unchanged.
  */
 export function preferredCoding(field: string | undefined): Coding {
   // A client that says nothing may not be able to decompress.

@@ -4,13 +4,16 @@ import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../foundation/errors.ts';
 import { addressOf } from '../limits/address.ts';
 
-/** What one turn of the event loop writes at most. */
+/** The maximum number of bytes that one turn of the event loop writes. */
 export const pieceBytes = 64 * 1024;
 
-/** What bounds documents for each address, and how long a client may read nothing while another waits for its place. */
+/** The limits for each address. */
 export interface DocumentBounds {
+  /** Responses in progress. */
   sending: number;
+  /** Responses that wait. */
   waiting: number;
+  /** How long a client that reads nothing keeps its place while another waits. */
   slowMs: number;
 }
 
@@ -39,8 +42,8 @@ interface Queue {
 }
 
 /**
- * Sends documents, which need no key, so that others do not wait for them. A turn of the event loop begins one response or
- * writes one piece of one, and addresses take turns. Each address has a bounded number of responses under way; more wait.
+ * Sends documents, which need no key, without delaying other requests. A turn of the event loop begins one response or writes one piece of
+ * a response, and addresses take turns. Each address has a bounded number of responses in progress. Further responses wait.
  */
 export class DocumentSender {
   readonly #bounds: DocumentBounds;
@@ -49,7 +52,7 @@ export class DocumentSender {
   /** Addresses that wait for a turn, the next one first. */
   readonly #ready = new Set<Queue>();
   #isDue = false;
-  /** When the last document of a connection has been sent. Those of one connection follow each other. */
+  /** Resolves when the last document of a connection has been sent. The documents of a connection are sent one after another. */
   readonly #sent = new WeakMap<Socket, Promise<void>>();
 
   constructor(stopwatch: () => number = () => performance.now(), bounds = documentBounds) {

@@ -22,7 +22,7 @@ export const commonHeaders = { ...corsHeaders, ...outsideHeaders };
 
 const preflightMaxAgeSeconds = 86_400;
 
-/** What a browser may send besides the method it asked for (Fetch standard, section 3.2.3). */
+/** The response to a preflight: the methods and headers that a browser may send (Fetch standard, section 3.2.3). */
 export const preflightHeaders = (methods: readonly string[]): Fields => ({
   'Access-Control-Allow-Methods': methods.join(', '),
   'Access-Control-Allow-Headers':

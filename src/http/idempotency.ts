@@ -6,7 +6,7 @@ import { ApiError, errorAt } from '../foundation/errors.ts';
 import { withDocumentedNames } from '../foundation/field-names.ts';
 import { hourMs, toTime } from '../foundation/time.ts';
 import { fieldLines } from './headers.ts';
-import type { Answer } from './operation.ts';
+import type { OperationResponse } from './operation.ts';
 
 export const maxKeyLength = 255;
 /** The form of the field: bare, or in double quotes as a structured field string (RFC 8941, section 3.3.3). */
@@ -61,8 +61,8 @@ export const ownKey = ({ keyId, text }: Pick<KeyedRequest, 'keyId' | 'text'>) =>
 export async function once(
   sql: Transaction,
   request: KeyedRequest,
-  run: () => Promise<Answer>,
-): Promise<Answer> {
+  run: () => Promise<OperationResponse>,
+): Promise<OperationResponse> {
   const { workspaceId, bounds, text, fingerprint, nowMs } = request;
   const key = ownKey(request);
   const forgottenMs = nowMs - rememberMs;
@@ -108,7 +108,7 @@ export async function once(
 }
 
 /** The response that is kept, or the refusal of a key that cannot be used. */
-async function replay(sql: Sql, request: KeyedRequest): Promise<Answer> {
+async function replay(sql: Sql, request: KeyedRequest): Promise<OperationResponse> {
   const { workspaceId, text, fingerprint, nowMs } = request;
   const own = ownKey(request);
   const known = await sql`
@@ -151,12 +151,12 @@ function countedOf(request: KeyedRequest): Fragment {
     and hour between ${hour - rememberHours} and ${hour + 1}`;
 }
 
-/** The refusal of a new key beyond the bounds. It says when enough old keys are deleted. */
+/** The error for a new key beyond the bounds. It says when enough old keys will be deleted. */
 async function tooManyKept(sql: Sql, request: KeyedRequest): Promise<ApiError> {
   const { api, bounds, nowMs } = request;
   const rows = await sql`
     select hour, kept, bytes from idempotency_hours where ${countedOf(request)} order by hour desc`;
-  // From the newest on: the first hour that is too much must go.
+  // Adds up the hours from the newest. There is room when the hour that reaches the bound has expired.
   const sum = { keys: 0, bytes: 0 };
   const [hour = hourOf(nowMs)] =
     rows.find(([, kept, bytes]) => {

@@ -90,7 +90,7 @@ const exactOne = /(?:-?\d{1,15}|true|false|null)(?=[ \n\r\t,\]}]|$)/y;
 const escapedSurrogate = /\\u[dD]/;
 
 /**
- * Scans a JSON text before it is parsed: how many properties it holds, and whether JSON.parse reads all of it exactly.
+ * Scans a JSON text before it is parsed: how many properties it has, and whether JSON.parse reads all of it exactly.
  * Refuses too many values and too many levels. A text that is not JSON may hold more values than are counted here, but
  * those come after the first mistake, so they are never created.
  */

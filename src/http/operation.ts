@@ -23,7 +23,7 @@ export interface Operation extends Shape {
 
 export type AnyInput = Input<TProperties, TProperties, TProperties>;
 
-/** An operation with its handler. `Services` is the type of what the handler needs besides the request: one parameter, or none. */
+/** An operation with its handler. `Services` is the type of the handler's further parameter, if it has one. */
 export interface Handled<Services extends unknown[] = []> extends Operation {
   /** Awaited before `handle` and before the transaction. */
   prepare?(input: AnyInput, ...services: Services): Promise<void>;
@@ -58,7 +58,7 @@ interface Shape {
   sendsEvents?: boolean;
   /** Whether it changes a webhook, or what is to be sent to one. This instance applies the change before it responds. */
   changesWebhooks?: boolean;
-  /** Whether its response holds a secret, which the storage must not show. */
+  /** Whether its response contains a secret, which must not be stored in plain text. */
   hasSecret?: boolean;
   /** Changes the key's active rehearsal or recording. The response waits for the key caches. */
   bindsKey?: boolean;
@@ -88,7 +88,7 @@ interface Definition<
   query?: Query;
   body?: TObject<Body>;
   success: Success<Result>;
-  /** Errors besides those that follow from the operation's shape. */
+  /** Errors in addition to those that follow from the operation's shape. */
   errors?: readonly ErrorCode[];
   /** Is waited for before the request is handled, and before its transaction. */
   prepare?(input: Input<Params, Query, Body>, ...services: Services): Promise<void>;
@@ -282,7 +282,7 @@ function errorsOf(
 }
 
 /** A response before it is written to the wire. */
-export interface Answer {
+export interface OperationResponse {
   status: number;
   headers: Fields;
   /** JSON text, unless `type` says otherwise. */

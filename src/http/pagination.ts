@@ -67,7 +67,7 @@ function cursorForm(operationId: string) {
   return { maxLength, pattern: `^${known}(?:${number})$` };
 }
 
-/** The query parameters of a list, besides its filters. */
+/** The query parameters of a list, except its filters. */
 export const pageQueryOf = (operationId: string) => {
   const { pattern, maxLength } = cursorForm(operationId);
   return {

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { ApiError } from '../foundation/errors.ts';
 import type { Fields } from '../foundation/field-names.ts';
-import type { Answer, AnyInput, Handled } from './operation.ts';
+import type { AnyInput, Handled, OperationResponse } from './operation.ts';
 
 type Handle = Handled['handle'];
 
@@ -27,9 +27,9 @@ export interface Rehearsed {
   /** The error that the client gets instead of `error`. */
   refusal?(error: ApiError): ApiError;
   /** Changes a success or the head of a stream. Runs before If-None-Match is compared. */
-  represent?(answer: Answer): Answer;
+  represent?(answer: OperationResponse): OperationResponse;
   /** Changes the text of a stream before it is sent, in pieces of whole messages. Undefined: no change. */
   readonly streamed?: ((text: string) => string) | undefined;
   /** The response that the client gets instead of `answer`. */
-  answer?(answer: Answer): Answer | Promise<Answer>;
+  answer?(answer: OperationResponse): OperationResponse | Promise<OperationResponse>;
 }

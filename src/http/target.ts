@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 
-/** A request, or what is left of one whose body broke. */
+/** A request, or the readable part of a request whose body was broken. */
 interface Targeted {
   url?: string | undefined;
 }

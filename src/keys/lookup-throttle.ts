@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../foundation/errors.ts';
 
-/** How many look-ups run in a turn, and the pause before the next turn. */
+/** The number of look-ups in a turn, and the pause before the next turn. */
 const turnSize = 10;
 const turnMs = 10;
 const maxWaiting = 200;
 
 /**
- * Protects the storage from clients that guess keys. An address may have as many look-ups in flight as it has requests left without
- * a valid key. Further look-ups of all addresses share a queue of a thousand a second.
+ * Protects the storage from clients that guess keys. An address may have as many look-ups in flight as it has requests left in its limit for
+ * requests without a valid key. Further look-ups of all addresses share a queue of a thousand a second.
  */
 export class LookupThrottle {
   /** By address. */
@@ -16,7 +16,7 @@ export class LookupThrottle {
   readonly #waiting: (() => Promise<void>)[] = [];
   #turn: Promise<void> | undefined;
 
-  /** Looks up at once or in turn. `room`: the requests that the address has left. Throws `rate_limited` if too many wait. */
+  /** Looks up at once, or queues. `room`: the requests that the address has left. Throws `rate_limited` if the queue is full. */
   async run<T>(address: string, room: number, lookUp: () => Promise<T>): Promise<T> {
     const underWay = this.#underWay.get(address) ?? 0;
     if (underWay >= room) return this.#inTurn(room, lookUp);
@@ -31,7 +31,7 @@ export class LookupThrottle {
 
   async #inTurn<T>(room: number, lookUp: () => Promise<T>): Promise<T> {
     if (this.#waiting.length >= maxWaiting) {
-      // The requests in flight use up the limit of the address, so these wait for a turn before they are charged.
+      // The limit of the address may be used up after the requests in flight. So this one waits for a turn before it is charged.
       if (room > 0) await this.#turn;
       throw new ApiError(
         'rate_limited',

@@ -123,7 +123,7 @@ export async function revokeKey(sql: Sql, id: string, nowMs: number): Promise<bo
   return rows.length > 0;
 }
 
-/** Puts a key on another plan. Returns whether there is such a key. */
+/** Gives a key another plan. Returns whether there is such a key. */
 export async function setPlan(sql: Sql, id: string, plan: Plan, quota: Quota | undefined): Promise<boolean> {
   const rows = await sql`
     update api_keys

@@ -12,14 +12,14 @@ export const maxKept = 20;
 export const maxRecorded = 5_000;
 /** Characters in all recordings of a key. When the key starts another, the oldest are removed. */
 export const maxKeptSize = 64 * 1024 * 1024;
-/** Characters of one recording, and characters that wait in an instance to be written: of all recordings, and of one. */
+/** In characters: the size of one recording, and the unwritten data in an instance, of all recordings and of one. */
 export const recorderBounds = {
   maxRecorded,
   maxRecordedSize: 48 * 1024 * 1024,
   maxUnwritten: 16 * 1024 * 1024,
   maxUnwrittenOfOne: 4 * 1024 * 1024,
 };
-/** How soon an instance writes what it recorded, unless the storage is slow. It gathers requests for 20 ms. */
+/** The time within which an instance writes recorded requests, unless the storage is slow. It gathers requests for 20 ms. */
 export const othersWriteMs = 500;
 /** Recorded bytes of a request body. */
 export const maxRecordedBody = 8_192;
@@ -29,13 +29,16 @@ export const maxRecordedHead = 4_096;
 export const archiveBounds = { requests: 1_000, characters: 2 * 1024 * 1024 };
 /** A key reads one report, archive or page of requests at a time. This many more reads may wait. */
 export const maxWaitingReadings = 3;
-/** Characters that are kept of the path of the request that began a ban. */
+/** Stored characters of the path of the request that began a ban. */
 export const maxBanPath = 200;
 /** The recordings whose links an instance caches: those that were read last. */
 export const maxFollowed = 8;
 /** The Idempotency-Keys of a key below `/lab`. The response to 100 faults has 14 kB. */
 export const labKeptBounds = { keys: 10_000, bytes: 16_000_000 };
-/** Only the command resets a workspace with more rows: a request blocks others for 20 ms at most, even if rows are long. */
+/**
+ * A request only resets a workspace with at most this many rows, so that it blocks others for at most 20 ms. The command resets larger
+ * ones.
+ */
 export const maxResetRows = 1_000;
 /** The longest delay by a fault. */
 export const maxDelayMs = 30_000;

@@ -5,7 +5,7 @@
  * windows: the calendar minute and the calendar day, both in UTC. A request is admitted if both windows have room, and then
  * counts once in each. If either window is full, the request is refused and counts in neither. So a client that waits for the
  * end of the full window is admitted, however often it tried before. The response describes the binding window: the one with
- * fewer requests left. If both have the same number left, it is the day, because waiting for the next minute would not help.
+ * fewer requests left. If both have the same number left, the day binds, because waiting for the next minute would not help.
  *
  * Each refused request is a strike. A client that collects more strikes in a minute than its plan admits in a minute (and more than
  * ten) is not backing off. Its key is banned, beginning with that request. The first ban is short. A ban that begins within the
@@ -19,16 +19,16 @@
  * A clock can be set forward or back. These rules then hold:
  *
  * - The clock goes back a little: the account stays in its latest minute, if that minute ends within two minutes. So no calendar
- *   window is used twice. A request is held back by two minutes at most. A day that was used up stays used up.
+ *   window is used twice. A request is delayed by two minutes at most. A day that was used up stays used up.
  * - The clock goes back further: the account was used while the clock was ahead. It returns to the minute of the clock, with a
  *   count of zero. A ban that began more than two minutes ahead ends, but the next ban is longer. A ban from before the clock
  *   went ahead continues, unless another ban has replaced it.
  * - The account remembers the day before its latest one. So a day continues where it was when the clock went ahead. It starts at
- *   zero if the clock showed two other days meanwhile. A day that was used while the clock was ahead also starts at zero when
- *   it really comes. Otherwise one wrong moment could cost a caller that day.
+ *   zero if the clock showed two other days meanwhile. A day that was used while the clock was ahead also starts at zero when it
+ *   really begins. If it did not, one wrong moment of the clock could cost a caller the whole day.
  * - Each time the clock goes ahead, the account gets the rest of the new windows. Each time it goes back far, the account gets one more
  *   minute within the same day. It never gets more.
- * - Clearing bans at a time more than two minutes ahead of the clock does nothing. At a time less than two minutes from the clock, it
+ * - If `banClearedAtMs` is more than two minutes ahead of the clock, it has no effect. If it is within two minutes of the clock, it
  *   also voids everything that the account counted ahead of the clock.
  * - A clock that is behind looks the same as a clock that was ahead and is now right.
  *
@@ -39,7 +39,7 @@ import { dayMs, minuteMs } from '../foundation/time.ts';
 import { type BanRules, minStrikes } from '../settings/ban-rules.ts';
 import type { Quota } from './plans.ts';
 
-/** How much longer the latest minute of an account may last after the clock went back. */
+/** How far ahead of the clock the latest minute of an account may end after the clock went back. */
 export const holdMs = 2 * minuteMs;
 
 /** The account of a caller. Times are milliseconds since 1970. Windows are numbered from there. */
@@ -98,7 +98,7 @@ export interface Decision {
   /** Beginning and end of the ban, when banned. */
   bannedAtMs: number;
   bannedUntilMs: number;
-  /** Earliest time at which a request is admitted, when this one was not. */
+  /** If the request was not admitted: the earliest time at which one is. */
   retryAtMs: number;
 }
 
@@ -132,7 +132,7 @@ export function decide(
 const hasRoom = ({ minuteCount, dayCount }: Account, { perMinute, perDay }: Quota) =>
   minuteCount < perMinute && dayCount < perDay;
 
-/** How many strikes in a minute begin no ban. */
+/** The number of strikes in a minute that do not cause a ban. */
 export const allowedStrikes = ({ perMinute }: Quota, { strikesFactor }: BanRules) =>
   Math.max(perMinute * strikesFactor, minStrikes);
 

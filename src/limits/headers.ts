@@ -10,7 +10,7 @@ export const bindingWindow = ({ minute, day }: Pick<Decision, 'minute' | 'day'>)
 
 /**
  * The headers about the limits of a caller: `X-RateLimit-*` for the binding window, and for both windows the fields
- * of draft-ietf-httpapi-ratelimit-headers. During a ban no requests remain until its end. No `t` is above the `w` of its window.
+ * of draft-ietf-httpapi-ratelimit-headers. During a ban no requests remain until its end. No `t` is larger than the `w` of its window.
  */
 export function limitHeaders(decision: Decision): Fields {
   const { outcome, nowMs, minute, day, bannedUntilMs } = decision;

@@ -16,7 +16,7 @@ export type Bannable = Subject & Pick<Terms, 'banClearedAtMs'>;
 export interface Limiter {
   /** Decides on one request of `subject` and charges it. Returns a promise only if it must wait. */
   decide(subject: Subject, terms: Terms): Decision | Promise<Decision>;
-  /** The windows of `subject` as this process knows them, without charging it. */
+  /** The windows of `subject` as known to this process, without charging it. */
   peek(subject: Subject, terms: Terms): Decision;
   /** The account of `subject` after the last decision on it, shared or local. */
   find(subject: Subject): Promise<Account>;
@@ -35,10 +35,10 @@ export interface Limiter {
 export interface Sharing {
   /** Whether accounts are shared now. */
   isShared: boolean;
-  /** Decisions of this instance alone while Valkey was unavailable. */
+  /** Decisions that this instance made alone while Valkey was unavailable. */
   fallbacks: number;
   /** Round trips to Valkey. */
   roundTrips: number;
-  /** Seconds of each decision in Valkey, also of those that failed. */
+  /** Seconds of each decision in Valkey, including those that failed. */
   seconds: Histogram;
 }

@@ -15,18 +15,18 @@ import {
 } from './decision.ts';
 import type { Bannable, Limiter, Subject } from './limiter.ts';
 
-/** How many accounts stay in memory. The others are read from storage when used. */
+/** The maximum number of accounts in memory. The others are read from storage when used. */
 const maxAccounts = 100_000;
-/** With the time that a save takes, half a second. */
+/** Together with the save itself, at most half a second. */
 const saveEveryMs = 400;
 /** How long an urgent save waits for more accounts, so that many callers share one save. */
 const gatherMs = 10;
 /** How long responses wait for their account to be saved. */
 const maxWaitMs = 500;
-/** If this many accounts have changed, a save begins before its timer, because a larger save would delay requests. */
+/** With this many changed accounts a save begins before its timer, because a larger save would delay requests. */
 const maxUnsaved = 4_000;
 /**
- * How many changed accounts stay in memory while saving fails. Beyond that only accounts of keys are added, because anyone can send
+ * The maximum number of changed accounts in memory while saving fails. Beyond it only accounts of keys are added, because anyone can send
  * from many addresses.
  */
 const maxUnsavable = 100_000;
@@ -39,8 +39,8 @@ interface Entry extends Subject {
 
 /**
  * Counts in this process and saves changed accounts every 400 ms, so that a restart loses nothing. A new ban or a used-up window is
- * saved before the response is sent, so a crash loses neither. Of other counts a crash loses the last half second. While the
- * storage is unavailable, no response waits for it. An account that is not in memory is read from storage once.
+ * saved before the response is sent, so a crash loses neither. A crash loses other counts of the last half second. While the storage is
+ * unavailable, no response waits for it. An account that is not in memory is read from storage once.
  */
 export class LocalLimiter implements Limiter {
   readonly #db: Database;
@@ -53,7 +53,7 @@ export class LocalLimiter implements Limiter {
   readonly #timer: NodeJS.Timeout;
   readonly #log: Pick<FastifyBaseLogger, 'warn' | 'info'>;
   #saving: Promise<void> | undefined;
-  /** The entries to save at once, and their save. */
+  /** The entries to save without delay, and their save. */
   #urgent = new Set<Entry>();
   #savingUrgent: Promise<void> | undefined;
   /** The last save. Saves run one after another, so that no older account overwrites a newer one. */
@@ -67,7 +67,7 @@ export class LocalLimiter implements Limiter {
     this.#timer = setInterval(() => this.save(), saveEveryMs).unref();
   }
 
-  /** Decides at once if the account is in memory. */
+  /** Decides without waiting if the account is in memory. */
   decide(subject: Subject, terms: Terms): Decision | Promise<Decision> {
     const entry = this.#atHand(subject);
     if (entry) return this.#charge(entry, terms);
@@ -125,14 +125,14 @@ export class LocalLimiter implements Limiter {
     return (this.#atHand(subject) ?? (await this.#load(subject))).account;
   }
 
-  /** Does not ask the storage: a key is banned by a request, which brings its account here. */
+  /** Does not read the storage: only a request bans a key, and then the account is in memory. */
   async findBanned(keys: readonly Bannable[]): Promise<Set<string>> {
     const nowMs = this.#clock();
     const banned = keys.filter((key) => isBanned(this.#atHand(key)?.account ?? newAccount, key, nowMs));
     return new Set(banned.map(({ id }) => id));
   }
 
-  /** Takes over an account from Valkey. It is saved once it is charged here. */
+  /** Stores an account from Valkey in memory. It is saved when it is charged here. */
   adopt({ workspaceId, id }: Subject, account: Account): void {
     const entry = this.#atHand({ id });
     if (entry) entry.account = account;
@@ -159,7 +159,7 @@ export class LocalLimiter implements Limiter {
     return entry;
   }
 
-  /** Saves all changed accounts. The next save tries again what fails. */
+  /** Saves all changed accounts. The next save repeats what fails. */
   save(): Promise<void> {
     this.#saving ??= this.#inTurn(() => this.#unsaved.values()).finally(() => {
       this.#saving = undefined;

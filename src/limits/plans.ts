@@ -1,4 +1,4 @@
-/** How many requests are admitted in a calendar minute and a calendar day, both in UTC. */
+/** The number of requests admitted in a calendar minute and in a calendar day, both in UTC. */
 export interface Quota {
   perMinute: number;
   perDay: number;
@@ -12,13 +12,13 @@ export const plans = {
   enterprise: undefined,
 } as const satisfies Record<string, Quota | undefined>;
 
-/** A quota that no program uses up. Keys of tests and of `grade` have it. */
+/** A quota that no program uses up, for keys of tests and of `grade`. */
 export const ampleQuota: Quota = { perMinute: 1_000_000, perDay: 10_000_000 };
 
 export type Plan = keyof typeof plans;
 
 /**
- * How many Idempotency-Keys of an API key are kept below `/v1`, and their bytes. 24 hours span two calendar days, so the plan's limit
+ * The maximum number of stored Idempotency-Keys of an API key below `/v1`, and of their bytes. 24 hours span two calendar days, so the plan's limit
  * comes first. Most rows have 500 bytes.
  */
 export function keptBoundsOf({ perDay }: Quota) {
@@ -26,7 +26,7 @@ export function keptBoundsOf({ perDay }: Quota) {
   return { keys, bytes: Math.max(keys * 2_000, 8_000_000) };
 }
 
-/** How many event streams a key may have open at once, by plan. */
+/** The maximum number of open event streams of a key, by plan. */
 export const maxStreams = { free: 2, pro: 5, business: 20, enterprise: 100 } as const satisfies Record<
   Plan,
   number
@@ -34,7 +34,7 @@ export const maxStreams = { free: 2, pro: 5, business: 20, enterprise: 100 } as 
 
 export const planNames = Object.keys(plans) as Plan[];
 
-/** How many webhooks a workspace may have, by the plan of the key that adds one. */
+/** The maximum number of webhooks of a workspace, by the plan of the key that adds one. */
 export const maxWebhooks = { free: 2, pro: 10, business: 50, enterprise: 100 } as const satisfies Record<
   Plan,
   number

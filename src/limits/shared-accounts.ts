@@ -9,11 +9,11 @@ import type { Valkey } from './valkey.ts';
 const script = readFileSync(new URL('./decision.lua', import.meta.url), 'utf8');
 const scriptSha1 = hash('sha1', script);
 
-/** The name of an account in Valkey. An account has one name, so that a cluster keeps it in one slot. */
+/** The name of an account in Valkey. An account has a single name, so that a cluster stores it in one slot. */
 export const accountName = ({ workspaceId, id }: Subject, prefix = 'petstore:') =>
   `${prefix}account:${workspaceId}:${id}`;
 
-/** In the order in which the script takes them. */
+/** In the order of the script's arguments. */
 const banRuleNames = ['strikesFactor', 'firstMs', 'longestMs', 'growth', 'memoryMs'] as const;
 const accountLength = Object.keys(newAccount).length;
 
@@ -26,7 +26,7 @@ export interface SharedDecision {
   account: Account;
 }
 
-/** The numbers of terms as the script takes them. */
+/** The terms as arguments of the script. */
 export function argumentsOf({ quota, banRules, banClearedAtMs = 0 }: Terms): number[] {
   const args = [quota.perMinute, quota.perDay, banClearedAtMs];
   if (banRules) args.push(...banRuleNames.map((name) => banRules[name]));
@@ -34,7 +34,7 @@ export function argumentsOf({ quota, banRules, banClearedAtMs = 0 }: Terms): num
 }
 
 /**
- * Decides on `count` requests of an account in Valkey, for all instances, one after another. The time is the server's, unless `clockMs`
+ * Decides on `count` requests of an account in Valkey, for all instances, one after another. Uses the time of the server, unless `clockMs`
  * is given. Calls `onSend` at each round trip: one, or two if the server does not have the script yet.
  */
 export async function decideShared(
@@ -75,7 +75,7 @@ export async function findSharedAccount(
   const text = await valkey.get(accountName(subject, prefix));
   if (text === null) return undefined;
   const numbers = text.split(' ');
-  // Older versions wrote accounts of eight numbers.
+  // Older versions wrote accounts with eight numbers.
   return toAccount(numbers.length === 8 ? [...numbers, 0, 0] : numbers);
 }
 

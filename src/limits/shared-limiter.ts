@@ -18,10 +18,10 @@ import { connectValkey, inTime, type Valkey } from './valkey.ts';
 
 const usualConnectMs = 1_000;
 const probeEveryMs = 500;
-/** How many different reasons are logged while Valkey is unavailable. */
+/** The maximum number of different reasons that are logged while Valkey is unavailable. */
 const maxReasons = 10;
 
-/** What the span of a decision says. OpenTelemetry has one name for Redis and Valkey. */
+/** The text of a decision's span. OpenTelemetry has one name for Redis and Valkey. */
 const decisionText = () => ({
   name: 'EVALSHA',
   attributes: { 'db.system.name': 'redis', 'db.operation.name': 'EVALSHA' },
@@ -29,7 +29,7 @@ const decisionText = () => ({
 
 export interface ShareOptions {
   urls: readonly string[];
-  /** How long a request waits for Valkey before this instance counts alone. */
+  /** How long a request waits for Valkey. Then this instance counts alone. */
   timeoutMs: number;
   /** How long each step of connecting may take. Default: one second. */
   connectWithinMs?: number;
@@ -73,7 +73,7 @@ export class SharedLimiter implements Limiter {
     this.#log = log;
   }
 
-  /** Starts with shared limits, or alone if Valkey does not respond. Rejects with WrongValkeyUrl if it can never be used. */
+  /** Starts with shared limits, or alone if Valkey does not respond. Rejects with WrongValkeyUrl if the address can never be used. */
   async start(): Promise<void> {
     await this.#share().catch((error: Error) => {
       if (error instanceof WrongValkeyUrl) throw error;
@@ -103,7 +103,7 @@ export class SharedLimiter implements Limiter {
     }
   }
 
-  /** Decides on a request together with the others of this turn of the event loop that have the same account and terms. */
+  /** Decides together on all requests of this turn of the event loop that have the same account and terms. */
   async #decideTogether(valkey: Valkey, name: string, terms: Terms) {
     const id = `${name} ${argumentsOf(terms)}`;
     const group = this.#groups.get(id) ?? this.#startGroup(id, valkey, name, terms);
@@ -139,7 +139,7 @@ export class SharedLimiter implements Limiter {
     return this.#local.peek(subject, terms);
   }
 
-  /** Asks Valkey, or uses the account of this instance if that fails. */
+  /** Reads from Valkey, or uses the account of this instance if that fails. */
   async find(subject: Subject): Promise<Account> {
     const valkey = this.#valkey;
     if (!valkey) return this.#local.find(subject);
@@ -152,7 +152,7 @@ export class SharedLimiter implements Limiter {
     }
   }
 
-  /** Asks Valkey for all keys at once, or uses the accounts of this instance if that fails. */
+  /** Reads all keys from Valkey at once, or uses the accounts of this instance if that fails. */
   async findBanned(keys: readonly Bannable[]): Promise<Set<string>> {
     const valkey = this.#valkey;
     if (!valkey) return this.#local.findBanned(keys);
@@ -193,7 +193,7 @@ export class SharedLimiter implements Limiter {
   async #share(): Promise<void> {
     const { urls, connectWithinMs = usualConnectMs } = this.#options;
     const valkey = await connectValkey(urls, connectWithinMs);
-    // Only a single server emits it. In a cluster the command to the failed node rejects.
+    // Only the client of a single server emits it. In a cluster the command to the failed node rejects.
     valkey.once('error', (error: Error) => this.#giveUp(valkey, error));
     valkey.once('end', () => this.#giveUp(valkey, new Error('the connection ended')));
     try {

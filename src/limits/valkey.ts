@@ -11,7 +11,7 @@ type Place = Pick<ValkeyUrl, 'host' | 'port' | 'isTls'>;
 const destroyAfterMs = 100;
 
 /**
- * Connects to a server, to the cluster that it belongs to, or to the master that Sentinels name. Several addresses are nodes of one
+ * Connects to a server, to the cluster that it belongs to, or to the master that Sentinels report. Several addresses are nodes of one
  * cluster, or Sentinels of one master. Rejects if a step takes longer than `withinMs`. Rejects with WrongValkeyUrl if the address
  * can never be used.
  */
@@ -21,12 +21,12 @@ export async function connectValkey(urls: readonly string[], withinMs: number): 
   if (!isNode) return server;
   server.disconnect();
   const cluster = clusterOf(addresses, withinMs);
-  // Connects to all nodes now, because the first request to a node might wait too long otherwise.
+  // Connects to all nodes now, because the first request to an unconnected node might wait too long.
   await open(cluster, () => Promise.all(cluster.nodes('master').map((node) => node.ping())), withinMs);
   return cluster;
 }
 
-/** The first usable server. Tries all at once, so that a silent one, or a Sentinel with an old master, delays no other. */
+/** The first usable server. Tries all at once, so that a silent server or a Sentinel with an old master causes no delay. */
 async function firstServer(addresses: readonly ValkeyUrl[], withinMs: number) {
   const opened = addresses.map(async (address) => {
     if (address.sentinel)
@@ -68,7 +68,7 @@ async function openServer(address: ValkeyUrl, mustBeNode: boolean, withinMs: num
   return open(server, inspect, withinMs);
 }
 
-/** The reason why a server outside a cluster cannot be used, if there is one. */
+/** Why a server outside a cluster cannot be used. Undefined if it can. */
 function problemOf(
   address: ValkeyUrl,
   mode: string | undefined,
@@ -160,7 +160,7 @@ function optionsOf({ host, port, isTls }: Place, login: Login) {
     port,
     ...login,
     ...(isTls && { tls: {} }),
-    // IPv4 or IPv6, as the name resolves.
+    // IPv4 or IPv6, depending on how the name resolves.
     family: 0,
     lazyConnect: true,
     enableOfflineQueue: false,

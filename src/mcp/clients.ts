@@ -12,7 +12,7 @@ import type { Tool } from './tools.ts';
 /** Sends requests of a caller below the path of an API. */
 export type ClientOf = (start: Tool['start']) => Requests;
 
-/** Clients that send the requests of a caller, as if the caller had sent them over HTTP. `baseUrl`: where callers find the API. */
+/** Clients that send requests for a caller, without a connection. `baseUrl`: the address of the API for callers. */
 export const clientsFor =
   (app: FastifyInstance, baseUrl: string, clock: () => number, caller: Exchange): ClientOf =>
   (start) => {

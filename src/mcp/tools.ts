@@ -164,7 +164,7 @@ function toTool({ operation: id, without = [], item, only, ...definition }: Defi
   const taken = Object.entries(all).filter(
     ([name, schema]) => !without.includes(name) && !(schema as { readOnly?: boolean }).readOnly,
   );
-  const { schema = Done, headers } = operation.success;
+  const { schema = Success, headers } = operation.success;
   return {
     ...definition,
     start: ofStore ? prefix : labPrefix,
@@ -177,7 +177,7 @@ function toTool({ operation: id, without = [], item, only, ...definition }: Defi
   };
 }
 
-const Done = Type.Object({ done: Type.Literal(true, { description: 'It is done.' }) });
+const Success = Type.Object({ done: Type.Literal(true, { description: 'It is done.' }) });
 
 function picked({ properties }: TObject, names: readonly string[] = Object.keys(properties)): TObject {
   return Type.Object(Object.fromEntries(names.map((name) => [name, properties[name] as TSchema])));

@@ -46,7 +46,7 @@ export interface MetricSources {
 /** Alerts look for the first response with such a status, so its series is there before. */
 const failures = [500, 503];
 
-/** What the service counts, for Prometheus. No label holds a key, an id or an address. */
+/** The metrics of the service, for Prometheus. No label contains a key, an id or an address. */
 export class Metrics {
   // Plain numbers that are published when they are asked for: a counter with labels would cost every request more than
   // its limit decision does.

@@ -85,7 +85,7 @@ export class OutcomeReporter extends LogController {
   }
 
   /** For a response whose client has disconnected. A closed connection has no address, so the caller passes it. */
-  left(request: FastifyRequest, reply: FastifyReply, address: string | undefined): void {
+  clientDisconnected(request: FastifyRequest, reply: FastifyReply, address: string | undefined): void {
     this.report(factsOf(request, reply, address));
   }
 

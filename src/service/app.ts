@@ -18,7 +18,6 @@ import {
 import { maxBodyBytes, maxHeaderBytes } from '../foundation/bounds.ts';
 import { errorPagesUrl } from '../foundation/reference-url.ts';
 import { currentTracer } from '../foundation/tracing.ts';
-import { headersOf } from '../http/answer.ts';
 import { takeBodiesAsBytes } from '../http/arrivals.ts';
 import { continueWhenRead, refuseConnect } from '../http/connect-and-expect.ts';
 import { boundConnections } from '../http/connections.ts';
@@ -31,6 +30,7 @@ import { type Operation, withServices } from '../http/operation.ts';
 import { Paths } from '../http/paths.ts';
 import { datedResponse, NamedResponse } from '../http/server-response.ts';
 import { isForApi, labPrefix, labUrlOf, prefix } from '../http/target.ts';
+import { headersOf } from '../http/write-response.ts';
 import { keyCacheMs } from '../keys/identify.ts';
 import { labKeptBounds } from '../lab/lab-bounds.ts';
 import { labOperations } from '../lab/operations.ts';
@@ -41,12 +41,12 @@ import { readingPaths, serveReading } from '../web/reference/serve-reading.ts';
 import { labPageFiles, labPagePaths, serveLabPage } from '../web/serve-lab-page.ts';
 import { hashedPath } from '../web/serve-page.ts';
 import { type AllParts, type Components, createComponents, type Parts, withDefaults } from './components.ts';
-import { type ErrorAnswers, errorAnswers } from './error-answers.ts';
+import { type ErrorResponses, errorResponses } from './error-responses.ts';
 import { healthPaths, serveHealth } from './health.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Forgets all callers and ends all streams, since the storage was emptied. */
+    /** Clears all cached callers and ends all streams, because the storage was emptied. */
     startOver(): void;
     /** Tells load balancers to send requests elsewhere. */
     drain(): void;
@@ -64,7 +64,7 @@ export function buildApp(given: Parts): FastifyInstance {
   const { lab, identify, streams, requestLog, readiness } = components;
   const apis = { [prefix]: parts.operations, ...(lab && { [labPrefix]: labOperations }) };
   const paths = new Paths(apis, documentPaths(parts.operations, lab !== undefined));
-  const errors = errorAnswers(parts, components, paths);
+  const errors = errorResponses(parts, components, paths);
 
   const app = createServer(parts, components, errors);
   const tracer = currentTracer();
@@ -79,14 +79,14 @@ export function buildApp(given: Parts): FastifyInstance {
     begin(request, reply);
     ignoreTypeOfNothing(request);
     paths.assertSpelling(request);
-    if (request.is404 && !isForApi(request)) errors.answerUnrouted(request, reply);
+    if (request.is404 && !isForApi(request)) errors.respondUnrouted(request, reply);
     else done();
   });
   serveDocuments(app, parts, components);
   serveAgents(app, parts, components);
-  serveApis(app, parts, components, { paths, answerUnrouted: errors.answerUnrouted });
-  app.setNotFoundHandler(errors.answerUnrouted);
-  app.setErrorHandler(errors.answerError);
+  serveApis(app, parts, components, { paths, respondUnrouted: errors.respondUnrouted });
+  app.setNotFoundHandler(errors.respondUnrouted);
+  app.setErrorHandler(errors.respondWithError);
 
   app.addHook('preClose', () => streams.close());
   app.addHook('preClose', async () => lab?.release());
@@ -99,12 +99,12 @@ export function buildApp(given: Parts): FastifyInstance {
 function createServer(
   { config, log, clock, stopwatch, timeLimits }: AllParts,
   { outcomes }: Components,
-  { answerBroken, answerUndecodable }: ErrorAnswers,
+  { respondBroken, respondUndecodable }: ErrorResponses,
 ): FastifyInstance {
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: outcomes,
-    // A logger for each request would cost more than its line. Each line has the request id without it.
+    // A logger for each request would cost more than the line itself. Each line has the request id anyway.
     childLoggerFactory: (logger) => logger,
     genReqId: requestIdOf,
     ...(config.lab && { rewriteUrl: takePlace }),
@@ -116,7 +116,7 @@ function createServer(
     // Each operation reads the query itself.
     routerOptions: { maxParamLength: maxHeaderBytes, querystringParser: () => ({}) },
     http: {
-      // Node.js writes the real time by itself, and makes its text once a second.
+      // Node.js itself writes the real time, and formats it only once a second.
       ServerResponse: clock === Date.now ? NamedResponse : datedResponse(clock),
       maxHeaderSize: maxHeaderBytes,
       headersTimeout: timeLimits.headersMs,
@@ -124,8 +124,8 @@ function createServer(
       requireHostHeader: false,
     },
     trustProxy: config.trustProxy,
-    clientErrorHandler: answerBroken,
-    frameworkErrors: answerUndecodable,
+    clientErrorHandler: respondBroken,
+    frameworkErrors: respondUndecodable,
   });
   app.decorate('documents', new DocumentSender(stopwatch));
   app.decorate('errorPages', errorPagesUrl(config.baseUrl));
@@ -135,12 +135,12 @@ function createServer(
   takeBodiesAsBytes(app);
   boundConnections(app.server, timeLimits);
   continueWhenRead(app.server);
-  const endHandedOver = refuseConnect(app.server, answerBroken);
+  const endHandedOver = refuseConnect(app.server, respondBroken);
   app.addHook('preClose', async () => endHandedOver());
   return app;
 }
 
-/** What the steps of a request note on it. Declared at the start, so that all requests have one shape. */
+/** The fields that the steps of a request set. They are declared at the start, so that all requests have one shape. */
 const requestFields = [
   'caller',
   'sender',
@@ -152,7 +152,7 @@ const requestFields = [
   'traceparent',
 ] as const;
 
-/** Serves what can be read without a key. */
+/** Serves the documents that need no key. */
 function serveDocuments(
   app: FastifyInstance,
   parts: AllParts,
@@ -178,7 +178,7 @@ function serveDocuments(
   serveReading(app, { baseUrl, hasLab: config.lab, operations });
 }
 
-/** The paths of what can be read without a key. */
+/** The paths of documents that need no key. */
 const documentPaths = (operations: readonly Operation[], hasLab: boolean) => [
   ...readingPaths({ operations, hasLab }),
   ...healthPaths,
@@ -202,12 +202,12 @@ function serveAgents(app: FastifyInstance, { config, clock }: AllParts, { mcpAdm
   serveMcp(app, { baseUrl, hasLab, admission: mcpAdmission, clock, texts });
 }
 
-/** Serves the operations of the store, and those of the lab. */
+/** Serves the operations of the store and of the lab. */
 function serveApis(
   app: FastifyInstance,
   { config, db, changes, installation, clock, stopwatch, limiter, operations, hasOthers }: AllParts,
   { identify, streams, admission, labAdmission, lab }: Components,
-  routing: Pick<Parameters<typeof serveApi>[1], 'paths' | 'answerUnrouted'>,
+  routing: Pick<Parameters<typeof serveApi>[1], 'paths' | 'respondUnrouted'>,
 ): void {
   const { baseUrl, banRules, enforceSunset } = config;
   const services = {
@@ -237,10 +237,10 @@ function serveApis(
   }
 }
 
-/** Margin for timers that end early and for clocks that are read late. */
+/** Margin for timers that end early, and for clocks that are read late. */
 const timerMs = 20;
 
-/** Finds the operation. Its response is written with all its headers at once; any other gets them here. */
+/** Finds the operation. Responses of operations are written with all headers at once. Other responses get the headers here. */
 function begin(request: FastifyRequest, reply: FastifyReply): void {
   request.operation = lacksParameter(request) ? undefined : request.routeOptions.config.operation;
   if (!request.operation) reply.headers(headersOf(request));

@@ -25,14 +25,14 @@ import type { Config } from '../settings/config.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import { healthPaths, Readiness } from './health.ts';
 
-/** What an app is built from. */
+/** The parts of an app. */
 export interface Parts {
   config: Pick<Config, 'baseUrl' | 'banRules' | 'trustProxy' | 'enforceSunset' | 'lab'>;
   db: Database;
   limiter: Limiter;
   log: Log;
   installation: Installation;
-  /** What sends to webhooks, for the metrics. */
+  /** The sender of webhooks, for the metrics. */
   dispatcher?: Pick<Dispatcher, 'counts' | 'lag'> | undefined;
   /** Is notified of each change of a workspace. */
   changes?: Changes;
@@ -42,12 +42,12 @@ export interface Parts {
   clock: () => number;
   /** Milliseconds of a clock that never goes back. */
   stopwatch?: () => number;
-  /** Runs as fast as the clock, in milliseconds with fractions; recordings use it. Default: the stopwatch. */
+  /** For recordings: runs at the same speed as the clock, in milliseconds with fractions. Default: the stopwatch. */
   clockStopwatch?: () => number;
-  /** How many log lines were dropped because nobody read them. */
+  /** The number of log lines that were dropped because nobody read them. */
   unreadLines?: () => number;
   timeLimits?: TimeLimits;
-  /** How long `/readyz` waits for the storage, in milliseconds: load balancers do not wait longer. */
+  /** How long `/readyz` waits for the storage, in milliseconds. Load balancers do not wait longer. */
   readyMs?: number | undefined;
   /** Responds to the challenge of a command that looks for this service. */
   prove?: ((challenge: unknown) => string | undefined) | undefined;
@@ -58,7 +58,7 @@ export interface Parts {
   readingWorker?: WorkerOfReadings | undefined;
 }
 
-/** The parts with the defaults of those that were not given. */
+/** Adds the defaults of absent parts. */
 export function withDefaults(parts: Parts) {
   const { stopwatch = () => performance.now() } = parts;
   return {
@@ -78,7 +78,7 @@ export function withDefaults(parts: Parts) {
 export type AllParts = ReturnType<typeof withDefaults>;
 export type Components = ReturnType<typeof createComponents>;
 
-/** Makes what the steps of a request share: admission, streams, the lab, and who is notified of each outcome. */
+/** Creates the objects that the steps of a request share: admission, streams, the lab, and the observers of each outcome. */
 export function createComponents(parts: AllParts) {
   const { config, db, limiter, log, clock, stopwatch, changes, dispatcher, operations } = parts;
   const deprecatedCalls = new DeprecatedCalls(log, clock);
@@ -94,7 +94,7 @@ export function createComponents(parts: AllParts) {
         () => false,
       ),
     deprecated: deprecatedCalls,
-    missingLines: () => ({ repeated: requestLog.leftOut, unread: parts.unreadLines() }),
+    missingLines: () => ({ repeated: requestLog.dropped, unread: parts.unreadLines() }),
     openStreams: () => streams.count,
     sharing: limiter.sharing,
     deliveries: dispatcher,
@@ -111,7 +111,7 @@ export function createComponents(parts: AllParts) {
   const lab = config.lab ? createLab(parts, outcomes) : undefined;
   const streams = new OpenStreams({
     ...{ db, changes, limiter, log, clock, stopwatch },
-    left: (...args) => outcomes.left(...args),
+    left: (...args) => outcomes.clientDisconnected(...args),
   });
   const identify = identifier(db, limiter);
   const admission: Admission = {

@@ -11,11 +11,11 @@ const makeMetricsEveryMs = 1_000;
 /** Health endpoints. */
 export const healthPaths = ['/healthz', '/readyz', '/metrics'];
 
-/** What makes an instance ready. */
+/** The options of the readiness check. */
 interface Watched {
   /** Milliseconds of a clock that never goes back. */
   stopwatch: () => number;
-  /** How long the response of the storage may take: load balancers do not wait longer. */
+  /** How long the response of the storage may take. Load balancers do not wait longer. */
   readyMs: number;
 }
 
@@ -31,7 +31,7 @@ export class Readiness {
     this.#readyMs = readyMs;
   }
 
-  /** Rejects while the instance drains, and unless the storage can be read and written. Callers at the same time share its response. */
+  /** Rejects while the instance drains, and unless the storage can be read and written. Concurrent callers share one check. */
   async assert(): Promise<void> {
     // HAProxy sends no new requests after a 404, and lets the others finish (`disable-on-404`).
     if (this.#isDraining) throw new ApiError('not_found', 'This instance stops soon. Use another one.');
@@ -54,7 +54,7 @@ interface Served {
   prove?: ((challenge: unknown) => string | undefined) | undefined;
 }
 
-/** Serves the health endpoints. They have no rate limit, so callers share responses that are costly to make. */
+/** Serves the health endpoints. They have no rate limit, so callers share costly responses. */
 export function serveHealth(app: FastifyInstance, { readiness, metrics, stopwatch, prove }: Served): void {
   const metricsText = memoizeFor(makeMetricsEveryMs, () => metrics.text(), stopwatch);
   app.get('/healthz', async ({ headers }) => {

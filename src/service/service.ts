@@ -31,18 +31,18 @@ const drainMs = 1_500;
 const maxPorts = 20;
 
 export interface ServiceParts {
-  /** With a port, not 0: responses contain it. */
+  /** Its port is not 0, because responses contain the port. */
   config: Config;
   db: Database;
   key: InstallationKey;
   log: Log;
   /** Milliseconds since 1970. */
   clock: () => number;
-  /** Milliseconds with fractions, for the times of recorded requests. It advances as `clock` does. */
+  /** Milliseconds with fractions, for the times of recorded requests. It runs at the same speed as `clock`. */
   clockStopwatch?: () => number;
-  /** From 0 to 1, by which retries of webhooks are spread. */
+  /** A random number from 0 to 1 that spreads the retries of webhooks. */
   random?: () => number;
-  /** How many log lines were dropped because nobody read them. */
+  /** The number of log lines that were dropped because nobody read them. */
   unreadLines?: () => number;
   /** Responds to a challenge of a command that looks for this service. */
   prove?: ((challenge: unknown) => string | undefined) | undefined;
@@ -51,13 +51,13 @@ export interface ServiceParts {
 /** A service that listens. */
 export interface Service {
   app: FastifyInstance;
-  /** Sends to webhooks what is due by the clock, and resolves once nothing is under way. */
+  /** Sends everything that is due to webhooks, and resolves once no attempt is in flight. */
   sendDue(): Promise<void>;
-  /** Removes what is old by the clock. */
+  /** Removes expired data. */
   sweep(): Promise<void>;
-  /** When the next retry of a webhook is due after now, by the clock. */
+  /** The due time of the next retry of a webhook after now. Undefined if there is none. */
   nextRetryAtMs(): Promise<number | undefined>;
-  /** Forgets all callers and ends all streams, since the storage was emptied. */
+  /** Clears all cached callers and ends all streams, because the storage was emptied. */
   startOver(): void;
   /** Serves on until load balancers have moved new requests to other instances. Resolves at once if there can be no other instances. */
   drain(): Promise<void>;
@@ -65,7 +65,10 @@ export interface Service {
   stop(withinMs?: number): Promise<void>;
 }
 
-/** Serves an open storage: app, socket, webhooks, and what is done again and again. The storage is closed with it, not if it fails to start. */
+/**
+ * Serves an open storage: app, socket, webhooks, and periodic cleanup. `stop` also closes the storage. If the start fails, the storage
+ * stays open.
+ */
 export async function startService(parts: ServiceParts): Promise<Service> {
   const { config, db, key, log, clock, clockStopwatch, random = Math.random, unreadLines, prove } = parts;
   db.onNotice = (notice) => log.warn(notice);
@@ -78,7 +81,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   const dispatcher = new Dispatcher({
     ...{ db, changes, key, log, clock, random, ticker: realTicker },
     sendBatch: sender.sendBatch,
-    // The lock of the data folder keeps others away.
+    // The lock of the data folder excludes other services.
     isAlone: !hasOthers,
   });
   const app = buildApp({
@@ -116,7 +119,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     },
     async stop(withinMs) {
       for (const end of ends) end();
-      // A connection stays open after a response that was in progress. No request on it would be accepted.
+      // Connections stay open after responses in progress, but no request on them would be accepted.
       const closing = setInterval(() => app.server.closeIdleConnections(), 100).unref();
       const giveUp = setTimeout(() => app.server.closeAllConnections(), withinMs ?? usualStopMs).unref();
       await Promise.all([app.close(), dispatcher.stop(withinMs)]);
@@ -130,8 +133,8 @@ export async function startService(parts: ServiceParts): Promise<Service> {
 }
 
 /**
- * Starts something on a free port. Responses contain the port, so it must be known before. Another process may take it before it is
- * listened on; then another one is tried.
+ * Starts a service on a free port. Responses contain the port, so it must be known before the start. If another process takes the port
+ * first, another port is tried.
  */
 export async function onFreePort<T>(host: string, start: (port: number) => Promise<T>): Promise<T> {
   for (let tried = 1; ; tried++) {
@@ -168,7 +171,7 @@ async function openLimiter(
   return shared;
 }
 
-/** What removes what is old, and how often. */
+/** The cleanup tasks for expired data, and their intervals. */
 function sweepsOf({ config, db, clock }: ServiceParts, limiter: Limiter) {
   const retention = { maxAgeMs: config.maxEventAgeMs, maxCount: config.maxEventCount };
   const needed = (workspaceId: number) => oldestNeededEvent(db.read, workspaceId);

@@ -21,5 +21,5 @@ export const defaultBanRules: BanRules = {
   memoryMs: dayMs,
 };
 
-/** The least number of strikes allowed per minute. */
+/** The minimum number of strikes allowed per minute. */
 export const minStrikes = 10;

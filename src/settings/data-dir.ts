@@ -56,7 +56,7 @@ export function aboutDataDir(dataDir: string, error: unknown): unknown {
 }
 
 const fullDisk = 'The disk is full. Free some space, or choose another folder.';
-/** SQLite needs more than this to start. It reports some failures on a full disk as I/O errors. */
+/** SQLite needs more free bytes than this to start. It reports some failures on a full disk as I/O errors. */
 const leastBytes = 128 * 1024;
 const [sqliteFull, sqliteIoError] = [13, 10];
 
@@ -97,7 +97,7 @@ export function closeToOthers(dataDir: string): void {
 
 const warnedFolders = new Set<string>();
 
-/** Only removes rights, so that what its owner made read-only stays read-only. */
+/** Only removes rights, so that a file that its owner made read-only stays read-only. */
 function restrict(path: string, mode: number): void {
   const current = modeOf(path);
   if ((current & others) === 0) return;

@@ -46,7 +46,7 @@ export class InstallationKey {
     return salt.startsWith(`${this.fingerprint}.`);
   }
 
-  /** The secret of a webhook, which only its salt needs to be stored for: `whsec_` and 32 bytes in Base64. */
+  /** The secret of a webhook: `whsec_` and 32 bytes in Base64. It is derived from the salt, so only the salt is stored. */
   derive(salt: string): string {
     return secretPrefix + createHmac('sha256', this.#secrets).update(salt).digest('base64');
   }
@@ -61,7 +61,7 @@ export class InstallationKey {
       .padStart(idDigits, '0')}`;
   }
 
-  /** Encrypts a text, which can be opened only as being from the same `place`. */
+  /** Encrypts a text. It can be decrypted only with the same `place`. */
   seal(text: string, place: string): string {
     const nonce = randomBytes(nonceBytes);
     const encrypt = createCipheriv(cipher, this.#sealing, nonce, { authTagLength: tagBytes });

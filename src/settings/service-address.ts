@@ -19,7 +19,7 @@ const challengePattern = /^[0-9a-f]{32}$/;
 
 export const newChallenge = () => randomBytes(16).toString('hex');
 
-/** The answer of the service to a challenge. Another program on the same port cannot know it. */
+/** The response of the service to a challenge. Another program on the same port cannot know it. */
 const proofOf = (secret: string, challenge: string) =>
   createHmac('sha256', secret).update(`petstore service ${challenge}`).digest('hex');
 
@@ -32,7 +32,7 @@ export class Announcement {
     this.#dataDir = dataDir;
   }
 
-  /** Proves to a command that this is the service of the folder. Undefined if `challenge` is none. */
+  /** Proves to a command that this is the service of the folder. Undefined if `challenge` is not valid. */
   prove(challenge: unknown): string | undefined {
     const isOne = typeof challenge === 'string' && challengePattern.test(challenge);
     return isOne ? proofOf(this.#secret, challenge) : undefined;
@@ -74,6 +74,6 @@ export function readServiceAddress(dataDir: string): ServiceAddress | undefined 
   }
 }
 
-/** Whether the answer to a challenge comes from the service of an address. */
+/** Whether a response to a challenge comes from the service of an address. */
 export const isProof = ({ secret }: ServiceAddress, challenge: string, answer: unknown) =>
   proofOf(secret, challenge) === answer;

@@ -10,7 +10,7 @@ export interface Setting<Value> {
   /** For the help and the docs, with literal values in backquotes. */
   meaning: string;
   read: Reader<Value>;
-  /** What the text becomes in the default of another setting. */
+  /** Converts the text for the default of another setting. */
   inDefault?: (text: string) => string;
 }
 

@@ -6,7 +6,7 @@ const ofAll = 'OTEL_EXPORTER_OTLP_';
 
 /**
  * Whether the variables of OpenTelemetry ask for traces: an exporter `otlp`, or an address to send them to. Its packages read the other
- * variables. Throws ConfigError if an exporter or a protocol is asked for that we do not have.
+ * variables. Throws ConfigError for an exporter or a protocol that is not supported.
  */
 export function tracesAreOn(env: Environment): boolean {
   const read = (name: string) => env[name]?.trim() ?? '';

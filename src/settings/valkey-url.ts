@@ -1,4 +1,4 @@
-/** The user and the password; empty if the server asks for none. */
+/** The user and the password; empty if the server requires none. */
 export interface Login {
   username?: string;
   password?: string;
@@ -68,7 +68,7 @@ const loginOf = (username?: string, password?: string): Login => ({
 });
 
 const maxMessageLength = 1_000;
-/** This many first characters are enough to recognize a secret that a server has cut off. */
+/** This many first characters are enough to recognize a secret that the server has cut. */
 const beginningLength = 16;
 
 /**

@@ -40,7 +40,7 @@ export const withService = <T>(access: ServiceAccess, work: (clients: Clients) =
     }),
   );
 
-/** Throws unless there is a service with a lab. Needs no valid key. */
+/** Throws if there is no service with a lab. Needs no valid key. */
 export async function assertLab(access: Omit<ServiceAccess, 'key'>): Promise<void> {
   await explaining({ ...access, key: 'none' }, (options) =>
     connect<{ describe(): Promise<object> }>(options, labUrlOf(access), {
@@ -56,7 +56,7 @@ export const labUrlOf = (access: Pick<ServiceAccess, 'baseUrl'>) => originOf(acc
 
 type Options = Parameters<typeof createPetstore>[0];
 
-/** Gives `work` the options of a client that sends each request once, and explains its errors to the user. */
+/** Calls `work` with the options of a client that sends each request once. Explains its errors to the user. */
 async function explaining<T>(access: ServiceAccess, work: (options: Options) => Promise<T>): Promise<T> {
   const { baseUrl, signal } = access;
   const key = access.key.trim();
@@ -97,7 +97,7 @@ function explanationOf(error: PetstoreError, access: ServiceAccess, url: string)
     : error.message;
 }
 
-/** Why a service counts as unreachable: no complete answer came in time, or the answer is too long. */
+/** Why a service counts as unreachable: no complete response arrived in time, or the response is too long. */
 function unreachableBecause(error: PetstoreError): string | undefined {
   if (error.cause instanceof SyntaxError) return undefined;
   if (error.code === 'no_answer') return fetchFailureReason(error.cause);
@@ -106,7 +106,7 @@ function unreachableBecause(error: PetstoreError): string | undefined {
   return bytes && `its response is longer than ${bytes} bytes`;
 }
 
-/** The message of an answer of refusal, if the API gave it. */
+/** The message of an error response of the API. Undefined for other responses. */
 export function messageOf({ details }: PetstoreError): string | undefined {
   return typeof details?.message === 'string' ? details.message : undefined;
 }

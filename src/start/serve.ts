@@ -17,11 +17,11 @@ import type { WorkspaceOptions } from './from-code/access.ts';
 import { readyLine, welcomeText } from './welcome.ts';
 
 const checkParentEveryMs = 250;
-/** How long the last lines of the log may take. */
+/** The time limit for writing the last lines of the log. */
 const lastWriteMs = 2_000;
 
 interface ServeOptions {
-  /** Whether standard output gets a line of JSON at the start, and then only the answers to commands. */
+  /** Whether standard output gets a line of JSON at the start, and then only the results of commands. */
   isForPrograms?: boolean;
   /** Keeps the data in memory, and stops at the end of standard input. The options are those of the workspace. */
   ephemeral?: WorkspaceOptions | undefined;
@@ -74,18 +74,18 @@ export async function serve(
   }
 }
 
-/** Keeps what requests allocate out of V8's old space, where it stays until a collection of the whole heap. */
+/** Keeps objects of requests out of V8's old space, where they would stay until a collection of the whole heap. */
 function allocateYoung(): void {
-  // V8 would allocate objects there at once, for good, after many were in flight at a collection. They keep alive what they refer to.
+  // After a collection with many requests in flight, V8 would always allocate such objects in the old space. They keep alive what they refer to.
   setFlagsFromString('--no-allocation-site-pretenuring');
-  // The pool from which bodies get their bytes is in use for so few requests that it is gone before it is moved there.
+  // A small pool for the bytes of bodies serves few requests. So it is free before V8 would move it to the old space.
   Buffer.poolSize = 8 * 1024;
 }
 
-/** With PostgreSQL the data folder holds only the demo key. */
+/** With PostgreSQL the data folder contains only the demo key. */
 const usesDataDir = ({ databaseUrl, demo }: Config) => databaseUrl === undefined || demo;
 
-/** Writes the address for commands. A full disk does not stop the start: users can give the address to a command. */
+/** Writes the address for commands. Starts even if the disk is full, because users can pass the address to a command. */
 function announce(announcement: Announcement, { app }: Service, log: Log): void {
   try {
     announcement.announce(app.server.address() as AddressInfo);
@@ -108,7 +108,7 @@ async function openKept(config: Config) {
   }
 }
 
-/** Stops the service on the first signal to end. Returns a function that stops it for another reason. */
+/** Stops the service on the first termination signal. Returns a function that stops it for another reason. */
 function stopOnSignal(
   service: Pick<Service, 'stop'> & Partial<Pick<Service, 'drain'>>,
   log: Log,
@@ -143,7 +143,7 @@ function stopWithParent(stop: () => void): void {
   }, checkParentEveryMs).unref();
 }
 
-/** The parent and, on Linux, its parent. On macOS the shell replaces itself by its command. */
+/** The parent and, on Linux, its parent. On macOS the shell replaces itself with its command. */
 function ancestors(): string {
   try {
     return `${process.ppid} ${/^PPid:.*$/m.exec(readFileSync(`/proc/${process.ppid}/status`, 'utf8'))}`;

@@ -31,7 +31,7 @@ export interface StartOptions extends WorkspaceOptions {
   /** Folder for the data, for one store at a time. Default: the data is in memory. */
   dataDir?: string;
   /**
-   * `real`, the default: time passes and can be moved ahead. `manual` or a Date: the clock stops, now or at that time, until it is moved.
+   * `real`, the default: time passes and can be moved ahead. `manual` or a Date: the clock is stopped, now or at that time, until it is moved.
    */
   clock?: 'real' | 'manual' | Date;
   /** Whether there is a lab, which `rehearse` and `record` need. Default: true. */
@@ -52,7 +52,7 @@ export interface PetstoreServer extends Access, AsyncDisposable {
   /** Creates another workspace and a key to it. Rejects if the name is taken, and with TypeError if the name or an option is invalid. */
   addWorkspace(name: string, options?: WorkspaceOptions): Promise<Access>;
   /**
-   * Resets the store within milliseconds. The content, the events, the ids and the clock are as at the start. Webhooks, rehearsals,
+   * Resets the store within milliseconds. Content, events, ids and clock are as at the start. Webhooks, rehearsals,
    * recordings, idempotency keys, used limits and bans are removed. Address and key stay. Other workspaces are deleted, open streams end,
    * and requests from before the reset have no effect. With `dataDir`, earlier data of the folder is deleted, too.
    */

@@ -6,7 +6,7 @@ import type { Control } from './from-code/control.ts';
 /** A command that the parent process may send, as a line of JSON. */
 type Command = { advance: Duration } | { set: string } | { reset: true };
 
-/** What each command takes. */
+/** Whether a value is valid for each command. */
 const takes: Readonly<Record<string, (value: unknown) => boolean>> = {
   advance: (value) => typeof value === 'number' || typeof value === 'string',
   set: (value) => typeof value === 'string',
@@ -14,15 +14,15 @@ const takes: Readonly<Record<string, (value: unknown) => boolean>> = {
 };
 
 interface Options {
-  /** Writes the answer to a command, a line of JSON. Without it commands are ignored. */
+  /** Writes the result of a command, a line of JSON. If undefined, commands are ignored. */
   answer: ((line: string) => void) | undefined;
   /** Is called at the end of standard input. */
   onEnd(): void;
 }
 
 /**
- * Runs the commands that come from standard input, if it is a pipe. The system closes a pipe when the process at its other end dies, so
- * its end also stops the service.
+ * Runs the commands from standard input, if it is a pipe. The system closes a pipe when the process at its other end dies, so the end of
+ * standard input also stops the service.
  */
 export function runStdinCommands(control: Control, { answer, onEnd }: Options): void {
   if (!isPipe(process.stdin.fd)) return;
@@ -62,7 +62,7 @@ function readCommand(line: string): Command {
   );
 }
 
-/** Whether it is a pipe or a socket: Node.js connects child processes by sockets. */
+/** Whether it is a pipe or a socket. Node.js connects child processes by sockets. */
 function isPipe(fd: number): boolean {
   try {
     const stat = fstatSync(fd);

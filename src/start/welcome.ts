@@ -4,10 +4,10 @@ import { version } from '../foundation/version.ts';
 import type { Config } from '../settings/config.ts';
 import { targetPolicy } from '../webhooks/target-policy.ts';
 
-/** The settings of a service. Without a data folder nothing is kept. */
+/** The settings of a service. Without a data folder the data is lost at the end. */
 type Served = Omit<Config, 'dataDir'> & { dataDir: string | undefined };
 
-/** The text at the start with the demo workspace: everything for a first request. */
+/** The text at the start if there is a demo workspace: everything for a first request. */
 export function welcomeText(served: Served, demoKey: string): string {
   const { baseUrl, dataDir, lab } = served;
   return `

@@ -9,7 +9,7 @@ interface Target {
   failures: number;
 }
 
-/** Gives each message the trace context to send, with the span of its attempt if there are traces. `end` is to be called in their order. */
+/** Adds the trace context to each message, with the span of its attempt if there are traces. Call `end` in the order of the messages. */
 export function traceAttempts<Message extends { id: string; traceparent?: string }>(
   messages: readonly Message[],
   { webhookId, url, failures }: Target,

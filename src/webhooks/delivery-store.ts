@@ -9,9 +9,9 @@ import { allocateIds } from '../workspaces/store.ts';
 import type { Delivery, DeliveryState } from './schema.ts';
 import { getWebhook, lockWebhook } from './webhook-store.ts';
 
-/** The due time of a delivery that goes before all others. */
+/** The due time of a delivery that precedes all others. */
 export const atOnce = 0;
-/** The most pings and redeliveries that may wait for one webhook, so that they cannot flood its receiver. */
+/** The maximum number of waiting pings and redeliveries of a webhook, so that they cannot flood its receiver. */
 export const maxWaitingPings = 10;
 
 const columns = fragment`id, webhook_id, message_id, event_id, type, state, attempts, next_attempt_at_ms, created_at_ms`;
@@ -99,7 +99,7 @@ export async function deleteOldDeliveries(
     for (const webhookId of await deletedWebhooks(db.read, Number(workspaceId))) {
       await deleteInBatches(db, fragment`workspace_id = ${workspaceId} and webhook_id = ${webhookId}`);
     }
-    // The order of ids stops the search at the first delivery that is kept.
+    // The order of ids stops the search at the first delivery to keep.
     const [oldestKept] = await db.read`
       select id from deliveries where workspace_id = ${workspaceId} and created_at_ms > ${nowMs - maxAgeMs}
       order by id limit 1`;
@@ -113,7 +113,7 @@ export async function deleteOldDeliveries(
   }
 }
 
-/** The deleted webhooks that have deliveries left. It skips in the index from one webhook to the next. */
+/** The deleted webhooks that still have deliveries. The query skips in the index from one webhook to the next. */
 async function deletedWebhooks(sql: Sql, workspaceId: number): Promise<number[]> {
   const next = (above: Fragment) => fragment`
     select min(webhook_id) from deliveries where workspace_id = ${workspaceId} and webhook_id > ${above}`;

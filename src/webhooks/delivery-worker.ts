@@ -34,18 +34,18 @@ import { type AttemptResult, eventExpired, resultFor, resultOf, secretLost } fro
 import type { DisabledReason, EventsMissed, Ping } from './schema.ts';
 import type { FinishedAttempt, SendBatch } from './send-batch.ts';
 
-/** A lease with nothing to send is kept this long, because acquiring and releasing it costs two writes. */
+/** How long a lease is kept with nothing to send, because acquiring and releasing it costs two writes. */
 const defaultIdleMs = 2_000;
 const parallelRetries = 2;
-/** How many events a page looks through, and how many it returns. */
+/** The maximum number of events that a page scans, and that it returns. */
 const [maxLookedAt, maxRead] = [1_000, 50];
-/** The interval at which results are offered to a storage that is unavailable. */
+/** The interval at which results are written again while the storage is unavailable. */
 const retryWriteMs = 250;
 
 /** Attempts and webhooks since the start. */
 export interface DeliveryCounts {
   delivered: number;
-  /** Failed, with a retry to come. */
+  /** Failed, but a retry follows. */
   failed: number;
   /** Failed for the last time. */
   givenUp: number;
@@ -59,7 +59,7 @@ export const newCounts = (): DeliveryCounts => ({
   disabled: { gone: 0, failing: 0 },
 });
 
-/** What a message says, and the trace context of the change that it reports, if a request made it. */
+/** The body of a message, and the trace context of the reported change, if a request made the change. */
 interface Content {
   body: string;
   traceparent?: string;
@@ -73,10 +73,10 @@ function contentOf({
   return { body: json, ...(traceparent && { traceparent }) };
 }
 
-/** What all workers of an instance share. */
+/** The objects that all workers of an instance share. */
 export interface WorkerContext {
   db: Database;
-  /** Gets a notification when a webhook is disabled, which is an event. */
+  /** Is notified when a webhook is disabled, because that is an event. */
   changes: Changes;
   key: InstallationKey;
   sendBatch: SendBatch;
@@ -122,7 +122,7 @@ export class DeliveryWorker {
   #settings: WebhookSettings;
   /** The last event that was sent or skipped. */
   #position: number;
-  /** Whether there may be messages about missed events without an attempt, such as those of an instance that died. */
+  /** Whether there may be messages about missed events without an attempt, for example from an instance that crashed. */
   #mayHaveUnsentMissed = true;
   #isStopping = false;
   #isReleasing = false;
@@ -141,12 +141,12 @@ export class DeliveryWorker {
     ];
   }
 
-  /** Whether it failed by an error of this program. Nobody should lease the webhook again before its lease expires. */
+  /** Whether it failed because of an error of this program. Then the webhook should not be leased again before its lease expires. */
   isBlocked(nowMs: number): boolean {
     return this.#hasFailed && isAhead(this.#leaseUntilMs, nowMs);
   }
 
-  /** Whether it should give way to webhooks that wait. */
+  /** Whether it should stop so that waiting webhooks can be served. */
   isTurnOver(nowMs: number): boolean {
     return !isAhead(this.#turnUntilMs, nowMs);
   }
@@ -160,12 +160,12 @@ export class DeliveryWorker {
     while (!this.isIdle) await Promise.all(this.#running.values());
   }
 
-  /** Whether it starts nothing more, and still has its lease. */
+  /** Whether it starts no further attempts, but still has its lease. */
   get isEnding(): boolean {
     return (this.#isReleasing || this.#isStopping) && !this.hasEnded;
   }
 
-  /** Starts each task, and one that is running again when it finishes. */
+  /** Starts each task. A running task starts again when it finishes. */
   advance(): void {
     if (this.#isReleasing || this.#isStopping) return;
     for (const task of this.#tasks) {
@@ -180,7 +180,7 @@ export class DeliveryWorker {
     this.#running.set(task, finished);
   }
 
-  /** Makes requests that begin from now on use the current settings. */
+  /** Makes later requests use the current settings. */
   invalidateSettings(): void {
     Atomics.add(this.#version, 0, 1);
   }
@@ -234,7 +234,7 @@ export class DeliveryWorker {
     return !this.#isStopping && this.#settings.enabled;
   }
 
-  /** Sends new events in their order. */
+  /** Sends new events in order. */
   async #sendNew(): Promise<void> {
     try {
       await this.#sendUnsentMissed();
@@ -257,14 +257,14 @@ export class DeliveryWorker {
       await this.#reportMissed({ first: this.#position + 1, last: first - 1 });
       return true;
     }
-    // Settings are read after the events, so that an earlier change of them applies to these events.
+    // Settings are read after the events, so that a change before these events applies to them.
     if (events.length === 0) await this.#readSettings();
     for (let sent = 0; sent < events.length && isSame(types, this.#settings.types); ) {
       sent += await this.#sendFirstAttempts(events.slice(sent), types);
       if (!this.#maySend) return false;
     }
     if (!isSame(types, this.#settings.types)) return true;
-    // The events in between have other types.
+    // The skipped events have other types.
     if (events.length < maxRead) this.#position = Math.max(this.#position, Math.min(upTo, last));
     return true;
   }
@@ -272,7 +272,7 @@ export class DeliveryWorker {
   /** Sends events in one batch and returns how many were sent. Their results are written while the next batch is sent. */
   async #sendFirstAttempts(events: readonly StoredEvent[], types: WebhookSettings['types']): Promise<number> {
     const { key } = this.#context;
-    // After a restore from a backup an id may be used again. The time keeps the message ids apart.
+    // After a restore from a backup an id may be used again. The time makes the message ids different.
     const messages = events.map((event) => ({
       id: key.messageId('event', this.webhook.workspaceId, event.id, event.createdAtMs),
       ...contentOf(event),
@@ -307,7 +307,7 @@ export class DeliveryWorker {
     await this.#sendUnsentMissed();
   }
 
-  /** Sends the first attempts of messages about missed events. They go before later events. */
+  /** Sends the first attempts of messages about missed events, before later events. */
   async #sendUnsentMissed(): Promise<void> {
     while (this.#mayHaveUnsentMissed && this.#maySend) {
       const due = await findUnsentMissed(this.#context.db.read, this.webhook);
@@ -373,7 +373,7 @@ export class DeliveryWorker {
   }
 
   /**
-   * Sends messages in one batch when a slot is free, and calls `onResult` after each. The messages were chosen for `types`; if the webhook
+   * Sends messages in one batch when a slot is free, and calls `onResult` after each. The messages were selected for `types`: if the webhook
    * has other types now, nothing is sent.
    */
   #send(
@@ -409,7 +409,7 @@ export class DeliveryWorker {
     });
   }
 
-  /** Writes results, and tries again while the storage is unavailable: attempts without a result would be repeated. */
+  /** Writes results, and tries again while the storage is unavailable, because attempts without a result would be repeated. */
   async #record(
     results: readonly AttemptResult[],
     write: (sql: Transaction) => Promise<WebhookSettings>,
@@ -454,7 +454,7 @@ export class DeliveryWorker {
     log.info({ workspaceId, webhookId, host, reason: disable }, 'a webhook was disabled');
   }
 
-  /** Handles an error of a task: a lost lease, an unavailable storage, or a mistake of this program. */
+  /** Handles an error of a task: a lost lease, an unavailable storage, or an error of this program. */
   #fail(error: unknown): void {
     if (error instanceof StorageUnavailableError) return;
     // An ApiError means that the workspace was deleted.
@@ -489,7 +489,7 @@ export class DeliveryWorker {
   async #release(): Promise<void> {
     const { db, clock, owner } = this.#context;
     const untilMs = clock() - leaseMs;
-    // After an error of this program, or while the storage is unavailable, the lease is not released: it expires.
+    // After an error of this program, or while the storage is unavailable, the lease is not released. It expires.
     if (!this.#hasFailed) {
       await db
         .write((sql) => releaseLease(sql, this.webhook, { owner, untilMs }, this.#recordedPosition))
@@ -512,7 +512,7 @@ function secretsOf(
   return salts.map((salt) => key.derive(salt));
 }
 
-/** Whether the end of a lease is in the future. If the clock was set back since the lease was taken, it is not. */
+/** Whether a lease ends in the future. An end after more than a whole lease does not count: the clock was set back meanwhile. */
 const isAhead = (untilMs: number, nowMs: number) => nowMs < untilMs && untilMs <= nowMs + leaseMs;
 
 const isSame = (some: readonly string[] | undefined, others: readonly string[] | undefined) =>

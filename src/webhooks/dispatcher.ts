@@ -9,13 +9,13 @@ import { attemptTimeoutMs } from './send-request.ts';
 const tickMs = 250;
 /** The overview of webhooks is read once in this many ticks. */
 const ticksPerOverview = 4;
-/** The pause between two polls of the storage, however much is written. */
+/** The minimum pause between two polls of the storage. */
 const pollPauseMs = 20;
-/** How long attempts in flight may take at a stop: longer than any takes, since an aborted attempt is repeated. */
+/** How long attempts in flight may take at a stop. No attempt takes as long, because an aborted attempt would be repeated. */
 const defaultGraceMs = attemptTimeoutMs + 1_000;
-/** The second limit keeps receivers of one workspace that never answer from blocking others. */
+/** With the second limit, receivers of one workspace that never respond do not block others. */
 const [maxAttempts, maxAttemptsPerWorkspace] = [64, 8];
-/** How many webhooks an instance leases. The others wait, or other instances lease them. */
+/** The maximum number of webhooks that an instance leases. Other webhooks wait, or other instances lease them. */
 const [maxWorkers, maxWorkersPerWorkspace] = [256, 8];
 
 /** Calls `work` again and again. Returns a function that stops it. */
@@ -36,10 +36,11 @@ interface Parts extends Omit<WorkerContext, 'owner' | 'slots' | 'counts'> {
 
 /**
  * Finds webhooks with something to send, leases them, and runs a worker for each. Other instances do the same at the same time. A
- * message passes through delivery-worker, sender, send-batch and send-request. Its result passes through retry-policy, result-queue and result-store.
+ * message passes through delivery-worker, sender, send-batch and send-request. Its result passes through retry-policy, result-queue and
+ * result-store.
  */
 export class Dispatcher {
-  /** How many events the slowest enabled webhook is behind, a second ago. */
+  /** How many events the slowest enabled webhook was behind at the last check, about a second ago. */
   lag = 0;
   readonly counts = newCounts();
   readonly #parts: Parts;
@@ -85,7 +86,7 @@ export class Dispatcher {
     await Promise.all([...this.#workers.values()].map((worker) => worker.whenIdle()));
   }
 
-  /** Makes attempts that begin from now on use the current settings of the webhooks of a workspace, or of all. */
+  /** Makes later attempts use the current settings of the webhooks of a workspace, or of all webhooks. */
   settingsChanged(workspaceId?: number): void {
     for (const worker of this.#workers.values())
       if (workspaceId === undefined || worker.webhook.workspaceId === workspaceId)
@@ -99,7 +100,7 @@ export class Dispatcher {
     for (const stop of this.#stops) stop();
     for (const worker of this.#workers.values()) worker.stop();
     await this.#polling;
-    // A poll in flight may have started some.
+    // A poll in flight may have started further workers.
     const workers = [...this.#workers.values()];
     for (const worker of workers) worker.stop();
     const timer = setTimeout(() => {
@@ -176,7 +177,7 @@ export class Dispatcher {
     for (const webhook of work) {
       const worker = this.#workers.get(nameOf(webhook));
       worker?.advance();
-      // One that releases its lease starts nothing more. The next one can start once it has ended.
+      // A worker that releases its lease starts no further attempts. The next worker can start when it has ended.
       if (worker?.isEnding) void worker.ended.then(() => this.#poll());
     }
     const waiting = work.filter((webhook) => !this.#workers.has(nameOf(webhook)));
@@ -187,7 +188,7 @@ export class Dispatcher {
     await Promise.all(chosen.map((webhook) => this.#startWorker(webhook)));
   }
 
-  /** The waiting webhooks for which there is room beside the workers. */
+  /** The waiting webhooks for which there is room in addition to the running workers. */
   #thoseWithRoom(waiting: WebhookRef[]): WebhookRef[] {
     const counts = new Map<number, number>();
     const count = (workspaceId: number) => {

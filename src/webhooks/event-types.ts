@@ -5,7 +5,7 @@ import { workspaceEvents } from '../workspaces/events.ts';
 /** The type of the only event about webhooks. */
 export const disabledType = 'webhook.disabled';
 
-/** Every type of event in a history, in the order of the description. `events/schema.ts` says what each carries. */
+/** All types of events in a history, in the order of the description. `events/schema.ts` has their schemas. */
 export const eventTypes = [
   ...[...resourceEvents, ...workspaceEvents].map(({ type }) => type),
   disabledType,

@@ -5,7 +5,7 @@ import { toTypes } from './webhook-store.ts';
 
 /** After this time the lease of an instance that does not renew it expires. */
 export const leaseMs = 20_000;
-/** A lease that ends later was taken by a wrong clock, and is free. Clocks may differ by half a lease. */
+/** A lease that ends later was acquired with a wrong clock, and counts as free. Clocks may differ by half a lease. */
 const longestLeaseMs = leaseMs * 1.5;
 
 /** Identifies a webhook. */
@@ -24,7 +24,7 @@ export interface WebhookSettings {
   previousUntilMs: number;
   /** The id of the last event that was sent or skipped. */
   position: number;
-  /** The time of the first of the failures that no success has followed. */
+  /** The time of the first failure since the last success. */
   failingSinceMs: number | undefined;
 }
 
@@ -37,7 +37,7 @@ interface Lease {
 /** An instance that asks for leases. */
 interface Instance {
   owner: string;
-  /** Whether no other instance can be running. Then all leases of others are of dead instances. */
+  /** Whether no other instance can be running. Then all leases of others belong to stopped instances. */
   isAlone: boolean;
 }
 
@@ -57,7 +57,7 @@ export function leaseLost(): never {
 export const settingsColumns = fragment`url, types, enabled, salt, previous_salt, previous_until_ms, position, failing_since_ms`;
 
 /**
- * The workspaces with enabled webhooks, the lag of the slowest webhook in events, and the number of webhooks whose secret was made under
+ * The workspaces with enabled webhooks, the lag of the slowest webhook in events, and the number of webhooks whose secret was derived from
  * another key.
  */
 export async function readOverview(
@@ -78,7 +78,7 @@ export async function readOverview(
   };
 }
 
-/** Free webhooks with something to send, those that have waited longest first. At most `perWorkspace` of each workspace. */
+/** Free webhooks with something to send, the longest waiting first. At most `perWorkspace` of each workspace. */
 export async function findWork(
   sql: Sql,
   instance: Instance,
@@ -135,7 +135,9 @@ export async function renewLease(
   return toSettings(row ?? leaseLost());
 }
 
-/** Releases a lease and stores the position. `untilMs` is in the past by the clock of any instance, and orders the waiting webhooks. */
+/**
+ * Releases a lease and stores the position. `untilMs` is in the past for the clocks of all instances. Waiting webhooks are ordered by it.
+ */
 export async function releaseLease(
   sql: Sql,
   { workspaceId, id }: WebhookRef,

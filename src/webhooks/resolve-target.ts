@@ -9,13 +9,13 @@ export interface NameResolver {
   resolve6(name: string): Promise<string[]>;
 }
 
-/** Asks the name servers of this machine. `lookup` would block a thread of Node.js while a name server is slow. */
+/** Queries the name servers of this machine. `lookup` would block a thread of Node.js while a name server is slow. */
 export const systemResolver = (): NameResolver => new Resolver({ timeout: 2_000, tries: 2 });
 
 /** An attempt has failed. The message is a sentence for the owner of the webhook. */
 export class AttemptError extends Error {}
 
-/** How many addresses of each family an attempt tries. */
+/** The maximum number of addresses of each family that an attempt tries. */
 const maxPerFamily = 2;
 
 /**

@@ -1,9 +1,9 @@
-/** The most first attempts of a webhook that are not on disk. After a crash they are repeated. */
+/** The maximum number of first attempts of a webhook that are not on disk. After a crash they are repeated. */
 export const maxUnrecorded = 100;
 
 /**
- * Results that wait to be written, in order. Those that arrive during a commit share the next one. `write` resolves to whether they are
- * on disk; if not, the queue stops.
+ * Results that wait to be written, in order. Results that arrive during a commit share the next one. `write` resolves to whether they are
+ * on disk. If not, the queue stops.
  */
 export class ResultQueue<Result> {
   readonly #write: (results: Result[]) => Promise<boolean>;
@@ -19,12 +19,12 @@ export class ResultQueue<Result> {
     this.#writing ??= this.#writeAll();
   }
 
-  /** How many more may be added. */
+  /** The number of results that may be added. */
   get room(): number {
     return maxUnrecorded - this.#results.length;
   }
 
-  /** The first that is not on disk. */
+  /** The first result that is not on disk. */
   get first(): Result | undefined {
     return this.#results[0];
   }

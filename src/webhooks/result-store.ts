@@ -14,7 +14,7 @@ import {
 import { type AttemptResult, resultFor } from './retry-policy.ts';
 import { disableWebhook } from './webhook-store.ts';
 
-/** At most this many attempts of a delivery are kept: more than two series. */
+/** The maximum number of stored attempts of a delivery: more than two series. */
 const maxAttemptsKept = 20;
 /** The type of the message about missed events. */
 export const missedType = 'events.missed';
@@ -31,12 +31,12 @@ export interface DueDelivery {
   attempts: string;
   /** The failed attempts of the current series. */
   failures: number;
-  /** Grows with each redelivery that a caller asks for. */
+  /** Grows with each redelivery that a caller requests. */
   series: number;
   createdAtMs: number;
 }
 
-/** The due deliveries of a webhook, those that have waited longest first. */
+/** The due deliveries of a webhook, the longest waiting first. */
 export async function findDue(
   sql: Sql,
   { workspaceId, id }: WebhookRef,
@@ -86,8 +86,8 @@ export interface FirstAttempt {
 }
 
 /**
- * Writes first attempts, at least one, in the order of events, and moves the position of the webhook behind them. Throws LeaseLostError,
- * and writes nothing, if `owner` has lost the lease.
+ * Writes first attempts, at least one, in the order of events, and moves the position of the webhook past them. Throws LeaseLostError, and
+ * writes nothing, if `owner` has lost the lease.
  */
 export async function recordFirstAttempts(
   sql: Transaction,
@@ -141,7 +141,7 @@ export interface Missed {
 }
 
 /**
- * Writes that events were missed, moves the position of the webhook behind them, and adds the message to the receiver. Throws
+ * Records that events were missed, moves the position of the webhook past them, and adds the message to the receiver. Throws
  * LeaseLostError, and writes nothing, if `owner` has lost the lease.
  */
 export async function recordMissed(
@@ -181,7 +181,7 @@ export async function recordRetry(
   const after = toSettings(row ?? leaseLost());
   const result = resultFor(after.url, sent);
   const attempts = [...JSON.parse(due.attempts), result.attempt].slice(-maxAttemptsKept);
-  // If a caller has asked for a redelivery meanwhile, it stays due. If the commit succeeded but its response was lost, the
+  // If a caller has requested a redelivery meanwhile, the delivery stays due. If the commit succeeded but its response was lost, the
   // repeated update finds other attempts and changes nothing.
   const isCurrent = fragment`series = ${due.series}`;
   await sql`

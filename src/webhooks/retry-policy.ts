@@ -17,7 +17,7 @@ export const retryDelaysMs = [
 /** Delays vary by up to this share, so that deliveries that failed together are not retried together. */
 const jitter = 0.2;
 
-/** The longest `Retry-After` that is obeyed. */
+/** A longer `Retry-After` is shortened to this. */
 const maxRetryAfterMs = hourMs;
 
 /** A webhook whose attempts have all failed for this long is disabled. */
@@ -41,13 +41,13 @@ export interface AttemptResult {
   /** The failed attempts of the current series. */
   failures: number;
   nextAttemptAtMs?: number;
-  /** How the receiver is. Absent if no request was made. */
+  /** The state of the receiver. Absent if no request was made. */
   receiver?: 'healthy' | 'failing';
   /** Why the webhook is to be disabled. */
   disable?: DisabledReason;
   /** The URL of the request. Absent if no request was made. */
   url?: string;
-  /** The next attempt if the webhook has another URL by now, though the receiver at this one answered 410. */
+  /** After a 410: when to retry if the URL of the webhook has changed since this attempt. */
   elsewhereAtMs?: number;
 }
 
@@ -86,14 +86,14 @@ export function resultOf(
   };
 }
 
-/** The result for a webhook that has this URL now. A receiver at another URL decides nothing about it. */
+/** The result for a webhook that has this URL now. If the attempt went to another URL, it does not change the state of the receiver. */
 export function resultFor(url: string, result: AttemptResult): AttemptResult {
   if (result.url === undefined || result.url === url) return result;
   const { receiver: _receiver, disable: _disable, elsewhereAtMs, ...rest } = result;
   return elsewhereAtMs === undefined ? rest : { ...rest, state: 'pending', nextAttemptAtMs: elsewhereAtMs };
 }
 
-/** The outcome if the secret was made with another key of the installation. The receiver could not verify a message. */
+/** The outcome if the secret was derived from another key of the installation, so that the receiver could not verify a message. */
 export const secretLost: AttemptOutcome = {
   durationMs: 0,
   error:

@@ -7,7 +7,7 @@ import { maxUrlLength, urlPattern } from './target-policy.ts';
 export const webhookId = Id('The id of the webhook.');
 export const deliveryId = Id('The id of the delivery.');
 
-/** A reserved name (RFC 6761), which belongs to nobody. */
+/** A reserved name (RFC 6761) that belongs to nobody. */
 const exampleUrl = 'https://shop.example/petstore-events';
 const exampleTime = '2026-11-21T09:30:00.000Z';
 const exampleSecret = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2Vv5d7OnLyM=';

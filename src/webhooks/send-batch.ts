@@ -2,7 +2,7 @@ import { version } from '../foundation/version.ts';
 import type { AttemptOutcome, WebhookRequest } from './send-request.ts';
 import { type Message, signedHeaders } from './signature.ts';
 
-/** After this time no further request of a batch begins, and the settings are read again. */
+/** After this time no further request of a batch starts, and the settings are read again. */
 export const batchMs = 100;
 
 /** Messages to one webhook. A batch can be posted to a thread. */
@@ -13,7 +13,7 @@ export interface Batch {
   messages: readonly (Pick<Message, 'id' | 'body'> & { traceparent: string })[];
   /** Shared memory with one number, which grows when the settings may have changed. */
   version: Int32Array;
-  /** The number when the settings were read. No request begins under another number. */
+  /** The number when the settings were read. If it has changed, no further request starts. */
   asOf: number;
 }
 

@@ -7,14 +7,14 @@ import { retryAfterMs } from '../client/header-fields.ts';
 import { AttemptError, type NameResolver, resolveTarget } from './resolve-target.ts';
 import { hostOf, type TargetPolicy, targetProblem } from './target-policy.ts';
 
-// An import would load all that node:http exports, also a client of web sockets (12 MB).
+// An import would load all exports of node:http, including a WebSocket client (12 MB).
 const { Agent: HttpAgent, request: httpRequest } = process.getBuiltinModule('node:http');
 
 /** The timeout of an attempt, with the resolution of the name. */
 export const attemptTimeoutMs = 15_000;
 /** After this time the next address of the name is tried. */
 const connectTimeoutMs = 2_500;
-/** How long an idle connection is kept. Servers usually keep it longer. */
+/** How long an idle connection stays open. Servers usually keep it longer. */
 const keepAliveMs = 1_000;
 const maxResponseBytes = 16 * 1024;
 
@@ -42,7 +42,7 @@ export interface AttemptOutcome {
   status?: number;
   /** Until the head of the response, or until the failure. */
   durationMs: number;
-  /** A sentence for the owner of the webhook. It shows only the status of the response, and nothing of this network. */
+  /** A sentence for the owner of the webhook. It shows only the status of the response, and nothing about this network. */
   error?: string;
   retryAfterMs?: number;
 }
@@ -66,7 +66,7 @@ function destroy(this: Socket): void {
   this.destroy();
 }
 
-/** These agents use no proxy of the environment. */
+/** These agents ignore proxies in environment variables. */
 const httpAgent = keepChecked(new HttpAgent({ keepAlive: true, timeout: keepAliveMs }));
 const httpsAgent = keepChecked(
   new HttpsAgent({ keepAlive: true, timeout: keepAliveMs, maxCachedSessions: 0 }),
@@ -96,7 +96,7 @@ export async function sendRequest(webhook: WebhookRequest, options: SendOptions)
       const ended = outcomeOf(request, attempt.signal, options.clock ?? Date.now, passedMs);
       request.end(webhook.body);
       const outcome = await ended;
-      // Each stale connection is gone then, and a new connection is never stale.
+      // By then all stale connections are closed, and a new connection is never stale.
       if (outcome !== 'stale connection') return outcome;
     }
   } catch (error) {
@@ -134,7 +134,7 @@ function openRequest(
     signal,
     target,
     lookup,
-    // Tries the addresses that `lookup` gives one after the other.
+    // Tries the addresses from `lookup` one after another.
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: connectTimeoutMs,
   };
@@ -144,7 +144,7 @@ function openRequest(
 }
 
 /**
- * Resolves once the connection is released. The first outcome counts, whatever the receiver does afterwards. A kept connection that
+ * Resolves once the connection is released. The first outcome counts, regardless of what follows. A reused connection that
  * ended without a byte of a response was a `stale connection`.
  */
 function outcomeOf(

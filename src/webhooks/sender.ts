@@ -5,13 +5,13 @@ import { type Batch, batchSender, type FinishedAttempt, type SendBatch, type Sen
 import { sendRequest } from './send-request.ts';
 import type { TargetPolicy } from './target-policy.ts';
 
-/** A batch to send. Without `batch` it aborts the batch with this number. */
+/** A batch to send. Without `batch`, the command aborts the batch with this number. */
 export interface ThreadCommand {
   number: number;
   batch?: Batch;
 }
 
-/** A finished attempt, or an error of this program. With neither the batch has ended. */
+/** A finished attempt, or an error of this program. Without either, the batch has ended. */
 export interface ThreadReport {
   number: number;
   attempt?: FinishedAttempt;
@@ -28,7 +28,7 @@ interface Sender {
   close(): Promise<void>;
 }
 
-/** A thread that sends, or for a clock that is not the real one, which a thread cannot read, a sender in this thread. */
+/** A sender in a thread. For a clock other than the real one, which a thread cannot read, a sender in this thread. */
 export function openSender(policy: TargetPolicy, clock: () => number): Sender {
   if (clock === Date.now) return new ThreadSender(policy);
   const resolver = systemResolver();

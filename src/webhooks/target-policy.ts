@@ -2,13 +2,13 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../settings/config.ts';
 
-/** Which targets webhooks may have. */
+/** The allowed targets of webhooks. */
 export interface TargetPolicy {
-  /** Whether `localhost` and loopback addresses may be called, also by `http`. */
+  /** Whether `localhost` and loopback addresses are allowed, even with `http`. */
   allowLoopback: boolean;
-  /** Hosts by which this service is called, as URLs spell them. */
+  /** The hosts of this service, as URLs spell them. */
   ownHosts: readonly string[];
-  /** Ports of loopback on which this service, or a proxy in front of it, is called. */
+  /** The loopback ports of this service, or of a proxy in front of it. */
   ownPorts: readonly number[];
 }
 
@@ -39,12 +39,12 @@ const forbidden = '#\\\\\\s\\u0000-\\u001f\\u007f-\\u009f';
 /** Matches every URL that `targetProblem` allows. The host is checked there alone. */
 export const urlPattern = `^[hH][tT][tT][pP][sS]?://[^/?@${forbidden}]+(?:[/?][^${forbidden}]*)?$`;
 
-/** Names that never lead to the public Internet (RFC 6761, 6762, 8375, and `internal`, which ICANN keeps for private use). */
+/** Names that never resolve to the public Internet (RFC 6761, 6762, 8375, and `internal`, which ICANN reserves for private use). */
 const privateNames = /(^|\.)(localhost|local|internal|home\.arpa)$/;
 const label = '[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?';
 const publicName = new RegExp(`^(?=.{1,253}$)(${label}\\.)+${label}$`);
 
-/** What is missing for a URL to be allowed, for a message ("must be …"). Undefined if it is allowed. Names are not resolved here. */
+/** What a URL must be to be allowed, for a message ("must be …"). Undefined if it is allowed. Does not resolve names. */
 export function targetProblem(text: string, policy: TargetPolicy): string | undefined {
   if (text.length > maxUrlLength) return `at most ${maxUrlLength} characters long`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -72,7 +72,7 @@ const portOf = ({ port, protocol }: URL) => Number(port || (protocol === 'https:
 
 const isLoopbackHost = (host: string) => host === 'localhost' || isLoopbackAddress(host);
 
-/** A public address by its range, but it reaches the host of a virtual machine on Azure. */
+/** This address is in a public range, but on Azure it belongs to the host of the virtual machine. */
 const azureHost = '168.63.129.16';
 
 /** Global unicast addresses (RFC 4291, section 2.4). */

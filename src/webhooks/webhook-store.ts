@@ -3,7 +3,7 @@ import { fragment, type Row, type Sql } from '../db/sql.ts';
 import { ApiError } from '../foundation/errors.ts';
 import { mergePatch } from '../foundation/schema.ts';
 import { toTime } from '../foundation/time.ts';
-import { record } from '../history/record.ts';
+import { recordEvent } from '../history/record.ts';
 import { extentOf } from '../history/store.ts';
 import { type Page, type PageRequest, toPage } from '../http/pagination.ts';
 import { allocateIds } from '../workspaces/store.ts';
@@ -114,7 +114,7 @@ export async function disableWebhook(
   const [row] = await sql`
     update webhooks set enabled = 0, disabled_reason = ${reason}, failing_since_ms = null
     where workspace_id = ${workspaceId} and id = ${id} and enabled = 1 returning ${columns}`;
-  if (row) record(sql, workspaceId, webhookDisabled, toWebhook(row));
+  if (row) recordEvent(sql, workspaceId, webhookDisabled, toWebhook(row));
 }
 
 /** Reads a webhook and locks it until the transaction ends. Changes of its deliveries need this lock. */

@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '../db/database.ts';
 import { kinds } from '../db/tables.ts';
-import { record } from '../history/record.ts';
+import { recordEvent } from '../history/record.ts';
 import { workspaceReset, workspaceSeeded } from './events.ts';
 
 /** The effects of a new generation, for operators. */
@@ -51,6 +51,6 @@ async function beginIn(sql: Transaction, workspaceId: number): Promise<void> {
     where workspace_id = ${workspaceId}`;
   await sql`delete from streams where workspace_id = ${workspaceId}`;
   await sql`delete from events where workspace_id = ${workspaceId}`;
-  record(sql, workspaceId, workspaceReset, {});
-  record(sql, workspaceId, workspaceSeeded, {});
+  recordEvent(sql, workspaceId, workspaceReset, {});
+  recordEvent(sql, workspaceId, workspaceSeeded, {});
 }

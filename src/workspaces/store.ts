@@ -14,7 +14,7 @@ import {
   tables,
 } from '../db/tables.ts';
 import { unauthorized } from '../foundation/errors.ts';
-import { record } from '../history/record.ts';
+import { recordEvent } from '../history/record.ts';
 import { revokeKeysOf } from '../keys/store.ts';
 import { workspaceReset } from './events.ts';
 
@@ -115,7 +115,7 @@ export async function clearWorkspace(sql: Transaction, workspaceId: number): Pro
   await deleteRows(sql, workspaceId, leafTables);
   await restartSequences(sql, workspaceId, contentKinds);
   await deleteRows(sql, workspaceId, contentTables);
-  record(sql, workspaceId, workspaceReset, {});
+  recordEvent(sql, workspaceId, workspaceReset, {});
 }
 
 /** Removes a workspace with everything in it, and its keys. */
@@ -161,7 +161,7 @@ export async function deleteInBatches(
           delete from ${identifier(table)}
           where workspace_id = ${workspaceId} and id >= ${first} and id < ${behind} ${unused}
           returning id`;
-        record(sql, workspaceId, workspaceReset, {});
+        recordEvent(sql, workspaceId, workspaceReset, {});
         return rows.length;
       }, context);
       from = behind;

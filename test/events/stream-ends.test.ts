@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { record } from '../../src/history/record.ts';
+import { recordEvent } from '../../src/history/record.ts';
 import { forgetOldEvents } from '../../src/history/store.ts';
 import { revokeKey } from '../../src/keys/store.ts';
 import { maxStreams, type Plan } from '../../src/limits/plans.ts';
@@ -28,7 +28,7 @@ async function start(t: TestContext, options: Options = {}) {
 async function addMuch(store: Petstore): Promise<number> {
   for (let i = 0; i < 30; i++) {
     await store.change(async (sql) => {
-      for (let n = 0; n < 1_000; n++) record(sql, 1, categoryCreated, { id: 1, name: 'x'.repeat(200) });
+      for (let n = 0; n < 1_000; n++) recordEvent(sql, 1, categoryCreated, { id: 1, name: 'x'.repeat(200) });
     });
   }
   return 30_000;

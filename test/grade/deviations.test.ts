@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations } from '../../src/api/operations.ts';
-import { pastOf, type StoreEvent } from '../../src/grade/compare/past.ts';
+import { BaselineRuns } from '../../src/grade/baseline.ts';
 import { PrintedLines } from '../../src/grade/compare/printed-lines.ts';
 import type { Item, StoreState } from '../../src/grade/compare/state.ts';
+import { type StoreEvent, storeResultOf } from '../../src/grade/compare/store-result.ts';
 import type { Deviation, Verdict } from '../../src/grade/grade.ts';
-import { Reference } from '../../src/grade/reference.ts';
 import { plansOf, type RunPlan } from '../../src/grade/run/plan.ts';
 import type { Run } from '../../src/grade/run/run.ts';
 import { isFailing, toFaultRun, worst } from '../../src/grade/verdict.ts';
@@ -52,7 +52,7 @@ function runOf(sketches: Sketch[], lines: string[] = [], exitStatus: number | un
   printed.add(Buffer.from(lines.map((line) => `${line}\n`).join('')));
   return {
     ...{ exitStatus, lastLines: lines, tookMs: 100, requests, requestCount: requests.length, printed },
-    ...{ past: pastOf(stateAfter(events), initial(), events), performed: 1 },
+    ...{ storeResult: storeResultOf(stateAfter(events), initial(), events), performed: 1 },
   };
 }
 let wantedLines: ReadonlySet<string> | undefined;
@@ -82,7 +82,7 @@ function judge(
   run: Run,
   { fault = 'lost-answer', times = 1, ignoresOutput = false } = {},
 ) {
-  const reference = new Reference(calm, initial(), { ignoresOutput });
+  const reference = new BaselineRuns(calm, initial(), { ignoresOutput });
   const [plan] = plansOf({ fault, times, after: 0 }, usage) as [RunPlan];
   return toFaultRun(faultNamed(fault) as Fault, plan, run, reference);
 }
@@ -244,8 +244,8 @@ test("a program may build on another writer's change, and a change it then omits
       const isOther = i === before.length - 1;
       return { ...stock(...values), requestId: isOther ? 'another writer' : requestId, timestamp: at };
     });
-    const past = pastOf(run.past.state, initial(), events, 'another writer');
-    return found(judge([runOf(calm.map(set))], { ...run, past }, { fault: 'conflict' }));
+    const storeResult = storeResultOf(run.storeResult.state, initial(), events, 'another writer');
+    return found(judge([runOf(calm.map(set))], { ...run, storeResult }, { fault: 'conflict' }));
   };
   // The program doubles the current stock.
   assert.deepEqual(under([[9, 18]], [[9, 10]], [[10, 20]]), []);
@@ -320,7 +320,10 @@ test('attempts that share an X-Request-Id are distinguished by their commit time
   const { deviations } = judge(calm, {
     ...run,
     requests,
-    past: { ...run.past, lives: new Map([...run.past.lives].map(([key, life]) => [key, sharing(life)])) },
+    storeResult: {
+      ...run.storeResult,
+      histories: new Map([...run.storeResult.histories].map(([key, life]) => [key, sharing(life)])),
+    },
   });
   assert.deepEqual(deviations.find(({ kind }) => kind === 'other')?.requests, ['2']);
 
@@ -392,7 +395,7 @@ test('printed lines do not count under faults that change content, or if the pro
 
 test('a program that changes nothing and prints nothing has nothing to compare', () => {
   const isNothing = (run: Run, ignoresOutput = false) =>
-    new Reference([run], initial(), { ignoresOutput }).toBaseline().nothingToCompare;
+    new BaselineRuns([run], initial(), { ignoresOutput }).toBaseline().nothingToCompare;
   assert.equal(isNothing(runOf([list])), true);
   assert.equal(isNothing(runOf([list], ['20 pets'])), false);
   assert.equal(isNothing(runOf([list], ['20 pets']), true), true);
@@ -422,7 +425,7 @@ test('refusals that occur in each run without faults are listed', () => {
     runOf([refused(422, 'validation_failed'), refused(404, 'not_found')]),
     runOf([list, refused(422, 'validation_failed')]),
   ];
-  assert.deepEqual(new Reference(calm, initial()).toBaseline().refused, [
+  assert.deepEqual(new BaselineRuns(calm, initial()).toBaseline().refused, [
     { id: '2', operation: 'createPet', status: 422, code: 'validation_failed' },
   ]);
 });

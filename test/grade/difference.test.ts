@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import Type from 'typebox';
 import { exampleOf } from '../../src/description/schemas.ts';
 import * as compare from '../../src/grade/compare/compare.ts';
-import { pastOf } from '../../src/grade/compare/past.ts';
 import { lists, type OtherChange, type StoreState } from '../../src/grade/compare/state.ts';
+import { storeResultOf } from '../../src/grade/compare/store-result.ts';
 
 /** A small store: Rex is Dog 1, Nemo is Fish 2, of whom 2 are ordered. */
 const store = (): StoreState => ({
@@ -34,21 +34,21 @@ interface Options {
 const differenceOf = (base: StoreState, run: StoreState, { initial, variation, others = [] }: Options = {}) =>
   compare
     .differencesOf(
-      pastOf(base, initial),
-      { ...pastOf(run, initial), others },
-      { ...(initial && { initial: pastOf(initial, initial) }), ...(variation && { variation }) },
+      storeResultOf(base, initial),
+      { ...storeResultOf(run, initial), others },
+      { ...(initial && { initial: storeResultOf(initial, initial) }), ...(variation && { variation }) },
     )
     .map(({ what }) => what);
 
 const variationOf = (base: StoreState, others: StoreState[], initial?: StoreState) =>
   compare.variationOf(
-    pastOf(base, initial),
-    others.map((other) => pastOf(other, initial)),
-    initial && pastOf(initial, initial),
+    storeResultOf(base, initial),
+    others.map((other) => storeResultOf(other, initial)),
+    initial && storeResultOf(initial, initial),
   );
 
 const inWords = (variation: compare.Variation, base: StoreState) =>
-  compare.inWords(variation, pastOf(base, undefined));
+  compare.inWords(variation, storeResultOf(base, undefined));
 
 type Change = (state: StoreState) => void;
 

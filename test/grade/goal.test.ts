@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { guides } from '../../src/description/guides.ts';
-import { type Past, pastOf } from '../../src/grade/compare/past.ts';
 import type { OtherChange, StoreState } from '../../src/grade/compare/state.ts';
+import { type StoreResult, storeResultOf } from '../../src/grade/compare/store-result.ts';
 import { readGoal } from '../../src/grade/goal/goal-file.ts';
-import { judgeByGoal } from '../../src/grade/goal/outcome.ts';
+import { judgeByGoal } from '../../src/grade/goal/goal-outcome.ts';
 import { claims } from '../../src/grade/goal/says.ts';
 import { passedOf } from '../../src/grade/goal/trials.ts';
 import type { FaultRun, Grade, Verdict } from '../../src/grade/grade.ts';
@@ -121,11 +121,11 @@ function store(change: (state: StoreState) => void = () => {}): StoreState {
   return state;
 }
 
-const before = pastOf(store(), store());
-const deviationsOf = (wanted: unknown, run: Past) =>
+const before = storeResultOf(store(), store());
+const deviationsOf = (wanted: unknown, run: StoreResult) =>
   judgeByGoal(goalOf(wanted), before, run, run).differences.map(({ kind, what }) => `${kind}: ${what}`);
-const after = (change: (state: StoreState) => void, others: OtherChange[] = []): Past => ({
-  ...pastOf(store(change), store()),
+const after = (change: (state: StoreState) => void, others: OtherChange[] = []): StoreResult => ({
+  ...storeResultOf(store(change), store()),
   others,
 });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
 import { gradeProgram } from '../../src/grade/grade-program.ts';
-import { openGradingStore } from '../../src/grade/grading-store.ts';
+import { openGradingService } from '../../src/grade/grading-service.ts';
 import { programOf } from '../support/grading.ts';
 
 const ip = (...args: string[]) => execFileSync('ip', args, { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -30,7 +30,7 @@ function networkNamespace(t: TestContext): { name: string; host: string } | unde
 test('a program in another network, as in a container, is graded like any other', async (t) => {
   const network = networkNamespace(t);
   if (!network) return t.skip('no network namespace can be made here');
-  const store = await openGradingStore({}, undefined, network.host);
+  const store = await openGradingService({}, undefined, network.host);
   t.after(() => store.close());
   const { baseline, faults, verdict } = await gradeProgram({
     ...{ store, command: ['ip', 'netns', 'exec', network.name, ...programOf('careful')] },

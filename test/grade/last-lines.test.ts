@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { errorLine } from '../../src/grade/run/error-line.ts';
 import { Tail } from '../../src/grade/run/tail.ts';
-import { tellingLine } from '../../src/grade/run/telling-line.ts';
 
 const linesOf = (...texts: string[]) => {
   const tail = new Tail();
@@ -148,18 +148,18 @@ exit status 2
 
 for (const [what, printed, line] of endings)
   test(`the line with the reason of the failure is found: ${what}`, () => {
-    assert.equal(tellingLine(linesOf(printed)), line);
+    assert.equal(errorLine(linesOf(printed)), line);
   });
 
 test('a stack that is longer than the kept output does not hide the error', () => {
   const stack = Array.from({ length: 60 }, (_, i) => `    at call${i} (file:///app/error.mjs:${i}:1)\n`);
   const lines = linesOf('begun\n', 'GaveUp: no luck\n', ...stack, '\nNode.js v26.10.0\n');
-  assert.equal(tellingLine(lines), 'GaveUp: no luck');
+  assert.equal(errorLine(lines), 'GaveUp: no luck');
   assert.ok(lines.length <= 20);
   const dump = Array.from({ length: 300 }, (_, i) => `  error${i}: [Symbol(kFlushError)],\n`);
   const dumped = linesOf('GaveUp: no luck at all {\n', ...dump, '}\n', '\nNode.js v26.10.0\n');
-  assert.equal(tellingLine(dumped), 'GaveUp: no luck at all');
+  assert.equal(errorLine(dumped), 'GaveUp: no luck at all');
   // A library's error with all its properties, in one piece.
   const whole = `AxiosError: aborted\n    at send (file:///app/a.mjs:1:1) {\n${'  [Symbol(kPath)]: "/v1",\n'.repeat(2_000)}}\n`;
-  assert.equal(tellingLine(linesOf(whole)), 'AxiosError: aborted');
+  assert.equal(errorLine(linesOf(whole)), 'AxiosError: aborted');
 });

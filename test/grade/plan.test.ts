@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations } from '../../src/api/operations.ts';
-import { problemOf } from '../../src/grade/run/given-fault.ts';
 import {
   hasMissedMinute,
   plansOf,
@@ -10,6 +9,7 @@ import {
   waitForMinuteMs,
 } from '../../src/grade/run/plan.ts';
 import { RunQueue } from '../../src/grade/run/run-queue.ts';
+import { problemOf } from '../../src/grade/run/validate-fault.ts';
 import { faults } from '../../src/lab/faults/list.ts';
 import type { PlannedFault } from '../../src/lab/rehearsals/schema.ts';
 import { validateFaults } from '../../src/lab/rehearsals/validate-faults.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Event, verifyWebhook } from '../../src/client/index.ts';
-import { type GradingStore, openGradingStore } from '../../src/grade/grading-store.ts';
+import { type GradingService, openGradingService } from '../../src/grade/grading-service.ts';
 import { gradeReceiver } from '../../src/grade/receiver/grade-receiver.ts';
 import { receiverChecks } from '../../src/grade/receiver/receiver-checks.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -13,7 +13,7 @@ import { listen } from '../support/receiver.ts';
 
 const secret = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2Vv5d7OnLyM=';
 
-let store: GradingStore;
+let store: GradingService;
 after(() => store?.close());
 
 /** The mistakes of a receiver. */
@@ -107,7 +107,7 @@ async function startShop(t: TestContext, mistake?: Mistake) {
 }
 
 async function gradeShop(t: TestContext, mistake?: Mistake) {
-  store ??= await openGradingStore({});
+  store ??= await openGradingService({});
   const { url, file } = await startShop(t, mistake);
   return gradeReceiver({
     ...{ url, secret, store, quietMs: 30, signal: t.signal },
@@ -152,7 +152,7 @@ for (const [mistake, check] of Object.entries(caughtBy))
   });
 
 test('a receiver that does not run is reported', async (t) => {
-  store ??= await openGradingStore({});
+  store ??= await openGradingService({});
   const url = new URL('http://127.0.0.1:1/hooks');
   const grading = gradeReceiver({ url, secret, store, stateCommand: 'echo', signal: t.signal });
   const message = 'http://127.0.0.1:1/hooks cannot be reached (ECONNREFUSED). Is the receiver running?';
@@ -160,7 +160,7 @@ test('a receiver that does not run is reported', async (t) => {
 });
 
 test('a user command that fails is reported', async (t) => {
-  store ??= await openGradingStore({});
+  store ??= await openGradingService({});
   const { url } = await startShop(t);
   const grading = gradeReceiver({ url, secret, store, stateCommand: 'exit 3', signal: t.signal });
   await assert.rejects(grading, { message: '"exit 3" exited with 3, not with 0.' });

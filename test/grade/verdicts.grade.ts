@@ -63,7 +63,7 @@ test('a program that repeats a POST after a lost response did it twice, at any u
   assert.deepEqual(
     fault.runs.map((run) => [
       run.place,
-      run.strikes.map(selectorOf),
+      run.faults.map(selectorOf),
       whatIn(run),
       run.deviations[0]?.requests,
     ]),
@@ -101,7 +101,7 @@ test('a program that gives up fails, with its exit status and its last lines', a
 });
 
 test('a program that retries forever fails, and one that gives up after a few attempts survives', async () => {
-  const repeated = ({ runs }: FaultGrade) => runs.find(({ strikes }) => strikes[0]?.times) as FaultRun;
+  const repeated = ({ runs }: FaultGrade) => runs.find(({ faults }) => faults[0]?.times) as FaultRun;
   const hammers = await under('internal-error', careless('retries without end'));
   assert.ok(hammers.fault.runs.every(({ verdict }) => verdict === 'survived'));
   const { checks, exitStatus } = repeated(hammers.fault);

@@ -6,7 +6,7 @@ import { toCard } from '../../src/grade/card/card.ts';
 import { toText } from '../../src/grade/card/text.ts';
 import { type Grade, verdicts } from '../../src/grade/grade.ts';
 import { gradeProgram } from '../../src/grade/grade-program.ts';
-import { openGradingStore } from '../../src/grade/grading-store.ts';
+import { openGradingService } from '../../src/grade/grading-service.ts';
 import { checks } from '../../src/lab/checks/list.ts';
 import { assertShows, below, blocksOf } from '../support/pasted.ts';
 import { pythonWithRequests } from '../support/programs.ts';
@@ -40,7 +40,7 @@ describe('the examples have the report cards that their comments show', { concur
 });
 
 async function grade(command: string[]): Promise<Grade> {
-  const store = await openGradingStore({});
+  const store = await openGradingService({});
   try {
     // A hanging run is ended soon. All others take a few seconds.
     return await gradeProgram({ command, store, atOnce: 3, timeoutMs: 30_000 });

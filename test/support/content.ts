@@ -5,7 +5,7 @@ import { tables } from '../../src/db/tables.ts';
 export async function contentOf(sql: Sql, workspaceId?: number): Promise<string> {
   const where = workspaceId === undefined ? fragment`` : fragment`where workspace_id = ${workspaceId}`;
   const rows = tables
-    .filter(({ holds }) => holds !== 'access')
+    .filter(({ dataKind }) => dataKind !== 'access')
     .map(({ name }) => sql`select * from ${identifier(name)} ${where} order by 1, 2`);
   return JSON.stringify(await Promise.all(rows));
 }

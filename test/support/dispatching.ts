@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { TestContext } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
 import { Changes } from '../../src/history/changes.ts';
-import { record } from '../../src/history/record.ts';
+import { recordEvent } from '../../src/history/record.ts';
 import { categoryCreated } from '../../src/resources/categories/events.ts';
 import { Dispatcher, realTicker, type Ticker } from '../../src/webhooks/dispatcher.ts';
 import { batchSender, type SendBatch } from '../../src/webhooks/send-batch.ts';
@@ -126,7 +126,7 @@ export async function addWebhook(store: Petstore, url: string, fields: object = 
 /** Adds events of categories to the history of the first workspace. */
 export const addEvents = (store: Petstore, count: number) =>
   store.change(async (sql) => {
-    for (let i = 0; i < count; i++) record(sql, 1, categoryCreated, { id: i + 1, name: 'Dragons' });
+    for (let i = 0; i < count; i++) recordEvent(sql, 1, categoryCreated, { id: i + 1, name: 'Dragons' });
   });
 
 export const addCategory = (store: Petstore, name = 'Dragons') =>

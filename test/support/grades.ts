@@ -222,7 +222,7 @@ export function runOf(fault: string, given: RunSketch = {}): FaultRun {
   const { strikes = isCondition ? [{}] : everyUse, ...rest } = given;
   return {
     ...{ name: place === 'whole' ? fault : `${fault}, ${use} use`, label: fault, place },
-    strikes: strikes.map((strike) => ({ fault, ...strike })),
+    faults: strikes.map((strike) => ({ fault, ...strike })),
     ...{ verdict: 'survived', mayWaitLong: false },
     ...{ performed: 1, deviations: [], exitStatus: 0, lastLines: ['done'], tookMs: 95 },
     ...{ checks: baselineChecks, requests: plain },

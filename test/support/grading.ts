@@ -3,11 +3,11 @@ import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { GradeOptions } from '../../src/grade/grade-options.ts';
 import { gradeProgram } from '../../src/grade/grade-program.ts';
-import { type GradingStore, openGradingStore } from '../../src/grade/grading-store.ts';
+import { type GradingService, openGradingService } from '../../src/grade/grading-service.ts';
 import { initialState, runOnce } from '../../src/grade/run/run.ts';
 import type { PlannedFault } from '../../src/lab/rehearsals/schema.ts';
 
-let opened: Promise<GradingStore> | undefined;
+let opened: Promise<GradingService> | undefined;
 after(async () => (await opened)?.close());
 
 const compileCache = new URL('compile-cache.js', import.meta.url).href;
@@ -22,13 +22,13 @@ export const careless = (what: string) => programOf('careless', what);
 
 /** Grades a program with a store that all tests of a file share. */
 export async function grade(command: string[], options: Partial<GradeOptions> = {}) {
-  opened ??= openGradingStore({});
+  opened ??= openGradingService({});
   return gradeProgram({ command, store: await opened, ...options });
 }
 
 /** Runs a program once under the given faults. */
 export async function runUnder(faults: PlannedFault[], command: string[]) {
-  opened ??= openGradingStore({});
+  opened ??= openGradingService({});
   const plan = { faults, lingersMs: 0 };
   const { signal } = new AbortController();
   const store = await opened;

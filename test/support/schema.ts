@@ -48,12 +48,12 @@ export async function assertDeclared(sql: Sql, { columns, references }: Catalog)
       `the key of ${table.name} comes first`,
     );
     const hasIds = second?.[1] === 'id' && second[2] === 1;
-    assert.equal(hasIds, 'givesIds' in table, `${table.name} has ids`);
+    assert.equal(hasIds, 'hasIds' in table, `${table.name} has ids`);
   }
 
   assert.match(
-    tables.map(({ holds }) => holds).join(' '),
-    /^answers (content )+sequences( content)*( access)+( answers)?( history)*$/,
+    tables.map(({ dataKind }) => dataKind).join(' '),
+    /^responses (content )+sequences( content)*( access)+( responses)?( history)*$/,
   );
   const placeOf = (table: unknown) => tables.findIndex(({ name }) => name === table);
   const between = (await references(sql)).filter(([, to]) => placeOf(to) >= 0);

@@ -96,20 +96,20 @@ function signature(
 const comment = (lines: string[], indent = '') =>
   `${indent}/**\n${lines.map((line) => `${indent} * ${line}`.trimEnd()).join('\n')}\n${indent} */\n`;
 
-/** What of `names` a text uses, as an import. */
+/** An import of those `names` that a text uses. */
 function imported(names: string[], module: string, text: string): string {
   const used = names.filter((name) => new RegExp(`\\b${name}\\b`).test(text));
   return used.length > 0 ? `import type { ${used.join(', ')} } from './${module}.ts';\n` : '';
 }
 
-/** The operations as a client calls them, and where they are sent. */
+/** The methods of a client, and the targets of their requests. */
 export function operationsText(description: Description, names: Names, events?: RecordedEvents): string {
   const all = description.operations.map((entry) => ({ ...entry, ...signature(description, entry, events) }));
   const queries = all
     .filter(({ queryType }) => queryType)
     .map(
       ({ id, queryType }) =>
-        `/** What \`${id}\` may be asked for. */\nexport type ${queryType} = NonNullable<types.operations['${id}']['parameters']['query']>;\n`,
+        `/** Query parameters of \`${id}\`. */\nexport type ${queryType} = NonNullable<types.operations['${id}']['parameters']['query']>;\n`,
     );
   const methods = all.map(({ id, method, path, taken, result, operation }) => {
     const { summary, description, deprecated } = operation;

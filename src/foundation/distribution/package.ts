@@ -1,4 +1,4 @@
-// What is true of the npm package. In the tree, `#distribution` is tree.ts instead.
+// Values for the npm package. In the source tree, `#distribution` is tree.ts instead.
 
 import { readFile } from 'node:fs/promises';
 

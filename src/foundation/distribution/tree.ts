@@ -1,4 +1,4 @@
-// What is true of the source tree. In the npm package, `#distribution` is package.ts instead.
+// Values for the source tree. In the npm package, `#distribution` is package.ts instead.
 
 import { execFile } from 'node:child_process';
 import { realpathSync } from 'node:fs';
@@ -23,7 +23,7 @@ const npmVariables =
   /^(npm_(lifecycle|package)_.*|npm_(command|execpath|node_execpath)|npm_config_(local_prefix|loglevel)|INIT_CWD|NODE)$/;
 
 /**
- * The environment of the user, without what npm adds for a script of this tree. npm adds variables, and to PATH the `node_modules/.bin` of
+ * The environment of the user, without the additions of npm for a script of this tree. npm adds variables, and to PATH the `node_modules/.bin` of
  * the tree and of all folders above. The one of the tree contains a Node.js.
  */
 export function userEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {

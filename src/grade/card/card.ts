@@ -12,10 +12,10 @@ import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import { type Passed, passedOf } from '../goal/trials.ts';
 import type { Baseline, Deviation, FaultGrade, FaultRun, Grade, Verdict } from '../grade.ts';
 import { mapStrings } from '../map-strings.ts';
-import { tellingLine } from '../run/telling-line.ts';
+import { errorLine } from '../run/error-line.ts';
 import { capitalized, withoutFaults } from '../run-name.ts';
 import {
-  calmGrades,
+  gradesOfTrials,
   isFailing,
   isUndoneByHung,
   type Judged,
@@ -28,7 +28,7 @@ import {
   gaveUpInWords,
   howEnded,
   inWords,
-  isStruckBy,
+  isAffectedBy,
   type Rank,
   ranks,
   useOf,
@@ -39,7 +39,7 @@ import {
 export interface Evidence {
   /** Its number. */
   id: string;
-  /** When it came, since the first request of the run: `+0.52 s`. */
+  /** The time since the first request of the run: `+0.52 s`. */
   at: string;
   method: string;
   target: string;
@@ -48,7 +48,7 @@ export interface Evidence {
   /** The status, or how it ended without one. */
   outcome: string;
   /** Whether the fault affected it. */
-  isStruck: boolean;
+  isAffected: boolean;
 }
 
 /** Something that a run did wrong, with its cause. */
@@ -66,13 +66,13 @@ export interface Finding {
   goodClient?: string | undefined;
   change?: string | undefined;
   fault?: string;
-  /** A command line that does this run again. */
+  /** A command line that repeats this run. */
   again: string;
 }
 
-/** The same finding in one or several runs. It is described as in the first. */
+/** The same finding in one or several runs, as described in the first of them. */
 export interface Problem extends Finding {
-  /** Where it happened, without the first. */
+  /** The other places where it happened. */
   alsoAt: string[];
 }
 
@@ -90,7 +90,7 @@ export interface Row {
   word: string;
   /** What happened, in a few words. */
   happened: string;
-  /** What it did wrong. Failed checks that fail without faults, too, are not repeated. */
+  /** What it did wrong, without the checks that also fail without faults. */
   findings: Finding[];
   again: string;
 }
@@ -110,7 +110,7 @@ export interface Card {
   rows: Row[];
   /** What failed checks show without faults. */
   baseline: Finding[];
-  /** All findings, equal ones as one, the worst first. */
+  /** All findings, the worst first. Equal findings are one problem. */
   problems: Problem[];
   /** The verdict in a sentence or two. */
   sentence: string;
@@ -134,11 +134,11 @@ export interface Card {
 
 /** Prepares a grade for presentation. `atMs`: when the program was graded. */
 export function toCard(graded: Grade, atMs: number, lines: CommandLines): Card {
-  // The command line may hold secrets, for example.
+  // The command line may contain secrets, for example.
   const grade = mapStrings(graded, withoutSecrets);
   const { baseline, faults, notCompared, goal } = grade;
   const known = failedChecks(baseline.checks).map(({ name }) => name);
-  const rows = [...calmGrades(baseline), ...faults]
+  const rows = [...gradesOfTrials(baseline), ...faults]
     .flatMap((fault) => rowsOf(fault, known, lines))
     .toSorted((a, b) => urgency(a.rank, a.verdict) - urgency(b.rank, b.verdict));
   const ofBaseline = failedChecks(baseline.checks).map((check) =>
@@ -211,7 +211,7 @@ export function happened(run: FaultRun): string {
   const found = run.deviations.filter(({ isWarning }) => !isWarning);
   const first = found.find(({ kind }) => kindVerdicts[kind] === run.verdict) ?? found[0];
   const undone = run.deviations.find(isUndoneByHung);
-  const last = run.exitStatus === 0 ? run.lastWords : tellingLine(run.lastLines);
+  const last = run.exitStatus === 0 ? run.lastWords : errorLine(run.lastLines);
   const deviation = first && found.length > 1 ? `${first.what} (+${found.length - 1})` : first?.what;
   const what = {
     survived: isGivenUp(run) ? `gave up after ${counted(run.performed, 'failure')}` : undefined,
@@ -245,16 +245,16 @@ function findingsOf(
       again: lines.again(selector),
     };
   };
-  const isTelling = ({ name, level }: CheckResult) => level === 'required' || isBroughtAbout(name, fault);
-  const advising = failed.filter(isTelling).toSorted((a, b) => byLevel(a) - byLevel(b))[0];
+  const isRelevant = ({ name, level }: CheckResult) => level === 'required' || isObservableUnder(name, fault);
+  const advising = failed.filter(isRelevant).toSorted((a, b) => byLevel(a) - byLevel(b))[0];
   const { advice } = advising ?? {};
   const isRequired = advising?.level === 'required';
   const ofChecks = failed.map((check) => ofCheck(check, run.requests, at(check.evidence)));
-  // A missing line follows from another deviation.
-  const isTold = (deviation: Deviation) =>
+  // Another deviation explains a missing line, so the line is only shown if the run survived.
+  const isShown = (deviation: Deviation) =>
     deviation.isWarning ? deviation.kind === 'printed' && run.verdict === 'survived' : true;
-  const told = run.deviations.filter(isTold);
-  const ofDeviations = told.map((deviation): Finding => {
+  const shown = run.deviations.filter(isShown);
+  const ofDeviations = shown.map((deviation): Finding => {
     const { kind, what, requests, service, goodClient, change, isWarning } = deviation;
     return {
       ...{ kind: kindVerdicts[kind], title: verdictWords[kindVerdicts[kind]], what },
@@ -266,17 +266,17 @@ function findingsOf(
     };
   });
   if (run.verdict !== 'failed' && run.verdict !== 'hung') return [...ofDeviations, ...ofChecks];
-  const struck = run.requests.filter((request) => isStruckBy(fault, request)).map(({ id }) => id);
+  const affected = run.requests.filter((request) => isAffectedBy(fault, request)).map(({ id }) => id);
   const refused = run.requests.findLast(
-    (request) => Number(request.status) >= 400 && !isStruckBy(fault, request),
+    (request) => Number(request.status) >= 400 && !isAffectedBy(fault, request),
   );
-  const behind = [...struck.slice(0, maxStruck), refused?.id, refused?.retryOf].filter(
+  const behind = [...affected.slice(0, maxAffected), refused?.id, refused?.retryOf].filter(
     (id) => id !== undefined,
   );
   const ending: Finding = {
     rank: rank === 'must-fix' ? rank : 'should-fix',
     ...{ kind: run.verdict, title: inWords(run), what: happened(run) },
-    ...{ evidence: evidenceOf(run.requests, behind, fault), ...at(struck) },
+    ...{ evidence: evidenceOf(run.requests, behind, fault), ...at(affected) },
     ...{ service: doesOf(about), goodClient: about?.goodClient },
     change: isRemovedBefore(refused)
       ? 'Treat 404 after a repeated DELETE as success: the first DELETE removed the resource.'
@@ -285,22 +285,22 @@ function findingsOf(
   return [ending, ...ofDeviations, ...ofChecks];
 }
 
-/** Whether a repeated DELETE found nothing more. */
+/** Whether a repeated DELETE got 404, because the first one removed the resource. */
 const isRemovedBefore = (request: RecordedRequest | undefined) =>
   request?.method === 'DELETE' && request.status === 404 && request.retryOf !== undefined;
 
-/** The number of requests behind the end of a program that are shown. */
-const maxStruck = 12;
+/** The maximum number of requests shown as evidence for a program that failed or hung. */
+const maxAffected = 12;
 
 const byLevel = ({ level }: CheckResult) => levels.indexOf(level);
 
-/** What to change in a program that failed or hung, if no check knows. */
-function remedyFor(fault: Fault | undefined, { verdict, strikes, gaveUpAfterMs }: FaultRun): string {
+/** What to change in a program that failed or hung, if no check has advice. */
+function remedyFor(fault: Fault | undefined, { verdict, faults, gaveUpAfterMs }: FaultRun): string {
   if (verdict === 'failed')
     return 'Handle this case instead of exiting, so that the result is the same as without faults.';
   if (fault?.isSilent && !gaveUpAfterMs) return 'Set a timeout for each request that covers the whole body.';
   if (fault?.group === 'Streams') return streamsResumed.advice;
-  if (strikes.some(({ times = 1 }) => times > 1)) return attemptsBounded.advice;
+  if (faults.some(({ times = 1 }) => times > 1)) return attemptsBounded.advice;
   return 'Make sure that the program ends: limit the attempts, the waits and the pages that it reads.';
 }
 
@@ -308,7 +308,7 @@ function remedyFor(fault: Fault | undefined, { verdict, strikes, gaveUpAfterMs }
 const doesOf = (fault: Fault | undefined) => fault?.does.replace(onlyDirect, '').trim();
 
 /** Whether a fault makes a check observable. */
-const isBroughtAbout = (check: string, fault: string | undefined) =>
+const isObservableUnder = (check: string, fault: string | undefined) =>
   fault !== undefined && catalogue.find(({ name }) => name === check)?.faults.includes(fault) === true;
 
 function ofCheck(
@@ -322,7 +322,7 @@ function ofCheck(
     rank: level === 'required' ? 'must-fix' : 'should-fix',
     ...{ kind: 'check', title: name, what: because, ...at },
     evidence: evidenceOf(requests, evidence, fault),
-    service: isBroughtAbout(name, fault) ? doesOf(faultNamed(fault ?? '')) : undefined,
+    service: isObservableUnder(name, fault) ? doesOf(faultNamed(fault ?? '')) : undefined,
     ...{ goodClient: check?.asks, change: advice },
   };
 }
@@ -345,7 +345,7 @@ export function evidenceOf(
       at: `+${((Date.parse(request.at) - startMs) / 1_000).toFixed(2)} s`,
       ...keyOf(request),
       outcome: outcomeOf(request).word,
-      isStruck: isStruckBy(fault, request),
+      isAffected: isAffectedBy(fault, request),
     }));
 }
 
@@ -359,17 +359,17 @@ export function keyOf({ headers }: Pick<RecordedRequest, 'headers'>): { key?: st
 function refusal({ id, status, code, operation }: Baseline['refused'][number], { requests }: Baseline) {
   const [evidence] = evidenceOf(requests, [id]);
   const outcome = [status, code].filter((word) => word !== undefined).join(' ');
-  const unknown = { id, at: '', method: '', target: operation ?? '', isStruck: false };
+  const unknown = { id, at: '', method: '', target: operation ?? '', isAffected: false };
   return { ...(evidence ?? unknown), outcome };
 }
 
-/** Kinds of findings, the worst first. A check fails where a program may yet have survived. */
+/** Kinds of findings, the worst first. Failed checks come before hung and failed runs. */
 const worstFirst: readonly Finding['kind'][] = severity.flatMap((verdict) =>
   verdict === 'hung' ? ['check', verdict] : verdict,
 );
 const alikeByTitle: readonly Finding['kind'][] = ['check', 'hung', 'failed'];
 
-/** Equal findings as one, the worst first. Last words differ from run to run. */
+/** Joins equal findings, the worst first. Ignores `what` of the kinds `alike`, because it differs from run to run. */
 function grouped(findings: readonly Finding[], goal: Grade['goal']): Problem[] {
   const alike = [...alikeByTitle, ...(goal ? [kindVerdicts.printed] : [])];
   const keyOf = ({ rank, kind, title, what }: Finding) =>
@@ -405,16 +405,24 @@ function sentenceOf({ baseline, faults, verdict, goal }: Grade, rows: Row[], pro
   if (verdict === 'passed')
     return 'It survived every required fault that it reached, made no other changes, and failed no required check.';
   const required = faults.filter((fault) => fault.required);
-  const isLost = (fault: FaultGrade) => worstRank(fault) === 'must-fix';
-  const lost = required.filter(isLost).length;
-  const silent = faults.filter((fault) => !fault.required && isLost(fault)).length;
+  const hasFailed = (fault: FaultGrade) => worstRank(fault) === 'must-fix';
+  const failedRequired = required.filter(hasFailed).length;
+  const failedRecommended = faults.filter((fault) => !fault.required && hasFailed(fault)).length;
   const checks = problems.filter(({ kind, rank }) => kind === 'check' && rank === 'must-fix').length;
   const failing = rows.filter(({ rank }) => rank === 'must-fix').length;
-  const calm = rows.filter(({ fault, rank }) => fault === withoutFaults && rank === 'must-fix').length;
+  const failedTrials = rows.filter(
+    ({ fault, rank }) => fault === withoutFaults && rank === 'must-fix',
+  ).length;
   const parts = [
-    ...(calm > 0 ? [`failed without faults: ${calm} of ${counted(goal?.trials ?? calm, 'trial')}`] : []),
-    ...(lost > 0 ? [`not survived: ${lost} of ${counted(required.length, 'required fault')}`] : []),
-    ...(silent > 0 ? [`wrong results or hangs under ${counted(silent, 'recommended fault')}`] : []),
+    ...(failedTrials > 0
+      ? [`failed without faults: ${failedTrials} of ${counted(goal?.trials ?? failedTrials, 'trial')}`]
+      : []),
+    ...(failedRequired > 0
+      ? [`not survived: ${failedRequired} of ${counted(required.length, 'required fault')}`]
+      : []),
+    ...(failedRecommended > 0
+      ? [`wrong results or hangs under ${counted(failedRecommended, 'recommended fault')}`]
+      : []),
   ].join('; ');
   const ofRuns = parts === '' ? '' : `${capitalized(parts)} (${counted(failing, 'run')}). `;
   return `${ofRuns}Required checks failed: ${checks}.`;

@@ -8,7 +8,7 @@ import { inWords } from './words.ts';
 
 const card = Compile(CardData);
 
-/** Reads a card that `grade --json` printed. Throws an error whose message says what is wrong with it. */
+/** Reads a card that `grade --json` printed. Throws an error that says what is wrong with the card. */
 export function readCard(text: string): CardData {
   let data: unknown;
   try {
@@ -29,7 +29,7 @@ interface Item {
   grade: number;
 }
 
-/** What changed since an earlier card: runs, checks, and the program without faults. Faults that only one card has are left out. */
+/** Compares runs, checks and the baseline with an earlier card. Leaves out faults that only one card has. */
 export function changesSince(earlier: CardData, now: CardData): Changes {
   const isOneGoal = earlier.goal?.text === now.goal?.text;
   const common = namesOf(earlier).filter((fault) => isOneGoal && namesOf(now).includes(fault));
@@ -68,8 +68,8 @@ export function changesSince(earlier: CardData, now: CardData): Changes {
 const namesOf = ({ faults }: CardData) => faults.map(({ fault }) => fault);
 
 /**
- * Runs that were not reached, and checks that were not observed, are no items. `hasTrials`: a run counts by how many of its trials passed,
- * also if it has one.
+ * Leaves out runs that were not reached and checks that were not observed. `hasTrials`: rates a run by the share of its trials that passed,
+ * even if it has only one.
  */
 function itemsOf(
   { baseline, faults, goal }: CardData,
@@ -101,7 +101,7 @@ function itemsOf(
 
 type CardRun = CardData['faults'][number]['runs'][number];
 
-/** How many of some trials passed. */
+/** The share of the trials that passed. */
 function shareOf(trials: readonly CardRun[]): Item {
   const passed = trials.filter(({ verdict }) => verdict === 'survived').length;
   return { word: `${passed} of ${trials.length}`, grade: passed / trials.length };

@@ -28,17 +28,17 @@ export function toData({ grade, rows, baseline, sentence, atMs, changes, passed 
   } as CardData;
 }
 
-/** The card with what changed since an earlier one. */
+/** Adds the changes since an earlier card. */
 export const comparedWith = (earlier: CardData, card: Card): Card => ({
   ...card,
   changes: changesSince(earlier, toData(card)),
 });
 
 function toRun({ run, rank, findings, again }: Row) {
-  const { deviations: _, label: __, mayWaitLong: ___, strikes = [], requests = [], ...facts } = run ?? {};
+  const { deviations: _, label: __, mayWaitLong: ___, faults = [], requests = [], ...facts } = run ?? {};
   return {
     ...facts,
-    strikes: strikes.map(({ fault: _, operation, after = 0, ...parameters }) => ({
+    strikes: faults.map(({ fault: _, operation, after = 0, ...parameters }) => ({
       ...{ operation, after, parameters },
     })),
     ...{ rank, findings: findings.map(findingOf), requests: requests.map(requestOf), again },

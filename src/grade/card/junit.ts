@@ -15,8 +15,8 @@ interface Case {
 
 /**
  * A grade as JUnit XML for CI systems. The program without faults, each run under a fault, and each check are test cases. There is a
- * failure exactly if the verdict is `failed`. Skipped are recommended faults that were not survived, recommended checks that failed,
- * and what was not observed, with the reason.
+ * failure exactly if the verdict is `failed`. These are skipped, with the reason: recommended faults that were not survived, recommended
+ * checks that failed, faults that were not reached, and checks that were not observed.
  */
 export function toJunit(card: Card): string {
   const { grade, rows, atMs } = card;
@@ -42,11 +42,11 @@ export function toJunit(card: Card): string {
 
 function baselineCase({ grade: { baseline, goal }, notes, refused }: Card): Case {
   const { problem, tookMs, lastLines } = baseline;
-  const told = refused.map((request) => `Refused ${withoutFaults}: ${requestInWords(request)}`);
+  const refusals = refused.map((request) => `Refused ${withoutFaults}: ${requestInWords(request)}`);
   return {
     // With a goal, each trial has a case of its own.
     name: goal ? `any trial ${withoutFaults}` : withoutFaults,
-    ...{ suite: 'required', tookMs, output: [...notes, ...told, ...lastLines] },
+    ...{ suite: 'required', tookMs, output: [...notes, ...refusals, ...lastLines] },
     ...(problem !== undefined && {
       failure: { type: 'baseline', message: problem, details: [howEnded(baseline)] },
     }),
@@ -55,9 +55,9 @@ function baselineCase({ grade: { baseline, goal }, notes, refused }: Card): Case
 
 function rowCase({ name, required, rank, verdict, word, happened, findings, run, again }: Row): Case {
   const message = happened === '' ? word : `${word}: ${happened}`;
-  const told = findings.filter(({ kind }) => kind !== 'check').flatMap(detailsOf);
-  const details = [...told, `Run again: ${again}`];
-  const output = rank === 'must-fix' ? [] : [message, ...(told.length > 0 ? details : [])];
+  const deviations = findings.filter(({ kind }) => kind !== 'check').flatMap(detailsOf);
+  const details = [...deviations, `Run again: ${again}`];
+  const output = rank === 'must-fix' ? [] : [message, ...(deviations.length > 0 ? details : [])];
   return {
     ...{ name, suite: required ? 'required' : 'recommended', tookMs: run?.tookMs ?? 0 },
     ...(rank === 'must-fix' && { failure: { type: verdict, message, details } }),
@@ -96,8 +96,8 @@ const detailsOf = ({ title, what, where, evidence, service, goodClient, change }
   ...(change === undefined ? [] : [`Fix: ${change}`]),
 ];
 
-const requestInWords = ({ id, at, method, target, key, outcome, isStruck }: Evidence) =>
-  `#${id} ${at} ${method} ${target}${key === undefined ? '' : `, key ${key}`}: ${outcome}${isStruck ? ' (fault)' : ''}`;
+const requestInWords = ({ id, at, method, target, key, outcome, isAffected }: Evidence) =>
+  `#${id} ${at} ${method} ${target}${key === undefined ? '' : `, key ${key}`}: ${outcome}${isAffected ? ' (fault)' : ''}`;
 
 const linesOf = ({ name, suite, tookMs, failure, skipped, output = [] }: Case): string[] => [
   `    <testcase classname="petstore.${suite}" name="${escaped(name)}" time="${inSeconds(tookMs)}">`,

@@ -17,7 +17,7 @@ const style = readFileSync(new URL('page.css', import.meta.url), 'utf8');
 /** The page loads nothing and runs nothing. Only its own style applies. */
 const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'`;
 
-/** The numbers of requests of a run and of a finding that are listed. */
+/** The maximum number of listed requests: of a run, and of a finding. */
 const [maxListed, maxEvidence] = [200, 20];
 /** At first this many problems are open. */
 const openProblems = 2;
@@ -163,13 +163,13 @@ const evidenceTable = (evidence: readonly Evidence[], what: string) =>
     ['#', 'At', 'Request', 'Idempotency-Key', 'Outcome', 'Fault'],
     evidence
       .slice(0, maxEvidence)
-      .map(({ id, at, method, target, key, outcome, isStruck }) => [
+      .map(({ id, at, method, target, key, outcome, isAffected }) => [
         id,
         at,
         html`<code>${method} ${target}</code>`,
         key ?? (method === 'POST' ? 'none' : ''),
         outcome,
-        isStruck && 'yes',
+        isAffected && 'yes',
       ]),
     evidence.length - maxEvidence,
   );
@@ -209,7 +209,7 @@ ${inOrder(card).map((fault) =>
 )}
 </section>`;
 
-/** A fault as a line that opens. Its id is inside, so that a link to it opens the line. */
+/** A fault as a line that opens. The id is inside the line, so that a link to the id opens it. */
 const faultDetails = (grade: FaultGrade, rows: Row[]) => html`<details class="fault">
 <summary><span class="chip ${worstRank(grade)}">${verdictWords[grade.verdict]}</span>
 <span class="name">${grade.fault}</span> <span class="level">${grade.required ? 'required' : 'recommended'}</span>
@@ -279,7 +279,7 @@ function requestCells(request: RecordedRequest, startMs: number) {
 
 type CellOfTable = Markup | string | undefined | false;
 
-/** A table that scrolls where it is too wide. `more`: how many rows were left out. */
+/** A table that scrolls if it is too wide. `more`: how many rows were left out. */
 const scrolled = (name: string, head: string[], rows: CellOfTable[][], more: number) => html`
 <div class="scrolled" tabindex="0" role="region" aria-label="${name}">
 <table><thead><tr>${head.map((cell) => html`<th>${cell}</th>`)}</tr></thead><tbody>

@@ -11,7 +11,7 @@ import { gaveUpInWords, howEndedWhen, inWords, type Rank } from './words.ts';
 
 /** The longest summary, in lines. */
 export const maxSummaryLines = 40;
-/** How many lines each part of the summary may take. The rest is for problems. */
+/** The maximum number of lines for each part of the summary. The remaining lines are for problems. */
 const maxLines = { title: 1, ending: 12, fact: 2, survived: 6, passed: 8, changes: 9, verdict: 3, head: 2 };
 /** How many requests of a finding are shown: in the summary, and in the details. */
 const [maxEvidence, maxEvidenceInDetails] = [4, 20];
@@ -28,15 +28,15 @@ const looks = {
 const verdictStyles = { passed: 'green', failed: 'red', incomplete: 'yellow' } as const;
 
 /**
- * A card for a terminal: a summary of at most 40 lines. If `isVerbose`, a table of all runs and the details of those that did something
- * wrong come first.
+ * A card for a terminal: a summary of at most 40 lines. If `isVerbose`, a table of all runs and the details of those with findings come
+ * first.
  */
 export const toText = (card: Card, { isVerbose = false } = {}): string =>
   [...(isVerbose ? details(card) : []), summary(card)].join('\n\n');
 
 type RowInWords = Pick<Row, 'rank' | 'name' | 'word' | 'happened'>;
 
-/** A run in a line. `nameWidth`: the length of the longest name. */
+/** A run on one line. `nameWidth`: the length of the longest name. */
 export function lineOf(row: RowInWords, nameWidth: number): string {
   const room = ['', ''.padEnd(nameWidth), ''.padEnd(verdictWidth), ''];
   const lines = toColumns([cellsOf(row), room], { width: Number.POSITIVE_INFINITY });
@@ -70,8 +70,8 @@ function summary(card: Card): string {
 }
 
 /**
- * Problems in a given number of lines. The worst comes first, with its cause. The others follow in a line or two, with their causes if there
- * is room, and then the number of the rest.
+ * Problems in at most `room` lines. The worst comes first, with its cause. Each other problem gets a line or two, and its cause if there is
+ * room. The last line says how many problems were left out.
  */
 function fitted(problems: readonly Problem[], room: number): string[] {
   const heads = problems.map((problem) => clipped(headLines(problem), maxLines.head));
@@ -126,9 +126,9 @@ function causeLines({ evidence, service, goodClient, change }: Finding, most: nu
   ];
 }
 
-function requestCells({ id, at, method, target, key, outcome, isStruck }: Evidence): Cell[] {
+function requestCells({ id, at, method, target, key, outcome, isAffected }: Evidence): Cell[] {
   const known = key ?? (method === 'POST' ? 'no key' : '');
-  return [`#${id}`, at, outcome, isStruck ? 'fault' : '', known, `${method} ${cut(target, maxTarget)}`];
+  return [`#${id}`, at, outcome, isAffected ? 'fault' : '', known, `${method} ${cut(target, maxTarget)}`];
 }
 
 /** Further facts of the grade. */
@@ -138,8 +138,8 @@ function factLines({ grade, rows, refused, notes, problems }: Card): string[] {
     `${counted(faults.length, 'fault')}: ${faults.map(({ fault }) => fault).join(', ')}`;
   const [survived, unreached] = [faultsBy('survived'), faultsBy('not-reached')];
   const silent = rows.flatMap(({ name, run }) => {
-    const told = run && gaveUpInWords(run);
-    return told === undefined ? [] : [`${name}: ${told}`];
+    const words = run && gaveUpInWords(run);
+    return words === undefined ? [] : [`${name}: ${words}`];
   });
   const refusals = refused.map(({ id, method, target, outcome }) => `#${id} ${method} ${target}: ${outcome}`);
   const facts = [
@@ -156,7 +156,7 @@ function factLines({ grade, rows, refused, notes, problems }: Card): string[] {
   });
 }
 
-/** How often an agent passed: without faults, under all faults, and under those that it did not always survive, the worst first. */
+/** How often an agent passed: without faults, under all faults, and under each fault that it did not always survive, the worst first. */
 function passedLines({ passed, grade: { goal } }: Card): string[] {
   const trials = goal?.trials ?? 1;
   const shown = [...new Set([1, trials])];
@@ -202,7 +202,7 @@ function verdictLines({ grade: { verdict }, sentence, next }: Card): string[] {
   ];
 }
 
-/** A table of all runs, then what each of them did wrong. */
+/** A table of all runs, then the findings of each run. */
 function details({ rows, baseline, grade }: Card): string[] {
   if (grade.baseline.problem !== undefined) return [];
   const head = ['', 'RUN', 'VERDICT', 'WHAT HAPPENED'].map((text) => ({ text, style: 'bold' as const }));

@@ -16,15 +16,15 @@ import {
 import { html, type Markup } from './markup.ts';
 import { roundedDuration } from './words.ts';
 
-/** The largest numbers of lanes of a run, and of attempts in each: smaller if nothing went wrong. */
+/** The maximum numbers of lanes in a run and of attempts in a lane. They are smaller if nothing went wrong. */
 const bounds = { lanes: 12, marks: 100 };
 const boundsWithoutGuilty = { lanes: 8, marks: 30 };
 /** Vertical positions in a lane, in pixels. Horizontal positions are percentages of the whole time. */
 const [height, labelY, trackY, wordY] = [54, 11, 26, 48];
-/** The least room of a text, as a percentage: on any screen, on a wide one, of a sentence, and of the number of a request. */
+/** In percent of the width: the least room for a text on any screen, on a wide screen, for a sentence, and for the number of a request. */
 const [room, roomIfWide, roomOfSentence, roomOfNumber] = [13, 5.5, 50, 2];
 
-/** What the marks among some attempts mean. */
+/** Explains the marks that occur among some attempts. */
 function legend(attempts: readonly Attempt[], guilty: ReadonlySet<string>): Markup {
   const kinds = outcomeKinds.filter((kind) => attempts.some((attempt) => attempt.kind === kind));
   const hasBands = attempts.some(({ waitUntilMs }) => waitUntilMs !== undefined);
@@ -32,7 +32,7 @@ function legend(attempts: readonly Attempt[], guilty: ReadonlySet<string>): Mark
 ${kinds.map((kind) => html`<li>${small(mark(kind, false))}${outcomes[kind].meaning}</li>`)}
 ${attempts.some(({ request }) => request.fault) && html`<li>${small(html`<g class="mark"><circle class="halo" r="9.5"/></g>`)}affected by the fault</li>`}
 ${attempts.some(({ request }) => guilty.has(request.id)) && html`<li>${small(html`<g class="mark guilty"><circle class="ring" r="9.5"/></g>`)}evidence of a problem</li>`}
-${hasBands && html`<li><svg width="30" height="22" aria-hidden="true"><rect class="told" y="3" width="30" height="16"/></svg>the wait that Retry-After asks for</li>`}
+${hasBands && html`<li><svg width="30" height="22" aria-hidden="true"><rect class="asked-wait" y="3" width="30" height="16"/></svg>the wait that Retry-After asks for</li>`}
 </ul>`;
 }
 
@@ -43,14 +43,14 @@ const mark = (kind: OutcomeKind, isTouched: boolean, isGuilty = false) =>
   html`<g class="mark ${kind}${isGuilty && ' guilty'}">${isGuilty && html`<circle class="ring" r="10.5"/>`}${isTouched && html`<circle class="halo" r="${isGuilty ? 8 : 9.5}"/>`}<path d="${outcomes[kind].path}"/></g>`;
 
 /**
- * The requests of a run as a picture: lanes of attempts, from left to right in time. `guilty`: the ids of those behind what it did
- * wrong, which are marked.
+ * The requests of a run as a picture: lanes of attempts, from left to right in time. `guilty`: the ids of the requests that are evidence of
+ * a problem. They are marked.
  */
 export function timeline(requests: readonly RecordedRequest[], guilty: ReadonlySet<string>): Markup {
   const most = guilty.size > 0 ? bounds : boundsWithoutGuilty;
   const lanes = lanesOf(attemptsOf(requests), most.lanes).map((lane) => ({
     ...lane,
-    drawn: mostTelling(lane.attempts, guilty, most.marks),
+    drawn: selectMarks(lane.attempts, guilty, most.marks),
   }));
   const all = lanes.flatMap(({ attempts }) => attempts);
   const wholeMs = lengthOf(all);
@@ -64,7 +64,7 @@ ${legend(all, guilty)}
 }
 
 /** Selects attempts, oldest first: the guilty ones, then those that a fault affected or that failed, then the first ones. */
-function mostTelling(attempts: Attempt[], guilty: ReadonlySet<string>, most: number): Attempt[] {
+function selectMarks(attempts: Attempt[], guilty: ReadonlySet<string>, most: number): Attempt[] {
   if (attempts.length <= most) return attempts;
   const dullness = ({ request, kind }: Attempt) =>
     guilty.has(request.id) ? 0 : request.fault !== undefined || kind !== 'fine' ? 1 : 2;
@@ -72,7 +72,9 @@ function mostTelling(attempts: Attempt[], guilty: ReadonlySet<string>, most: num
   return attempts.filter((attempt) => chosen.has(attempt));
 }
 
-/** The time to the end of the last response and of the longest wait that a response asks for, within twice the time to that end. */
+/**
+ * The time to the end of the last response, or of the longest wait that a response asks for, but at most about twice the time to that end.
+ */
 function lengthOf(attempts: readonly Attempt[]): number {
   const endMs = Math.max(1, ...attempts.map((attempt) => attempt.endMs));
   const waitUntilMs = Math.max(0, ...attempts.map((attempt) => attempt.waitUntilMs ?? 0));
@@ -104,13 +106,13 @@ ${words(drawn, x, guilty)}
 function drawBand({ fromMs, untilMs, retryAfterMs }: Band, lastMs: number, x: Place): Markup {
   const text = `Retry-After asks to wait ${roundedDuration(retryAfterMs)}`;
   const width = (x(untilMs) - x(fromMs)).toFixed(2);
-  return html`<g><title>${text}</title><rect class="told" x="${x(fromMs)}%" width="${width}%" y="${trackY - 10}" height="20"/></g>${
+  return html`<g><title>${text}</title><rect class="asked-wait" x="${x(fromMs)}%" width="${width}%" y="${trackY - 10}" height="20"/></g>${
     x(untilMs) - x(lastMs) > roomOfSentence &&
-    html`<text class="end told-text" x="${x(untilMs)}%" y="${wordY}">${text}</text>`
+    html`<text class="end asked-wait-text" x="${x(untilMs)}%" y="${wordY}">${text}</text>`
   }`;
 }
 
-/** The wait before an attempt, from the end of the one that it repeats. */
+/** The wait before an attempt, from the end of the attempt that it repeats. */
 function drawWait(attempt: Attempt, x: Place): Markup | undefined {
   const wait = waitOf(attempt);
   if (!wait) return undefined;
@@ -137,7 +139,7 @@ function drawAttempt({ request, kind, word, startMs, endMs }: Attempt, x: Place,
 <svg x="${x(endMs)}%" y="${trackY}" overflow="visible">${mark(kind, fault !== undefined, isGuilty)}</svg></g>\n`;
 }
 
-/** The outcomes of attempts below them, if there is room: guilty ones first, with their numbers. */
+/** Writes the outcomes below the attempts, if there is room. Guilty attempts come first and show their numbers. */
 function words(attempts: readonly Attempt[], x: Place, guilty: ReadonlySet<string>): Markup[] {
   const taken: { place: number; extra: number }[] = [];
   const isGuilty = ({ request }: Attempt) => guilty.has(request.id);
@@ -154,7 +156,7 @@ function words(attempts: readonly Attempt[], x: Place, guilty: ReadonlySet<strin
     });
 }
 
-/** A text around a place, if there is room for it; not beyond the ends of the line. */
+/** A text centered at a place, if there is room. Near the ends of the line it is aligned to stay inside. */
 function labelled(
   place: number,
   y: number,

@@ -17,7 +17,7 @@ export const verdictWords: Record<Verdict, string> = {
   'not-reached': 'not reached',
 };
 
-/** A verdict in words, with the exit status of a program that failed. With the status 0, its last words say that it failed. */
+/** A verdict in words, with the exit status of a program that failed. With exit status 0, its last line says that it failed. */
 export function inWords({ verdict, exitStatus }: { verdict: Verdict; exitStatus?: number | undefined }) {
   if (verdict !== 'failed') return verdictWords[verdict];
   return exitStatus === 0 ? 'failed (its last line says so)' : `failed (exit status ${exitStatus})`;
@@ -36,32 +36,32 @@ export interface Use {
  * whole fault with its chosen parameters.
  */
 export function useOf(fault: string, run: FaultRun, ids: readonly string[] = []): Use {
-  const struck = run.requests.filter((request) => ids.includes(request.id) && isStruckBy(fault, request));
-  const fitting = run.strikes.filter((strike) => struck.some((one) => one.operation === strike.operation));
-  const [strike, ...others] = fitting.length > 0 ? fitting : run.strikes;
-  if (!strike) return { name: run.name, selector: undefined };
-  if (faultNamed(fault)?.isCondition) return { name: run.name, selector: selectorOf(strike) };
-  const { operation, after = 0, ...parameters } = strike;
+  const affected = run.requests.filter((request) => ids.includes(request.id) && isAffectedBy(fault, request));
+  const fitting = run.faults.filter((planned) => affected.some((one) => one.operation === planned.operation));
+  const [planned, ...others] = fitting.length > 0 ? fitting : run.faults;
+  if (!planned) return { name: run.name, selector: undefined };
+  if (faultNamed(fault)?.isCondition) return { name: run.name, selector: selectorOf(planned) };
+  const { operation, after = 0, ...parameters } = planned;
   if (others.length > 0) return { name: run.name, selector: selectorOf(parameters) };
   const place = { ...(operation !== undefined && { operation }), after };
-  return { name: useInWords(run.label, strike), selector: selectorOf({ ...parameters, ...place }) };
+  return { name: useInWords(run.label, planned), selector: selectorOf({ ...parameters, ...place }) };
 }
 
 /** Whether a fault affected a request. */
-export const isStruckBy = (fault: string, request: { fault?: string }) =>
+export const isAffectedBy = (fault: string, request: { fault?: string }) =>
   request.fault?.split(' ').includes(fault) ?? false;
 
 /** How a program ended. */
 export const howEnded = ({ exitStatus, tookMs }: Ending) =>
   exitStatus === undefined ? `did not end within ${roundedDuration(tookMs)}` : `exit status ${exitStatus}`;
 
-/** How a program ended, and after how long. */
+/** How a program ended, and when. */
 export const howEndedWhen = (ending: Ending) =>
   ending.exitStatus === undefined
     ? howEnded(ending)
     : `${howEnded(ending)} after ${roundedDuration(ending.tookMs)}`;
 
-/** Whether a program gave up on a silent response. Undefined under other faults. */
+/** When a program gave up waiting for a silent response. Undefined under other faults. */
 export function gaveUpInWords({ gaveUpAfterMs }: Pick<FaultRun, 'gaveUpAfterMs'>): string | undefined {
   if (gaveUpAfterMs === undefined) return undefined;
   return gaveUpAfterMs === null ? 'never gave up' : `gave up after ${(gaveUpAfterMs / 1_000).toFixed(1)} s`;

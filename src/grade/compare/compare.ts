@@ -1,7 +1,7 @@
 import { contentOf, type Matched, matchRows, type Pair, type Varying } from './match.ts';
-import { type Change, type Life, lifeKey, type Past, type Write } from './past.ts';
 import {
   absent,
+  clip,
   type Field,
   type Kind,
   kept,
@@ -10,10 +10,16 @@ import {
   plurals,
   type Row,
   rowsOf,
-  short,
 } from './rows.ts';
+import {
+  type Change,
+  type ResourceHistory,
+  resourceKey,
+  type StoreResult,
+  type Write,
+} from './store-result.ts';
 
-/** A difference of a run from the base: something was done more often, less often, or otherwise. */
+/** A difference from the base, which is a run without faults: a change was made more often, less often, or differently. */
 export interface Difference {
   kind: 'twice' | 'undone' | 'other';
   /** One sentence. */
@@ -24,55 +30,59 @@ export interface Difference {
   missing: readonly Change[];
 }
 
-/** Rows of a kind that the program adds, or that were there before. */
-type Group = `${'added' | 'lasting'} ${Kind}`;
+/** The rows of a kind that the program added, or those from before the run. */
+type Group = `${'added' | 'initial'} ${Kind}`;
 
 /** What differs from run to run without a fault. */
 export interface Variation {
   /** Fields of rows of the base whose values differ. */
   fields: Readonly<Record<Kind, Varying>>;
-  /** Fields of rows of the base that are not always written equally often. */
+  /** Fields of rows of the base that runs do not write equally often. */
   writes: Readonly<Record<Kind, Varying>>;
-  /** Groups of rows of which there are not always the same. */
+  /** Groups whose rows vary. */
   groups: ReadonlySet<Group>;
 }
 
 const noVariation: Variation = { fields: {}, writes: {}, groups: new Set() };
 
 interface Options {
-  /** What there was before both: a row with the same id is the same one. */
-  initial?: Past;
-  /** What is not compared. */
+  /** The state before both runs. Its rows keep their ids in both. */
+  initial?: StoreResult;
+  /** What varies between runs without faults, so it is not compared. */
   variation?: Variation;
 }
 
-/** How what a run left, and how it came about, differs from the base; empty if it does not. One difference for one cause. */
-export function differencesOf(base: Past, run: Past, options: Options = {}): Difference[] {
+/** Compares the final state and the history of a run with the base. Returns one difference for each cause. */
+export function differencesOf(base: StoreResult, run: StoreResult, options: Options = {}): Difference[] {
   const { groups, writes } = options.variation ?? noVariation;
   const found = matchAll(base, run, options).map(({ kind, matched, groupOf }) => {
     const isCounted = (row: Row) => !groups.has(groupOf(row));
     const [missing, extra] = [matched.missing.filter(isCounted), matched.extra.filter(isCounted)];
-    const lives = { base, run, isLasting: (row: Row) => groupOf(row) === `lasting ${kind}` };
-    const changes = matched.pairs.flatMap((pair) => changeOf(pair, lives, writes[kind]?.get(pair.base.id)));
-    return { numbers: numbers(kind, { ...matched, missing, extra }, lives), changes };
+    const runs = { base, run, isInitial: (row: Row) => groupOf(row) === `initial ${kind}` };
+    const changes = matched.pairs.flatMap((pair) => changeOf(pair, runs, writes[kind]?.get(pair.base.id)));
+    return { counts: countDifferences(kind, { ...matched, missing, extra }, runs), changes };
   });
-  const all = found.flatMap(({ numbers, changes }) => [...numbers, ...changes]);
-  // What follows from another difference is no cause of its own.
+  const all = found.flatMap(({ counts, changes }) => [...counts, ...changes]);
+  // A consequence of another difference is not a cause of its own.
   const causes = all.filter(({ isConsequence }) => !isConsequence);
   return bounded(causes.length > 0 ? causes : all);
 }
 
 type Found = Difference & { isConsequence?: boolean };
 
-/** Two runs, and which rows were there before both. */
-interface Lives {
-  base: Past;
-  run: Past;
-  isLasting(row: Row): boolean;
+/** Two runs. `isInitial` says whether a row existed before both. */
+interface ComparedRuns {
+  base: StoreResult;
+  run: StoreResult;
+  isInitial(row: Row): boolean;
 }
 
 /** What differs between runs without a fault: the base, and others. */
-export function variationOf(base: Past, others: readonly Past[], initial?: Past): Variation {
+export function variationOf(
+  base: StoreResult,
+  others: readonly StoreResult[],
+  initial?: StoreResult,
+): Variation {
   return others.reduce((variation, other) => {
     const found = matchAll(base, other, { ...(initial && { initial }), variation, areAlike: true });
     const fields = { ...variation.fields };
@@ -101,13 +111,13 @@ export function variationOf(base: Past, others: readonly Past[], initial?: Past)
 const nameOf = ([name]: readonly [string, unknown]) => name;
 
 /** What is not compared with the base, in words. */
-export function inWords({ fields, groups }: Variation, base: Past): string[] {
+export function inWords({ fields, groups }: Variation, base: StoreResult): string[] {
   const things = matchAll(base, base).flatMap(({ kind, matched }) => [
-    ...(groups.has(`lasting ${kind}`) ? [`which ${plurals[kind]} the program deletes`] : []),
+    ...(groups.has(`initial ${kind}`) ? [`which ${plurals[kind]} the program deletes`] : []),
     ...(groups.has(`added ${kind}`) ? [`which ${plurals[kind]} the program adds`] : []),
     ...matched.pairs.flatMap(({ base: { id, title } }) => {
       const names = fields[kind]?.get(id);
-      return names?.size ? [`${[...names].join(', ')} of ${kind} ${short(title)}`] : [];
+      return names?.size ? [`${[...names].join(', ')} of ${kind} ${clip(title)}`] : [];
     }),
   ]);
   return things.length <= maxShown
@@ -122,28 +132,32 @@ interface MatchedKind {
   groupOf(row: Row): Group;
 }
 
-/** Matches the rows of all kinds. Rows that refer to others are matched by the counterparts of those. */
+/** Matches the rows of all kinds. A row that refers to another is compared by the counterpart of that row. */
 function matchAll(
-  base: Past,
-  run: Past,
+  base: StoreResult,
+  run: StoreResult,
   { initial, variation = noVariation, areAlike = false }: Options & { areAlike?: boolean } = {},
 ): MatchedKind[] {
   const [ofBase, ofRun] = [noContents(), noContents()];
   return kinds.map((kind) => {
     const varying = variation.fields[kind] ?? new Map();
     const baseRows = rowsOf(kind, base, ofBase);
-    const lasting = new Set(initial && rowsOf(kind, initial, noContents()).map(({ id }) => id));
-    const matched = matchRows(baseRows, rowsOf(kind, run, ofRun), { varying, lasting, areAlike });
+    const initialIds = new Set(initial && rowsOf(kind, initial, noContents()).map(({ id }) => id));
+    const matched = matchRows(baseRows, rowsOf(kind, run, ofRun), { varying, initialIds, areAlike });
     for (const row of baseRows) ofBase[kind]?.set(row.id, contentOf(row, varying.get(row.id)));
     for (const { base, run } of matched.pairs) ofRun[kind]?.set(run.id, ofBase[kind]?.get(base.id) as string);
     for (const row of matched.extra) ofRun[kind]?.set(row.id, contentOf(row));
-    return { kind, matched, groupOf: ({ id }) => `${lasting.has(id) ? 'lasting' : 'added'} ${kind}` };
+    return { kind, matched, groupOf: ({ id }) => `${initialIds.has(id) ? 'initial' : 'added'} ${kind}` };
   });
 }
 
 /** What there is more or less often, such as "two pets Smaug instead of one". */
-function numbers(kind: Kind, { pairs, missing, extra }: Matched, { base, run, isLasting }: Lives): Found[] {
-  const isAdded = (row: Row) => !isLasting(row);
+function countDifferences(
+  kind: Kind,
+  { pairs, missing, extra }: Matched,
+  { base, run, isInitial }: ComparedRuns,
+): Found[] {
+  const isAdded = (row: Row) => !isInitial(row);
   const added = [...missing, ...pairs.map((pair) => pair.base)].filter(isAdded).length;
   const surplus = extra.filter(isAdded).length - missing.filter(isAdded).length;
   const byTitle = (rows: readonly Row[]) => Map.groupBy(rows, ({ title }) => title);
@@ -152,16 +166,16 @@ function numbers(kind: Kind, { pairs, missing, extra }: Matched, { base, run, is
   const found = [...new Set([...less.keys(), ...more.keys()])].map((title) => {
     const [both, lost, gained] = [paired.get(title) ?? [], less.get(title) ?? [], more.get(title) ?? []];
     const [was, is] = [both.length + lost.length, both.length + gained.length];
-    const isAboutLasting = [...lost, ...gained].some(isLasting);
+    const isAboutInitial = [...lost, ...gained].some(isInitial);
     return {
-      ...{ title, was, is, gained, isAboutLasting, missing: changesOf(base, lost) },
-      what: countSentence({ kind, title, was, is, lost, gained, isLasting }),
+      ...{ title, was, is, gained, isAboutInitial, missing: changesOf(base, lost) },
+      what: countSentence({ kind, title, was, is, lost, gained, isInitial }),
       changes: gained.length > 0 ? changesOf(run, [...both.map((pair) => pair.run), ...gained]) : [],
-      // What was there before is missing if the program deleted it, and left over if it did not.
-      kind: isAboutLasting ? (is > was ? 'undone' : 'other') : countKind(was, is),
+      // A row from before the run is missing if the program deleted it, and left over if it did not.
+      kind: isAboutInitial ? (is > was ? 'undone' : 'other') : countKind(was, is),
     } as const;
   });
-  // Names may differ from run to run. Then only the numbers tell that something was added twice.
+  // If names vary from run to run, only the numbers show that something was added twice.
   const isRenamed = ({ was, kind }: { was: number; kind: string }) => kind === 'twice' && was === 0;
   const vary = pairs.some(({ varying }) => varying.size > 0);
   const renamed = vary && surplus > 0 ? found.filter(isRenamed) : [];
@@ -179,7 +193,7 @@ function numbers(kind: Kind, { pairs, missing, extra }: Matched, { base, run, is
       ? [
           {
             kind: 'twice' as const,
-            what: `${counted(added + surplus, kind)} added instead of ${numberWord(added, 'none')}, such as ${short(first.title)}`,
+            what: `${counted(added + surplus, kind)} added instead of ${numberWord(added, 'none')}, such as ${clip(first.title)}`,
             changes: renamed.flatMap(({ changes }) => changes),
             missing: [],
           },
@@ -197,26 +211,26 @@ interface Counts {
   lost: readonly Row[];
   gained: readonly Row[];
   /** Whether a row existed before the program ran. */
-  isLasting(row: Row): boolean;
+  isInitial(row: Row): boolean;
 }
 
-function countSentence({ kind, title, was, is, lost, gained, isLasting }: Counts): string {
+function countSentence({ kind, title, was, is, lost, gained, isInitial }: Counts): string {
   const subject = (count: number) =>
-    count === 1 ? `${kind} ${short(title)}` : `${counted(count, kind)} ${short(title)}`;
-  if (was === is) return `${subject(gained.length)} ${otherPhrase(lost, gained, isLasting)}`;
-  if ([...lost, ...gained].some(isLasting)) {
+    count === 1 ? `${kind} ${clip(title)}` : `${counted(count, kind)} ${clip(title)}`;
+  if (was === is) return `${subject(gained.length)} ${otherPhrase(lost, gained, isInitial)}`;
+  if ([...lost, ...gained].some(isInitial)) {
     const many = Math.abs(is - was);
     const rows = `${subject(many)} ${many === 1 ? 'was' : 'were'}`;
     return is > was ? `${rows} not deleted` : `${rows} deleted instead of kept`;
   }
-  return `${counted(is, kind)} ${short(title)} instead of ${numberWord(was, 'none')}`;
+  return `${counted(is, kind)} ${clip(title)} instead of ${numberWord(was, 'none')}`;
 }
 
 /** Says in what rows differ from as many rows with the same title. */
-function otherPhrase(lost: readonly Row[], gained: readonly Row[], isLasting: (row: Row) => boolean): string {
-  const [isOne, isOld] = [gained.length === 1, gained.some(isLasting)];
+function otherPhrase(lost: readonly Row[], gained: readonly Row[], isInitial: (row: Row) => boolean): string {
+  const [isOne, isOld] = [gained.length === 1, gained.some(isInitial)];
   const [is, old, anew] = isOne ? ['is', 'the old one', 'a new one'] : ['are', 'the old ones', 'new ones'];
-  if (isOld !== lost.some(isLasting))
+  if (isOld !== lost.some(isInitial))
     return `${is} ${isOld ? `${old} instead of ${anew}` : `${anew} instead of ${old}`}`;
   const [was, now] = [lost[0]?.fields ?? {}, gained[0]?.fields ?? {}];
   const reference = kinds.find(
@@ -227,16 +241,17 @@ function otherPhrase(lost: readonly Row[], gained: readonly Row[], isLasting: (r
 }
 
 const otherReference = (name: string, field: Field | undefined) =>
-  `a different ${name}, also named ${shown(field)}`;
+  `a different ${name}, also named ${toText(field)}`;
 
 /** The changes that created rows, or deleted what was there before. */
-const changesOf = (past: Past, rows: readonly Row[]): Change[] =>
+const changesOf = (result: StoreResult, rows: readonly Row[]): Change[] =>
   rows.flatMap((row) => {
-    const { created, deleted } = lifeOf(past, row) ?? {};
+    const { created, deleted } = historyOf(result, row) ?? {};
     return created ?? deleted ?? [];
   });
 
-const lifeOf = ({ lives }: Past, { kind, id }: Row): Life | undefined => lives.get(lifeKey(kind, id));
+const historyOf = ({ histories }: StoreResult, { kind, id }: Row): ResourceHistory | undefined =>
+  histories.get(resourceKey(kind, id));
 
 /** The writes of a field that only one of two runs made. */
 interface ComparedWrites {
@@ -246,30 +261,30 @@ interface ComparedWrites {
   more: readonly Write[];
 }
 
-/** Compares the writes to a row by field, in any order. Writes to a field that another writer's change caused are left out. */
+/** Compares the writes to a row by field, in any order. Leaves out fields that another writer's change affected indirectly. */
 function comparedWrites(
   { base, run }: Pair,
-  pasts: Pick<Lives, 'base' | 'run'>,
+  runs: Pick<ComparedRuns, 'base' | 'run'>,
 ): Map<string, ComparedWrites> {
-  const byField = (past: Past, row: Row) =>
+  const byField = (result: StoreResult, row: Row) =>
     Map.groupBy(
-      (lifeOf(past, row)?.writes ?? []).filter(({ isOwn }) => isOwn),
+      (historyOf(result, row)?.writes ?? []).filter(({ isOwn }) => isOwn),
       ({ field }) => field,
     );
-  const [ofBase, ofRun] = [byField(pasts.base, base), byField(pasts.run, run)];
+  const [ofBase, ofRun] = [byField(runs.base, base), byField(runs.run, run)];
   const names = [...new Set([...ofBase.keys(), ...ofRun.keys()])];
   return new Map(
     names
       .filter((name) => run.fields[name]?.others !== 'caused')
       .map((name) => {
         const [was, is] = [ofBase.get(name) ?? [], ofRun.get(name) ?? []];
-        return [name, { base: was, run: is, less: without(was, is), more: without(is, was) }];
+        return [name, { base: was, run: is, less: subtract(was, is), more: subtract(is, was) }];
       }),
   );
 }
 
-/** The writes whose values the others lack, as a multiset. */
-function without(writes: readonly Write[], others: readonly Write[]): Write[] {
+/** The writes that remain after each of the others has removed one write with its value. */
+function subtract(writes: readonly Write[], others: readonly Write[]): Write[] {
   const left = others.map(({ value }) => value);
   return writes.filter(({ value }) => {
     const index = left.indexOf(value);
@@ -279,7 +294,7 @@ function without(writes: readonly Write[], others: readonly Write[]): Write[] {
 }
 
 /** What was written to a row that is in both, or how it ended, such as "pet Rex has stock 3 instead of 2". */
-function changeOf(pair: Pair, { base, run }: Lives, uneven: ReadonlySet<string> = new Set()): Found[] {
+function changeOf(pair: Pair, { base, run }: ComparedRuns, uneven: ReadonlySet<string> = new Set()): Found[] {
   const compared = [...comparedWrites(pair, { base, run })].filter(([name, { base, run, less, more }]) => {
     if (uneven.has(name)) return false;
     const [was, is] = [pair.base.fields[name], pair.run.fields[name]];
@@ -289,22 +304,23 @@ function changeOf(pair: Pair, { base, run }: Lives, uneven: ReadonlySet<string> 
     return isAnyValue ? base.length !== run.length : less.length + more.length > 0;
   });
   const differing = pair.differing.includes('deleted') ? ['deleted'] : pair.differing;
-  const isBlameless = (name: string) =>
+  const isCaused = (name: string) =>
     !compared.some(([written]) => written === name) && hasConsequence(base, run, pair, name);
-  const own = differing.filter((name) => !isBlameless(name));
+  const own = differing.filter((name) => !isCaused(name));
   const names = own.length > 0 ? own : compared.length > 0 ? [] : differing;
   const writes = compared.filter(([name]) => !names.includes(name));
   if (names.length + writes.length === 0) return [];
-  const lives = { base: lifeOf(base, pair.base), run: lifeOf(run, pair.run) };
+  const histories = { base: historyOf(base, pair.base), run: historyOf(run, pair.run) };
   const isDeletion = differing[0] === 'deleted';
-  const endOf = (life: Life | undefined) => (isDeletion ? life?.deleted : life?.created) ?? [];
+  const endOf = (history: ResourceHistory | undefined) =>
+    (isDeletion ? history?.deleted : history?.created) ?? [];
   const isWritten = compared.length > 0;
   return [
     {
       kind:
-        isDeletion && lives.base?.deleted
+        isDeletion && histories.base?.deleted
           ? 'undone'
-          : // What is never changed without faults was not done twice.
+          : // A field that is never changed without faults does not count as done twice.
             worstOf(
               compared.map(([, { base, run }]) =>
                 base.length === 0 ? 'other' : countKind(base.length, run.length),
@@ -313,24 +329,24 @@ function changeOf(pair: Pair, { base, run }: Lives, uneven: ReadonlySet<string> 
       what: rowSentence(pair, names, writes),
       changes: isWritten
         ? compared.flatMap(([, { run }]) => run.map(({ change }) => change))
-        : [endOf(lives.run), writesTo(lives.run, names)].flat(),
+        : [endOf(histories.run), writesTo(histories.run, names)].flat(),
       missing: isWritten
         ? compared.flatMap(([, { less }]) => less.map(({ change }) => change))
-        : [endOf(lives.base)].flat(),
+        : [endOf(histories.base)].flat(),
       isConsequence: own.length === 0 && !isWritten,
     },
   ];
 }
 
-const writesTo = (life: Life | undefined, names: readonly string[]) =>
-  (life?.writes ?? []).flatMap(({ field, isOwn, change }) =>
+const writesTo = (history: ResourceHistory | undefined, names: readonly string[]) =>
+  (history?.writes ?? []).flatMap(({ field, isOwn, change }) =>
     isOwn && names.includes(field) ? [change] : [],
   );
 
 /** Whether a field followed from a change of another resource. */
-const hasConsequence = (base: Past, run: Past, pair: Pair, name: string) =>
-  [lifeOf(base, pair.base), lifeOf(run, pair.run)].some((life) =>
-    life?.writes.some(({ field, isOwn }) => field === name && !isOwn),
+const hasConsequence = (base: StoreResult, run: StoreResult, pair: Pair, name: string) =>
+  [historyOf(base, pair.base), historyOf(run, pair.run)].some((history) =>
+    history?.writes.some(({ field, isOwn }) => field === name && !isOwn),
   );
 
 const countKind = (was: number, is: number) => (is > was ? 'twice' : is < was ? 'undone' : 'other');
@@ -350,7 +366,7 @@ function rowSentence(
   const predicates = [...(values.length > 0 ? [`has ${values.join(', ')}`] : []), ...flags];
   const written = writes.map(([name, compared]) => writePhrase(name, compared));
   return [
-    `${kind} ${short(title)}${predicates.length > 0 ? ` ${predicates.join(', ')}` : ''}`,
+    `${kind} ${clip(title)}${predicates.length > 0 ? ` ${predicates.join(', ')}` : ''}`,
     ...(written.length > 0 ? [written.join(', ')] : []),
   ].join(': ');
 }
@@ -365,7 +381,7 @@ function flagPhrase({ base, run }: Pair, name: string): string {
 }
 
 function valuePhrase({ base, run }: Pair, name: string): string {
-  const [was, is] = [shown(base.fields[name]), shown(run.fields[name])];
+  const [was, is] = [toText(base.fields[name]), toText(run.fields[name])];
   if (was === is)
     return kinds.includes(name)
       ? otherReference(name, run.fields[name])
@@ -377,16 +393,16 @@ function writePhrase(name: string, { base, run, less, more }: ComparedWrites): s
   if (run.length === 0) return `${name} was never changed, instead of ${times(base.length)}`;
   if (base.length !== run.length)
     return `${name} was changed ${times(run.length)} instead of ${times(base.length)}`;
-  const [is, was] = [more, less].map(([write]) => short(write?.value ?? '') || '""');
+  const [is, was] = [more, less].map(([write]) => clip(write?.value ?? '') || '""');
   return `${name} was temporarily ${is} instead of ${was}`;
 }
 
 const times = (count: number) => ['never', 'once', 'twice'][count] ?? `${numberWord(count, '')} times`;
 
 /** The value of a field for people. Undefined if it is absent. */
-function shown(field: Field = absent): string | undefined {
+function toText(field: Field = absent): string | undefined {
   if (field.value === absent.value) return undefined;
-  return field.isQuoted ? `"${short(field.text)}"` : short(field.text);
+  return field.isQuoted ? `"${clip(field.text)}"` : clip(field.text);
 }
 
 const words = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
@@ -398,7 +414,7 @@ const counted = (count: number, kind: Kind) =>
 
 const maxShown = 20;
 
-/** The first of many differences, and how many more there are. */
+/** The first differences, and how many more there are. */
 function bounded(differences: readonly Difference[]): Difference[] {
   const rest = differences.slice(maxShown);
   if (rest.length === 0) return [...differences];

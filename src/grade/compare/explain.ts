@@ -6,24 +6,24 @@ import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import type { Deviation } from '../grade.ts';
 import { capitalized } from '../run-name.ts';
 import type { Difference } from './compare.ts';
-import type { Change, Past } from './past.ts';
+import type { Change, StoreResult } from './store-result.ts';
 
-/** A run, as far as causes are found in it. */
+/** The parts of a run in which causes are searched. */
 interface Facts {
   requests: readonly RecordedRequest[];
-  past: Past;
+  storeResult: StoreResult;
 }
 
-/** How many requests a deviation names, and how many of them its sentence about the service. */
+/** The maximum number of requests that a deviation names, and of those that its sentence about the service describes. */
 const [maxRequests, maxDescribed] = [10, 3];
 
-/** Returns a function that finds the requests behind a difference of a run, and says what the service did and what to change. */
+/** Returns functions that find the requests behind a difference of a run, and say what the service did and what to change. */
 export function explainer(fault: Fault, base: Facts, run: Facts) {
   const touched = run.requests.filter((request) => isTouched(request, fault));
-  const committed = new Set(requestsOf(changesIn(run.past), run.requests));
+  const committed = new Set(requestsOf(changesIn(run.storeResult), run.requests));
   const serviceDid = (requests: readonly RecordedRequest[]) => {
     const sentences = requests
-      // Of a response that looks like any other, what the fault does says more.
+      // If the response looks normal, the description of the fault says more than the response.
       .filter((request) => isTouched(request, fault) && !isPlainSuccess(request))
       .slice(0, maxDescribed)
       .map((request) => serviceSentence(request, committed.has(request)));
@@ -102,18 +102,21 @@ const isTouched = ({ fault: touching }: RecordedRequest, { name }: Fault) =>
 const isSuccess = ({ status = 0, fault }: RecordedRequest) =>
   status >= 200 && status < 400 && !fault?.split(' ').some((name) => connectionFaults.includes(name));
 
-/** Whether it was refused for good. */
+/** Whether a retry of the request would be refused, too. */
 const isRefusal = ({ status = 0 }: RecordedRequest) => status >= 400 && status < 500 && status !== 429;
 
 const isPlainSuccess = (request: RecordedRequest) => isSuccess(request) && Number(request.status) < 300;
 
-const changesIn = ({ lives }: Past): Change[] =>
-  [...lives.values()].flatMap(({ created, deleted, writes }) => [
+const changesIn = ({ histories }: StoreResult): Change[] =>
+  [...histories.values()].flatMap(({ created, deleted, writes }) => [
     ...[created, deleted].filter((change) => change !== undefined),
     ...writes.map(({ change }) => change),
   ]);
 
-/** The requests that made changes, in the order of time. Attempts may share an `X-Request-Id`: the last that had begun made the change. */
+/**
+ * The requests that made changes, in the order of time. If attempts share an `X-Request-Id`, the last one that began before the change made
+ * it.
+ */
 function requestsOf(changes: readonly Change[], requests: readonly RecordedRequest[]): RecordedRequest[] {
   const byId = Map.groupBy(requests, ({ requestId }) => requestId);
   const made = changes.map(({ requestId = '', atMs }) => {

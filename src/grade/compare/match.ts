@@ -1,13 +1,13 @@
 import type { Row } from './rows.ts';
 
-/** Fields of rows, by the ids of these, whose values differ from run to run. */
+/** By row id: the fields whose values differ from run to run. */
 export type Varying = ReadonlyMap<number, ReadonlySet<string>>;
 
 /** Further facts about the rows. */
 interface Known {
   varying: Varying;
   /** The ids of rows that existed before both runs. Such rows match by id. */
-  lasting: ReadonlySet<number>;
+  initialIds: ReadonlySet<number>;
   /** Whether both runs had no fault. Then the unmatched rows of both sides match each other. */
   areAlike: boolean;
 }
@@ -29,7 +29,7 @@ export interface Matched {
   extra: Row[];
 }
 
-/** How many rows of the same name are looked at for the nearest. */
+/** The maximum number of rows among which the most similar one is searched. */
 const maxCandidates = 20;
 
 /**
@@ -45,7 +45,7 @@ export function matchRows(base: readonly Row[], run: readonly Row[], known: Know
   return { pairs: matching.pairs, missing: [...matching.missing], extra: [...matching.extra] };
 }
 
-/** The content of a row: all its fields but some. Those of equal rows are equal. */
+/** All fields of a row except `but`, as text. Equal rows have equal texts. */
 export const contentOf = ({ kind, fields }: Row, but?: ReadonlySet<string>): string =>
   JSON.stringify([
     kind,
@@ -64,14 +64,14 @@ class Matching {
     this.#known = known;
   }
 
-  /** Pairs rows that are equal except for their varying fields. Rows with the least variation come first. */
+  /** Pairs rows that are equal except for their varying fields. Rows with the fewest varying fields come first. */
   pairEqual(): void {
     const byVarying = Map.groupBy(this.missing, (row) => [...this.#varyingOf(row)].sort().join());
     const groups = [...byVarying.values()].sort((a, b) => this.#variability(a) - this.#variability(b));
     for (const rows of groups) this.#pairEqualOf(rows, this.#varyingOf(rows[0] as Row));
   }
 
-  /** Pairs rows of which the same fields vary. Of equal ones those with the same id, as rows refer to them. */
+  /** Pairs equal rows, without the fields `but`. Prefers rows with the same id, because other rows refer to ids. */
   #pairEqualOf(rows: readonly Row[], but: ReadonlySet<string>): void {
     const byId = this.#extraById();
     for (const row of rows) {
@@ -89,12 +89,12 @@ class Matching {
     }
   }
 
-  /** Pairs what is left by id if it was there before, or by name and id, then by name. */
+  /** Pairs remaining rows: rows from before the run by id, then rows with the same name and id, then rows with the same name. */
   pairNear(): void {
     const byId = this.#extraById();
     for (const row of this.missing) {
       const same = byId.get(row.id);
-      if (this.#known.lasting.has(row.id) || same?.handle === row.handle) this.#pair(row, same);
+      if (this.#known.initialIds.has(row.id) || same?.handle === row.handle) this.#pair(row, same);
     }
     const byHandle = Map.groupBy(this.extra, ({ handle }) => handle);
     for (const row of this.missing) {
@@ -104,7 +104,10 @@ class Matching {
     }
   }
 
-  /** Pairs what is left by id where at least half is equal. A row with the name of another of the base is one more of these. */
+  /**
+   * Pairs remaining rows by id if at least half of their fields are equal, unless the row has the name of another base row: then it is a
+   * further row of that name.
+   */
   pairById(): void {
     const byId = this.#extraById();
     const handles = new Set(this.pairs.map(({ base }) => base.handle));
@@ -119,7 +122,7 @@ class Matching {
     }
   }
 
-  /** Pairs what both have added, in that order, each row with the nearest of the next ones. */
+  /** Pairs the rows that both runs added, in order. Each row gets the most similar of the next candidates. */
   pairRest(): void {
     const rest = this.#added(this.extra);
     for (const row of this.#added(this.missing)) {
@@ -128,7 +131,7 @@ class Matching {
     }
   }
 
-  #added = (rows: ReadonlySet<Row>) => [...rows].filter(({ id }) => !this.#known.lasting.has(id));
+  #added = (rows: ReadonlySet<Row>) => [...rows].filter(({ id }) => !this.#known.initialIds.has(id));
 
   #extraById = () => new Map([...this.extra].map((row) => [row.id, row]));
 
@@ -139,12 +142,12 @@ class Matching {
     this.pairs.push({ base, run, differing: this.#differing(base, run), varying: this.#varyingOf(base) });
   }
 
-  /** What varies may be anything, but no other row that was there before. */
+  /** A row with varying fields may match any new row, but no other row from before the run. */
   #mayPair = (base: Row, run: Row) =>
     this.extra.has(run) &&
-    (base.id === run.id || !this.#known.lasting.has(run.id) || this.#varyingOf(base).size === 0);
+    (base.id === run.id || !this.#known.initialIds.has(run.id) || this.#varyingOf(base).size === 0);
 
-  /** Which of some rows differs least. */
+  /** The index of the candidate with the fewest differing fields. */
   #nearest(row: Row, candidates: readonly Row[]): number {
     const counts = candidates.map((other) =>
       this.#mayPair(row, other) ? this.#differing(row, other).length : Number.POSITIVE_INFINITY,

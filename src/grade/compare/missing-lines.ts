@@ -2,10 +2,10 @@ import { escapeTerminal } from '../../foundation/escape-terminal.ts';
 import { withoutSecrets } from '../../foundation/redact.ts';
 import type { Printed } from './printed-lines.ts';
 
-/** How many sentences there are at most, and how many characters of a line they show. */
+/** The maximum number of sentences, and of characters of a line that they show. */
 const [maxSentences, maxShown] = [10, 120];
 
-/** The lines that all runs without faults printed and this run did not, each in a sentence with the line that it printed instead. */
+/** A sentence for each line that all runs without faults printed and this run did not, with the line that it printed instead. */
 export function missingLines(expected: ReadonlySet<string>, { lines, others }: Printed): string[] {
   const left = new Set(others);
   const missing = [...expected].filter((line) => !lines.has(line));
@@ -19,7 +19,7 @@ export function missingLines(expected: ReadonlySet<string>, { lines, others }: P
   return rest > 0 ? [...sentences, `did not print ${rest} more lines`] : sentences;
 }
 
-/** The line that has most of its beginning and end in common with another, if that is half of it. */
+/** The line that shares the longest beginning and end with `line`, if they make up at least half of it. */
 function nearest(line: string, others: ReadonlySet<string>): string | undefined {
   let [found, most]: [string | undefined, number] = [undefined, line.length / 2];
   for (const other of others) {

@@ -1,14 +1,14 @@
 import { StringDecoder } from 'node:string_decoder';
 import { stripVTControlCharacters } from 'node:util';
 
-/** How many distinct lines are kept, and how many characters of a line. */
+/** The maximum number of distinct lines, and of characters of a line, that are stored. */
 const [maxLines, maxLineLength] = [1_000, 300];
-/** How many characters are kept of a line without an end. */
+/** The maximum number of characters stored of a line without an end. */
 const maxOpen = 4_096;
 
 /** What a program printed on standard output. */
 export interface Printed {
-  /** The lines that were looked for and found; of a first run, all of them. */
+  /** The expected lines that it printed. In the first run: all lines. */
   lines: ReadonlySet<string>;
   /** The first other lines. */
   others: ReadonlySet<string>;
@@ -17,8 +17,8 @@ export interface Printed {
 }
 
 /**
- * Collects the distinct lines that a program prints. `wanted`: the lines of the runs before, so that a run that prints much more needs no
- * more memory.
+ * Collects the distinct lines that a program prints. `wanted`: the lines of earlier runs, so that a run that prints much more needs no more
+ * memory.
  */
 export class PrintedLines implements Printed {
   readonly lines = new Set<string>();
@@ -41,7 +41,7 @@ export class PrintedLines implements Printed {
     }
   }
 
-  /** Takes the last line, which may have no end. */
+  /** Adds the last line, which may have no line end. */
   end(): void {
     const shown = shownOf(this.#open);
     this.#open = '';
@@ -64,5 +64,5 @@ function shownOf(line: string): string {
   return stripVTControlCharacters(last).trimEnd();
 }
 
-/** A line as it is compared: without times, which may be equal in some runs by chance. */
+/** The form of a line for comparisons: without times, because they may be equal in some runs by chance. */
 const comparable = (line: string) => line.slice(0, maxLineLength).replace(timesInText, '…');

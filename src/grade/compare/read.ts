@@ -1,15 +1,15 @@
 import { type List, type Petstore, PetstoreError } from '../../client/index.ts';
 import type { Clients } from '../../start/running-service.ts';
-import type { StoreEvent } from './past.ts';
 import { lists, type StoreState } from './state.ts';
+import type { StoreEvent } from './store-result.ts';
 
-/** Reads all that a workspace holds, through the API. */
+/** Reads all lists of a workspace through the API. */
 export async function readState(listAt: Clients['listAt']): Promise<StoreState> {
   const items = lists.map(async ({ name, path }) => [name, await readAll(path, listAt(path))]);
   return Object.fromEntries(await Promise.all(items));
 }
 
-/** Reads the history of a workspace, through the API. */
+/** Reads the history of a workspace through the API. */
 export const readHistory = (store: Petstore): Promise<StoreEvent[]> =>
   readAll('/store/events', store.listEvents() as unknown as List<StoreEvent>);
 

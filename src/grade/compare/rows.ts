@@ -1,8 +1,8 @@
 import { contentKinds } from '../../db/tables.ts';
 import { escapeTerminal } from '../../foundation/escape-terminal.ts';
 import { withoutSecrets } from '../../foundation/redact.ts';
-import { lifeKey, type Past } from './past.ts';
 import { type Item, type List, lists, type OtherChange } from './state.ts';
+import { resourceKey, type StoreResult } from './store-result.ts';
 
 /** The lists of rows with ids, each after the lists that its rows refer to. Webhooks come last. */
 const listsOfRows = lists
@@ -23,76 +23,76 @@ export const plurals: Readonly<Record<Kind, string>> = Object.fromEntries(
 
 /** A property of a row. */
 export interface Field {
-  /** The value that is compared. For a reference, the content of the row that it names. */
+  /** The value for comparisons. For a reference: the content of the row that it refers to. */
   value: string;
   /** The value for people. */
   text: string;
   /** Whether the value is free text, which may be empty. */
   isQuoted?: true;
   /**
-   * Another writer `wrote` it, or another writer's change of the stock `caused` it. Then any value counts as equal: the program may keep the
-   * change, build on it, or decide again.
+   * `wrote`: another writer wrote it. `caused`: another writer's change of the stock caused it. Then any value counts as equal, because the
+   * program may keep the change, build on it, or decide again.
    */
   others?: 'wrote' | 'caused';
 }
 
-/** A row of the store. Rows are compared by their fields: a difference of ids alone does not count. */
+/** A row of the store. Rows are compared by their fields. A difference only in ids does not count. */
 export interface Row {
   kind: Kind;
   id: number;
-  /** How sentences name the row: `Rex`, `of 2 Nemo`. What it was when the program began or created it, since a name may change. */
+  /** How sentences name the row: `Rex`, `of 2 Nemo`. It is the name at the start or at its creation, because names may change. */
   title: string;
-  /** By this text a row that has changed is found again. */
+  /** Identifies a row even after a change. */
   handle: string;
   fields: Readonly<Record<string, Field>>;
 }
 
-/** The contents of rows that were compared before, by their ids. Matched rows have the same content. */
+/** By row id: the contents of rows that were already matched. Matched rows have the same content. */
 type Contents = Readonly<Record<Kind, Map<number, string>>>;
 
 export const noContents = (): Contents => Object.fromEntries(kinds.map((kind) => [kind, new Map()]));
 
-/** The rows of a kind. The client is not blamed for the changes of another writer. */
-export function rowsOf(kind: Kind, past: Past, contents: Contents): Row[] {
-  const rows = plainRows(kind, past, contents);
-  const adjusted = adjust[kind]?.(rows, past, contents) ?? rows;
+/** The rows of a kind. Fields that another writer has changed are marked, so that they do not count against the client. */
+export function rowsOf(kind: Kind, result: StoreResult, contents: Contents): Row[] {
+  const rows = plainRows(kind, result, contents);
+  const adjusted = adjust[kind]?.(rows, result, contents) ?? rows;
   return adjusted.map((row) => {
-    const own = past.others.filter((change) => change.kind === kind && change.id === row.id);
+    const own = result.others.filter((change) => change.kind === kind && change.id === row.id);
     return own.length > 0 ? withOthers(row, own) : row;
   });
 }
 
-/** The rows of a kind, with all properties that requests may write. The first of these is the title. */
-function plainRows(kind: Kind, past: Past, contents: Contents): Row[] {
+/** The rows of a kind, with all properties that requests may write. The first property is the title. */
+function plainRows(kind: Kind, result: StoreResult, contents: Contents): Row[] {
   const list = listsOfRows.find((list) => list.kind === kind) as List;
-  const fieldsOf = fieldReader(list, past, contents);
-  return itemsOf(past, list).map((item) => {
-    const title = titleOf(item, list, past);
-    const isDeleted = past.lives.get(lifeKey(kind, item.id))?.deleted !== undefined;
+  const fieldsOf = fieldReader(list, result, contents);
+  return itemsOf(result, list).map((item) => {
+    const title = titleOf(item, list, result);
+    const isDeleted = result.histories.get(resourceKey(kind, item.id))?.deleted !== undefined;
     const fields = { ...fieldsOf(item), deleted: flag(isDeleted, 'deleted', kept) };
     return { kind, id: item.id as number, title, handle: title, fields };
   });
 }
 
-const itemsOf = ({ state }: Past, { name }: List) => (state[name] ?? []) as Item[];
+const itemsOf = ({ state }: StoreResult, { name }: List) => (state[name] ?? []) as Item[];
 
-/** A resource as it was when the program began or created it. */
-const bornOf = (kind: Kind, item: Item, { lives }: Past): Item =>
-  lives.get(lifeKey(kind, item.id))?.born ?? item;
+/** A resource at the start of the run, or after its creation. */
+const firstStateOf = (kind: Kind, item: Item, { histories }: StoreResult): Item =>
+  histories.get(resourceKey(kind, item.id))?.first ?? item;
 
-const titleOf = (item: Item, { kind, written }: List, past: Past) =>
-  String(bornOf(kind, item, past)[written[0] as string]);
+const titleOf = (item: Item, { kind, written }: List, result: StoreResult) =>
+  String(firstStateOf(kind, item, result)[written[0] as string]);
 
 /**
  * Returns a function that reads all properties of an item that requests may write. A property such as `petId` becomes the field `pet`,
  * whose text is the title of that pet.
  */
-function fieldReader({ properties, written }: List, past: Past, contents: Contents) {
+function fieldReader({ properties, written }: List, result: StoreResult, contents: Contents) {
   const readers = written.map((property): [name: string, read: (item: Item) => Field] => {
     const [, referred = ''] = /^(\w+)Id$/.exec(property) ?? [];
     const target = listsOfRows.find(({ kind }) => kind === referred);
     if (target) {
-      const titles = new Map(itemsOf(past, target).map((item) => [item.id, titleOf(item, target, past)]));
+      const titles = new Map(itemsOf(result, target).map((item) => [item.id, titleOf(item, target, result)]));
       const read = (id: unknown) => reference(contents[referred]?.get(id as number), titles.get(id));
       return [referred, (item) => read(item[property])];
     }
@@ -105,22 +105,22 @@ function fieldReader({ properties, written }: List, past: Past, contents: Conten
     Object.fromEntries(readers.map(([name, read]) => [name, read(item)]));
 }
 
-/** Fields that sentences name differently than the API does, and fields that belong to another list. */
-const adjust: Readonly<Record<Kind, (rows: Row[], past: Past, contents: Contents) => Row[]>> = {
-  pet: (rows, past, contents) => {
+/** Adds fields that sentences name differently than the API, and fields from another list. */
+const adjust: Readonly<Record<Kind, (rows: Row[], result: StoreResult, contents: Contents) => Row[]>> = {
+  pet: (rows, result, contents) => {
     const inventory = lists.find(({ name }) => name === 'inventory') as List;
-    const fieldsOf = fieldReader(inventory, past, contents);
-    const entries = new Map(itemsOf(past, inventory).map((entry) => [entry.petId, entry]));
+    const fieldsOf = fieldReader(inventory, result, contents);
+    const entries = new Map(itemsOf(result, inventory).map((entry) => [entry.petId, entry]));
     return rows.map((row) => {
       const { quantity: stock = absent, ...others } = fieldsOf(entries.get(row.id) ?? {});
       return { ...row, fields: { ...row.fields, stock, ...others } };
     });
   },
 
-  order: (rows, past) =>
+  order: (rows, result) =>
     rows.map((row, i) => {
-      const order = past.state.orders[i] as Past['state']['orders'][number] & Item;
-      const { quantity, petId } = bornOf('order', order, past);
+      const order = result.state.orders[i] as StoreResult['state']['orders'][number] & Item;
+      const { quantity, petId } = firstStateOf('order', order, result);
       const { complete } = order;
       const { pet = absent } = row.fields;
       return {
@@ -145,8 +145,8 @@ const adjust: Readonly<Record<Kind, (rows: Row[], past: Past, contents: Contents
 
 const maxShown = 60;
 
-/** A text of the store for people: without secrets, escaped, and cut if it is long. This is slow, so only texts of sentences need it. */
-export function short(text: string): string {
+/** A text of the store for people: without secrets, escaped, and cut if it is long. This is slow, so use it only for sentences. */
+export function clip(text: string): string {
   const shown = escapeTerminal(withoutSecrets(text));
   return shown.length > maxShown ? `${shown.slice(0, maxShown)}…` : shown;
 }
@@ -177,7 +177,7 @@ const quoted = (value: string | undefined): Field =>
 const reference = (content: string | undefined, name: string | undefined): Field =>
   content === undefined ? absent : { value: content, text: name ?? 'a deleted one' };
 
-/** A row that another writer has changed. */
+/** Marks the fields of a row that another writer has changed. */
 function withOthers(row: Row, changes: readonly OtherChange[]): Row {
   const fields: Record<string, Field> = { ...row.fields };
   const mark = (name: string, others: Field['others']) => {
@@ -185,7 +185,7 @@ function withOthers(row: Row, changes: readonly OtherChange[]): Row {
     if (field && others) fields[name] = { ...field, others };
   };
   for (const { property } of changes) mark(property, 'wrote');
-  // The status follows the stock.
+  // A new stock may change the status.
   if (changes.some(({ property }) => property === 'stock')) mark('status', 'caused');
   return { ...row, fields };
 }

@@ -7,7 +7,7 @@ import type { Order } from '../../resources/orders/schema.ts';
 import type { Pet } from '../../resources/pets/schema.ts';
 import type { Webhook } from '../../webhooks/schema.ts';
 
-/** All that the API shows of a workspace, by the names of its lists. The history is left out. */
+/** All items that the API returns of a workspace, by list. Without the history. */
 export interface StoreState {
   categories: Category[];
   pets: Pet[];
@@ -25,7 +25,7 @@ export interface List {
   path: string;
   /** The last word of the path, such as `pets`. */
   name: string;
-  /** What one item is called, such as `pet`. */
+  /** The name of one item, such as `pet`. */
   kind: string;
   properties: Readonly<Record<string, TSchema>>;
   /** The properties that requests may write. */
@@ -42,7 +42,7 @@ export const lists: readonly List[] = operations
     return { path, name, kind: title.toLowerCase(), properties, written: writtenAt(path) };
   });
 
-/** What sentences call a property of a resource. The inventory entry of a pet is a part of it. */
+/** The name of a property in sentences. The inventory entry of a pet counts as a part of the pet. */
 export function fieldNameOf(kind: string, property: string): string {
   return kind === 'pet' && property === 'quantity' ? 'stock' : property.replace(/Id$/, '');
 }
@@ -57,7 +57,7 @@ function writtenAt(path: string): string[] {
   return [...new Set(writable.map(([property]) => property))];
 }
 
-/** A change that the other writer of `conflict` made: the property that it wrote, before and after. */
+/** A change by the other writer of the fault `conflict`: the property that it wrote, before and after. */
 export interface OtherChange {
   kind: 'category' | 'pet' | 'order';
   id: number;

@@ -8,22 +8,22 @@ import { objectReader, type Values } from '../../http/values.ts';
 import { type Item, type List, lists } from '../compare/state.ts';
 import { partsOf, type Says } from './says.ts';
 
-/** What the store must contain at the end: the number of rows, and their values. */
+/** A predicate about the final store: how many rows match, and their values. */
 export interface Wanted {
   list: List;
-  /** Finds the rows. Null stands for a property that is absent. */
+  /** The values by which rows are found. Null: the property is absent. */
   where: Item;
-  /** What the rows hold besides. */
+  /** The other values of these rows. */
   fields: Item;
   count: number;
 }
 
-/** What an agent shall bring about. */
+/** The goal of an agent. */
 export interface Goal {
   /** The task for the agent, and for people. */
   text: string;
   wanted: readonly Wanted[];
-  /** What its last words contain once all is done. */
+  /** The text that the last line must contain when the goal is reached. */
   says?: Says;
 }
 
@@ -44,7 +44,7 @@ const wantedFacts = {
   count: Type.Optional(Units(0, 'How many rows there are. Default: 1.', 1)),
 };
 
-/** The pointer to a part of the file. */
+/** The JSON Pointer to a part of the file. */
 const at = (...path: (string | number)[]) => {
   const { place } = bodyProperty(...path);
   return { subject: (place as { pointer: string }).pointer, place };
@@ -54,7 +54,7 @@ const readTexts = objectReader(texts, at);
 const readFacts = objectReader(wantedFacts, at);
 const rowReaders = new Map(lists.map((list) => [list.name, objectReader(findable(list), at)]));
 
-/** The properties of a row by which it can be found. An optional one may be null, which means absent. */
+/** The properties by which a row can be found. Null means that an optional property is absent. */
 function findable({ properties }: List): TProperties {
   const plain = Object.entries(properties).flatMap(([name, property]) => {
     if (Type.IsObject(property)) return [];
@@ -65,7 +65,7 @@ function findable({ properties }: List): TProperties {
   return Object.fromEntries(plain);
 }
 
-/** Reads a goal file. Throws an error that names everything that is wrong, by JSON Pointers, and what is allowed. */
+/** Reads a goal file. Throws an error that lists the wrong values by JSON Pointer, and what is allowed. */
 export function readGoal(text: string): Goal {
   const problems: Problem[] = [];
   const source = objectAt(parsed(text), [], [...Object.keys(texts), 'wanted'], problems);
@@ -106,7 +106,7 @@ function readWanted(given: unknown, path: (string | number)[], problems: Problem
 
 const own = (source: Values, name: string) => (Object.hasOwn(source, name) ? source[name] : undefined);
 
-/** The value, if it is an object with such properties only. */
+/** The value, if it is an object that has only these properties. */
 function objectAt(value: unknown, path: (string | number)[], names: string[], problems: Problem[]): Values {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     problems.push({ ...at(...path), detail: 'must be an object' });

@@ -1,38 +1,38 @@
 import { escapeTerminal } from '../../foundation/escape-terminal.ts';
 import { withoutSecrets } from '../../foundation/redact.ts';
 import type { Fault } from '../../lab/faults/shared/fault.ts';
+import type { BaselineRuns } from '../baseline.ts';
 import { explainer } from '../compare/explain.ts';
-import { type Past, pastOf } from '../compare/past.ts';
 import type { StoreState } from '../compare/state.ts';
+import { type StoreResult, storeResultOf } from '../compare/store-result.ts';
 import type { Deviation } from '../grade.ts';
 import type { Judge, Judgement } from '../judge.ts';
-import type { Reference } from '../reference.ts';
 import type { Run } from '../run/run.ts';
 import type { Goal } from './goal-file.ts';
-import { judgeByGoal, type Outcome } from './outcome.ts';
+import { type GoalOutcome, judgeByGoal } from './goal-outcome.ts';
 import { claims, contains, filled } from './says.ts';
 
-/** The longest last words that a card shows, in characters. */
+/** The maximum number of characters of a last line on a card. */
 const maxWords = 200;
 
-/** Judges runs by a goal: what the store holds in the end, and whether the program says so. */
+/** Judges runs by a goal: the final store, and whether the last line of the program is right. */
 export class GoalJudge implements Judge {
   readonly #goal: Goal;
-  readonly #initial: Past;
-  /** A run that shows how the goal is reached. */
+  readonly #initial: StoreResult;
+  /** A run that reached the goal. */
   readonly #base: Run;
-  readonly checksOf: Reference['checksOf'];
+  readonly checksOf: BaselineRuns['checksOf'];
 
-  /** `reference`: the runs without faults, one that reached the goal before the others. */
-  constructor(goal: Goal, initial: StoreState, reference: Reference) {
+  /** `baselineRuns`: the runs without faults. If any of them reached the goal, the first one did. */
+  constructor(goal: Goal, initial: StoreState, baselineRuns: BaselineRuns) {
     this.#goal = goal;
-    this.#initial = pastOf(initial, initial);
-    [this.#base] = reference.runs;
-    this.checksOf = (run) => reference.checksOf(run);
+    this.#initial = storeResultOf(initial, initial);
+    [this.#base] = baselineRuns.runs;
+    this.checksOf = (run) => baselineRuns.checksOf(run);
   }
 
   judge(run: Run, fault?: Fault): Judgement {
-    const outcome = judgeByGoal(this.#goal, this.#initial, run.past, this.#base.past);
+    const outcome = judgeByGoal(this.#goal, this.#initial, run.storeResult, this.#base.storeResult);
     const goalReached = outcome.differences.length === 0;
     const isDone = run.exitStatus === 0;
     const { says } = this.#goal;
@@ -44,16 +44,21 @@ export class GoalJudge implements Judge {
         ...ofStore(outcome.differences),
         ...ofPrint(spoken).map((one) => ({ ...one, change: adviceOnWords })),
       ],
-      // To say so by words is as good as by the exit status.
+      // The program may report a failure by its last line instead of its exit status.
       gaveUp: !isDone || (!goalReached && !claimsDone),
-      // The rest of the store must stay as it was, even if the program reports a failure.
-      evenSo: ['twice', 'other'],
+      // The rest of the store must not change, even if the program reports a failure.
+      countsWhenGivenUp: ['twice', 'other'],
       facts: { goalReached, lastWords: shown(run.printed.last) },
     };
   }
 
-  /** What is wrong with the last words of a program that ended well, in sentences. */
-  #aboutWords(words: string, { differences, found }: Outcome, claimsDone: boolean, fault?: Fault): string[] {
+  /** What is wrong with the last line of a program that exited with 0, in sentences. */
+  #aboutWords(
+    words: string,
+    { differences, found }: GoalOutcome,
+    claimsDone: boolean,
+    fault?: Fault,
+  ): string[] {
     const { says } = this.#goal;
     if (differences.length > 0)
       return claimsDone
@@ -61,8 +66,8 @@ export class GoalJudge implements Judge {
         : [];
     if (!says) return [];
     const right = filled(says, found);
-    // Such a fault changes the values that the program reads.
-    const isRight = fault?.changesAnswers ? claimsDone : contains(words, right);
+    // Such a fault changes the values that the program reads, so its last line may have other values.
+    const isRight = fault?.changesResponses ? claimsDone : contains(words, right);
     return isRight ? [] : [`said "${shown(words)}", but the store says "${shown(right)}"`];
   }
 }
@@ -75,9 +80,9 @@ const shown = (words: string) => {
   return plain.length > maxWords ? `${plain.slice(0, maxWords)}…` : plain;
 };
 
-/** Deviations of a run without faults: what it did, and the requests behind that. */
+/** Describes the deviations of a run without faults: what it did, and the requests behind it. */
 const plainly = ({ requests }: Run) => ({
-  ofStore: (differences: Outcome['differences']) =>
+  ofStore: (differences: GoalOutcome['differences']) =>
     differences.map(({ kind, what, changes }): Deviation => {
       const made = requests.filter((one) => changes.some(({ requestId }) => requestId === one.requestId));
       return { kind, what, requests: made.map(({ id }) => id) };

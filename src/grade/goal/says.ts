@@ -1,6 +1,6 @@
 import { type Item, type List, lists } from '../compare/state.ts';
 
-/** What the last words of a program contain: text, and values of the store. */
+/** The required content of the last line: text, and values of the store. */
 export type Says = readonly (string | Placeholder)[];
 
 /** A property of the one row that a predicate finds. */
@@ -12,9 +12,9 @@ interface Placeholder {
 
 const placeholder = /\{(\w+)\.(\w+)\}/;
 
-/** Reads a text with placeholders such as `{orders.id}`. Returns what is wrong with it, if something is. */
+/** Parses a text with placeholders such as `{orders.id}`. Returns a sentence if the text is wrong. */
 export function partsOf(says: string, wanted: readonly { list: List; count: number }[]): Says | string {
-  // Behind each text stand the two names of a placeholder.
+  // `split` returns each text, followed by the two names of a placeholder.
   const pieces = says.split(placeholder);
   const parts: (string | Placeholder)[] = [];
   for (let i = 0; i < pieces.length; i += 3) {
@@ -36,8 +36,8 @@ export function partsOf(says: string, wanted: readonly { list: List; count: numb
 }
 
 /**
- * Whether words say that all is done, with any values. Upper and lower case are the same. As with `contains`, "abandoned" does not
- * say "done".
+ * Whether a line contains the text of `says`, with any values in its placeholders. Ignores case. As with `contains`, "abandoned" does not
+ * contain "done".
  */
 export function claims(words: string, says: Says): boolean {
   const line = words.toLowerCase();
@@ -54,7 +54,7 @@ export function claims(words: string, says: Says): boolean {
   return true;
 }
 
-/** The text with the values of the rows that were found. */
+/** Fills the placeholders with the values of the rows that were found. */
 export const filled = (says: Says, rows: readonly (readonly Item[])[]): string =>
   says
     .map((part) =>
@@ -62,7 +62,7 @@ export const filled = (says: Says, rows: readonly (readonly Item[])[]): string =
     )
     .join('');
 
-/** Whether words contain a text, and not as a part of longer words or numbers. */
+/** Whether a line contains a text that is not a part of a longer word or number. Ignores case. */
 export function contains(words: string, text: string): boolean {
   const [line, sought] = [words.toLowerCase(), text.toLowerCase()];
   return placesOf(sought, line).some((i) => !isInside(line, i) && !isInside(line, i + sought.length));

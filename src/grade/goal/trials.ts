@@ -1,6 +1,6 @@
 import type { FaultRun, Grade } from '../grade.ts';
 import { withoutFaults } from '../run-name.ts';
-import { calmGrades } from '../verdict.ts';
+import { gradesOfTrials } from '../verdict.ts';
 
 /** How often an agent passed. */
 export interface Passed {
@@ -10,8 +10,8 @@ export interface Passed {
   reached: number;
   passed: number;
   /**
-   * pass^k is the chance that k trials in a row all pass: pass^1, pass^2 and so on, as far as there are enough trials. Each is an estimate
-   * without bias, C(passed, k) / C(reached, k), and the mean over the places where the fault was performed.
+   * The probability that k trials in a row all pass: pass^1, pass^2 and so on, as far as there are enough trials. Each is the unbiased
+   * estimate C(passed, k) / C(reached, k), averaged over the places where the fault is performed.
    */
   passHat: number[];
 }
@@ -19,10 +19,10 @@ export interface Passed {
 /** The name of all runs under faults together. */
 export const allFaults = 'all faults';
 
-/** How often an agent passed without faults, under each fault that it reached, and under all together. Empty without a goal. */
+/** How often an agent passed: without faults, under each fault that it reached, and under all faults together. Empty without a goal. */
 export function passedOf({ goal, baseline, faults }: Grade): Passed[] {
   if (!goal) return [];
-  const calm = calmGrades(baseline).map(({ runs }) => passed(withoutFaults, runs, goal.trials));
+  const calm = gradesOfTrials(baseline).map(({ runs }) => passed(withoutFaults, runs, goal.trials));
   const under = faults.map(({ fault, runs }) => passed(fault, runs, goal.trials));
   const all = passed(
     allFaults,
@@ -32,7 +32,7 @@ export function passedOf({ goal, baseline, faults }: Grade): Passed[] {
   return [...calm, ...under, ...(faults.length > 1 ? [all] : [])].filter(({ reached }) => reached > 0);
 }
 
-/** The trials of one plan have the same name, except for their number. */
+/** The name without the number of the trial, so it is the same for all trials of a plan. */
 export const planNameOf = ({ name, trial }: Pick<FaultRun, 'name' | 'trial'>) =>
   trial === undefined ? name : name.slice(0, name.lastIndexOf(','));
 
@@ -54,7 +54,7 @@ function passed(name: string, runs: readonly FaultRun[], trials: number): Passed
   };
 }
 
-/** The chance that k trials out of n, of which c passed, all passed. */
+/** The probability that k random trials out of n, of which c passed, all passed. */
 function chance(n: number, c: number, k: number): number {
   let product = 1;
   for (let i = 0; i < k; i++) product *= Math.max(0, c - i) / (n - i);

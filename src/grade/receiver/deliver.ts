@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { signedHeaders } from '../../webhooks/signature.ts';
 import type { Message } from './messages.ts';
 
-/** How a message is sent, if not as the service would. */
+/** How to send a message differently than the service. */
 export interface Manner {
-  /** The secrets that sign it, the newest first. None: it is not signed. Default: that of the receiver. */
+  /** The secrets that sign it, the newest first. Empty: it is not signed. Default: the secret of the receiver. */
   secrets?: readonly string[];
-  /** How old its signature is, in milliseconds; negative for the future. */
+  /** The age of its timestamp in milliseconds; negative for the future. */
   ageMs?: number;
   /** A body to send instead of the signed one. */
   body?: string;
@@ -16,7 +16,7 @@ export interface Manner {
   pieces?: number;
 }
 
-/** A message that was sent, and its outcome. */
+/** A sent message and its outcome. */
 export interface Delivery {
   /** 1, 2, 3 and so on. */
   number: number;
@@ -75,7 +75,7 @@ export async function post(
   }
 }
 
-/** The pieces end anywhere, also within a character. */
+/** The pieces may split a character. */
 async function writeInPieces(request: ReturnType<typeof httpRequest>, body: Buffer, pieces: number) {
   const length = Math.ceil(body.length / pieces);
   for (let from = 0; from < body.length && !request.destroyed; from += length) {

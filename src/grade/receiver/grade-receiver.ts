@@ -1,5 +1,5 @@
 import type { CheckResult } from '../../lab/checks/report.ts';
-import type { GradingStore } from '../grading-store.ts';
+import type { GradingService } from '../grading-service.ts';
 import { type Delivery, post } from './deliver.ts';
 import { makeMessages } from './messages.ts';
 import { type ReceiverCheck, receiverChecks, type Trial } from './receiver-checks.ts';
@@ -8,16 +8,16 @@ import { outputOf, ReceiverState } from './state.ts';
 interface Options {
   /** Where the receiver listens. */
   url: URL;
-  /** The secret with which it verifies: `whsec_…`. */
+  /** The secret of the webhook: `whsec_…`. */
   secret: string;
-  /** A command of a shell that prints the state of the receiver. */
+  /** A shell command that prints the state of the receiver. */
   stateCommand: string;
-  /** A command of a shell that empties the receiver. */
+  /** A shell command that empties the receiver. */
   resetCommand?: string | undefined;
-  /** Makes the events. */
-  store: GradingStore;
+  /** Its history provides the events. */
+  store: GradingService;
   signal: AbortSignal;
-  /** How long to wait for a change of state that should not come, in milliseconds. Default: 400. */
+  /** How long to watch for a change of state that should not happen, in milliseconds. Default: 400. */
   quietMs?: number;
   onDelivery?: (delivery: Delivery) => void;
 }

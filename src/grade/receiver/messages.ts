@@ -1,10 +1,10 @@
 import { type Event, type Petstore, writeExactly } from '../../client/index.ts';
 import { withService } from '../../start/running-service.ts';
-import type { GradingStore } from '../grading-store.ts';
+import type { GradingService } from '../grading-service.ts';
 
-/** A message as the service would send it. */
+/** A message in the form in which the service sends it. */
 export interface Message {
-  /** `webhook-id`: the same whenever it is sent again. */
+  /** `webhook-id`: the same in every attempt. */
   id: string;
   type: string;
   body: string;
@@ -17,22 +17,22 @@ export interface Messages {
   created: Message;
   firstChange: Message;
   secondChange: Message;
-  /** A pet that is removed, and a change of it before that. */
+  /** A new pet, its change and its removal. */
   otherCreated: Message;
   otherChange: Message;
   otherDeleted: Message;
-  /** Pets with no other events. The name of `inPieces` has characters of two to four bytes. */
+  /** New pets without other events. The name of `inPieces` has characters of two to four bytes. */
   inPieces: Message;
   rotated: Message;
   forged: Message;
   old: Message;
-  /** A pet of a later version: its event has an unknown type and unknown properties. */
+  /** Events of a later version: an unknown type, and unknown properties. */
   unknownType: Message;
   unknownFields: Message;
 }
 
-/** Makes the messages from the history of a new workspace, so that they are what the service sends. */
-export async function makeMessages(store: GradingStore, signal: AbortSignal): Promise<Messages> {
+/** Makes the messages from the history of a new workspace, so that they have the form of real messages. */
+export async function makeMessages(store: GradingService, signal: AbortSignal): Promise<Messages> {
   const access = await store.addWorkspace();
   try {
     const events = await withService({ ...access, signal }, ({ store: api }) => historyOf(api));

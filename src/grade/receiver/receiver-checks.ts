@@ -5,18 +5,18 @@ import type { Delivery, Manner } from './deliver.ts';
 import type { Message, Messages } from './messages.ts';
 import type { ReceiverState } from './state.ts';
 
-/** A receiver under trial. */
+/** The receiver, and what the checks need to test it. */
 export interface Trial {
   messages: Messages;
   secret: string;
   state: ReceiverState;
   /** Empties the receiver. Undefined without `--reset`. */
   reset: (() => Promise<unknown>) | undefined;
-  /** Sends a message. `what` says how, for people. */
+  /** Sends a message. `what` describes it for people. */
   send(what: string, message: Message, manner?: Manner): Promise<Delivery>;
 }
 
-/** What a receiver did wrong, or why a check cannot be made, in a sentence. With neither it passed. */
+/** What a receiver did wrong, or why a check was not possible, in a sentence. Without either it passed. */
 export interface ReceiverFinding {
   failed?: string;
   unseen?: string;
@@ -28,9 +28,9 @@ export interface ReceiverCheck {
   level: Level;
   asks: string;
   advice: string;
-  /** The finding when it did right, in a sentence. */
+  /** The sentence for a check that passed. */
   right: string;
-  /** Checks run one after the other, each on the state that the previous ones left. */
+  /** Checks run one after another. Each starts with the state after the previous one. */
   judge(trial: Trial): Promise<ReceiverFinding>;
 }
 
@@ -46,7 +46,7 @@ const answered = ({ what, status, error }: Delivery) =>
 
 const makeSecret = () => secretPrefix + randomBytes(32).toString('base64');
 
-/** Sends what must be applied. */
+/** Sends a message that must be applied. */
 async function mustApply(
   { send, state }: Trial,
   ...sent: Parameters<Trial['send']>
@@ -59,7 +59,7 @@ async function mustApply(
     : rightly;
 }
 
-/** Sends what must be accepted, and must change nothing. */
+/** Sends a message that must be accepted, but must change nothing. */
 async function mustIgnore(
   { send, state }: Trial,
   ...sent: Parameters<Trial['send']>
@@ -72,7 +72,7 @@ async function mustIgnore(
     : { failed: `Its state changed after ${delivery.what}.` };
 }
 
-/** Sends what must be refused with 4xx, and must change nothing. */
+/** Sends a message that must be refused with 4xx, and must change nothing. */
 async function mustRefuse(
   { send, state }: Trial,
   ...sent: Parameters<Trial['send']>
@@ -84,7 +84,7 @@ async function mustRefuse(
   return isRefused(delivery) ? rightly : { failed: `${answered(delivery)} It should return 400.` };
 }
 
-/** The first of several findings that is not right. */
+/** Runs steps in order until one fails. Returns its finding. */
 async function inTurn(...steps: (() => Promise<ReceiverFinding>)[]): Promise<ReceiverFinding> {
   for (const step of steps) {
     const finding = await step();
@@ -93,7 +93,7 @@ async function inTurn(...steps: (() => Promise<ReceiverFinding>)[]): Promise<Rec
   return rightly;
 }
 
-/** Every check of receivers, in the order in which they are made. */
+/** All checks of receivers, in the order in which they run. */
 export const receiverChecks: readonly ReceiverCheck[] = [
   {
     name: 'event.applied',

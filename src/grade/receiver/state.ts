@@ -8,13 +8,13 @@ const readEveryMs = 100;
 const changeWithinMs = 3_000;
 const defaultQuietMs = 400;
 
-/** What a command prints of the state of a receiver. */
+/** Reads the state of a receiver from the output of a command. */
 export class ReceiverState {
   readonly #command: string;
   readonly #signal: AbortSignal;
   readonly #quietMs: number;
 
-  /** `quietMs`: how long to wait for a change that should not come. Default: 400. */
+  /** `quietMs`: how long to watch for a change that should not happen. Default: 400. */
   constructor(command: string, signal: AbortSignal, quietMs = defaultQuietMs) {
     this.#command = command;
     this.#signal = signal;
@@ -23,7 +23,7 @@ export class ReceiverState {
 
   read = (): Promise<string> => outputOf(this.#command, this.#signal);
 
-  /** The state after it has changed, or after a while. */
+  /** Waits for a change of the state, for 3 s at most, and returns the state. */
   async whenChanged(before: string): Promise<string> {
     const untilMs = performance.now() + changeWithinMs;
     let state = await this.read();
@@ -34,13 +34,13 @@ export class ReceiverState {
     return this.#settled(state);
   }
 
-  /** The state after a while in which it could have changed. */
+  /** The state after `quietMs`, in which an unwanted change would show. */
   async afterPause(): Promise<string> {
     await sleep(this.#quietMs, undefined, { signal: this.#signal });
     return this.read();
   }
 
-  /** The state when two readings are equal. */
+  /** Reads until two states in a row are equal. */
   async #settled(state: string): Promise<string> {
     const untilMs = performance.now() + changeWithinMs;
     let [last, next] = [state, await this.afterPause()];
@@ -49,7 +49,7 @@ export class ReceiverState {
   }
 }
 
-/** What a command of the user prints on standard output. Throws if it fails. */
+/** Runs a command of the user, and returns its standard output. Throws if the command fails. */
 export async function outputOf(command: string, signal: AbortSignal): Promise<string> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(commandLimitMs)]);
   const child = spawnUserProgram([command], {

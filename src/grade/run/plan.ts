@@ -17,13 +17,13 @@ export interface RunPlan {
   label: string;
   place: Place;
   faults: PlannedFault[];
-  /** How long the faults make the program wait at most. */
+  /** The longest time that the faults make the program wait. */
   waitsMs: number;
-  /** How long after the end of the program a delayed request may still be processed. */
+  /** How long a delayed request may still be processed after the program has ended. */
   lingersMs: number;
-  /** Whether its limit lasts until the end of the minute: the run should start late in a minute. */
+  /** Whether its limit lasts until the end of the minute. Then the run should start late in a minute. */
   isUntilMinuteEnds?: true;
-  /** Whether the program waits nearly all the time, so that the run need not take the place of another. */
+  /** Whether the program waits nearly all the time, so that by default it runs in addition to the other concurrent runs. */
   isMostlyWaiting: boolean;
 }
 
@@ -32,11 +32,11 @@ export interface Usage {
   /** In the order of their first use. */
   operations: readonly { operation: string; uses: number }[];
   requestCount: number;
-  /** The longest time that a response took. */
+  /** The longest response time, without streams. */
   longestMs: number;
 }
 
-/** Room for the client's own backoff, at each performance. */
+/** Time for the client's own backoff, each time that the fault is performed. */
 const backoffMs = 1_000;
 /** At this rate a list of a dozen items takes a second. */
 const [bytesPerSecond, slowWaitMs] = [1_000, 4_000];
@@ -44,14 +44,19 @@ const [minPerMinute, maxPerMinute] = [1, 1_000];
 /** The largest `after` of a fault. */
 const maxAfter = 10_000;
 
-/** More failures in a row than a client should make attempts. A right client may give up. */
+/** More failures in a row than a client should retry. A correct client may give up. */
 export const timesInARow = 25;
 
 /**
- * The runs under a fault. A step affects the first use of every operation in one run, a middle use and the last use in others, or each use
- * if `isThorough`. What a fault lets choose is tried at the first use of every operation. A silent fault affects the first read and the
- * first write, and `internal-error` affects both many times in a row, too. A condition holds for a whole run. If `planned` names an
- * operation or `after`, there is one run with exactly that. None if the fault fits none of the program's operations.
+ * Plans the runs under a fault:
+ * - A step affects the first use of every operation in one run, and a middle use and the last use in two others. With `isThorough` there is
+ *   a run for each use.
+ * - Each value of a parameter with named values is tried at the first use of every operation.
+ * - A silent fault affects the first read in one run, and the first write in another.
+ * - `internal-error` also affects both many times in a row.
+ * - A condition is active during a whole run.
+ * - If `planned` has `operation` or `after`, there is one run with exactly these.
+ * - If the fault fits none of the program's operations, there are no runs.
  */
 export function plansOf(planned: PlannedFault, usage: Usage, isThorough = false): RunPlan[] {
   const fault = faultNamed(planned.fault) as Fault;
@@ -62,25 +67,25 @@ export function plansOf(planned: PlannedFault, usage: Usage, isThorough = false)
   const uses = usage.operations.filter((use) => fitting.some(({ id }) => id === use.operation));
   if (uses.length === 0) return [];
   const [chosen = planned, ...choices] = choicesOf(fault, planned);
-  const plan = (place: Place, where: string, strikes: Strike[], given = chosen) =>
-    planFor(fault, { given, derived: parametersFor(fault, usage), place, where, strikes });
-  const whole = (strike: Strike) => plan('whole', '', [strike]);
+  const plan = (place: Place, where: string, targets: FaultTarget[], given = chosen) =>
+    planFor(fault, { given, derived: parametersFor(fault, usage), place, where, targets });
+  const whole = (target: FaultTarget) => plan('whole', '', [target]);
   if (operation !== undefined || after !== undefined) {
     if (fault.isCondition) return [plan('whole', ` of ${operation}`, [{}])];
     return [plan(after === undefined ? 'first' : after + 1, useInWords('', planned), [{}])];
   }
   if (fault.perMinute) return usage.requestCount > minPerMinute ? [untilMinuteEnds(whole({}), usage)] : [];
   if (fault.isCondition) return [whole({})];
-  // A ban is for the whole key: it comes once, in the middle of the run.
+  // A ban affects the whole key, so there is one, in the middle of the run.
   if (fault.scope === 'key')
     return [whole({ after: Math.min(maxAfter, Math.floor(usage.requestCount / 2)) })];
   const ofEachKind = (given: PlannedFault, among = uses) =>
-    firstOfEachKind(among).map(([kind, strike]) => plan('first', `, first ${kind}`, [strike], given));
+    firstOfEachKind(among).map(([kind, target]) => plan('first', `, first ${kind}`, [target], given));
   if (fault.isSilent) return ofEachKind(chosen);
   const isRepeated = fault.name === internalError.name && planned.times === undefined;
   return [
-    ...strikesOf(fault, uses, isThorough).map(([place, strikes]) =>
-      plan(place, `, ${typeof place === 'number' ? nth(place) : place} use`, strikes),
+    ...targetsOf(fault, uses, isThorough).map(([place, targets]) =>
+      plan(place, `, ${typeof place === 'number' ? nth(place) : place} use`, targets),
     ),
     ...choices.map((given) => plan('first', ', first use', uses.map(firstUse), given)),
     // A client may reopen a stream forever.
@@ -91,12 +96,12 @@ export function plansOf(planned: PlannedFault, usage: Usage, isThorough = false)
 const isAnswered = (use: { operation: string }) =>
   operations.find(({ id }) => id === use.operation)?.success.kind !== 'stream';
 
-/** A use of an operation that a fault affects. (Not a strike that leads to a ban.) */
-type Strike = Pick<PlannedFault, 'operation' | 'after'>;
+/** The use of an operation that a fault affects. */
+type FaultTarget = Pick<PlannedFault, 'operation' | 'after'>;
 
-const firstUse = ({ operation }: { operation: string }): Strike => ({ operation, after: 0 });
+const firstUse = ({ operation }: { operation: string }): FaultTarget => ({ operation, after: 0 });
 
-/** A fault with each value that may be chosen for it, the default first; none if there is no choice, or if it was made. */
+/** The fault with each value of its parameters with named values, the default first. Leaves out parameters that `planned` already has. */
 function choicesOf({ parameters }: Fault, planned: PlannedFault): PlannedFault[] {
   return Object.entries(parameters).flatMap(([name, schema]) => {
     const { enum: values = [] } = schema as { enum?: string[] };
@@ -104,10 +109,10 @@ function choicesOf({ parameters }: Fault, planned: PlannedFault): PlannedFault[]
   });
 }
 
-/** The places of a step, and the uses that it affects there. */
-function strikesOf(fault: Fault, uses: Usage['operations'], isThorough: boolean): [Place, Strike[]][] {
+/** The places of a step, with the uses that it affects at each place. */
+function targetsOf(fault: Fault, uses: Usage['operations'], isThorough: boolean): [Place, FaultTarget[]][] {
   const most = Math.min(maxAfter, Math.max(...uses.map(({ uses }) => uses)));
-  const at = (place: Place, least: number, afterOf: (uses: number) => number): [Place, Strike[]] => [
+  const at = (place: Place, least: number, afterOf: (uses: number) => number): [Place, FaultTarget[]] => [
     place,
     uses
       .filter((use) => use.uses >= least)
@@ -120,30 +125,32 @@ function strikesOf(fault: Fault, uses: Usage['operations'], isThorough: boolean)
         at('middle', 3, (uses) => middleUse(fault, uses)),
         at('last', 2, (uses) => uses - 1),
       ];
-  return places.filter(([, strikes]) => strikes.length > 0);
+  return places.filter(([, targets]) => targets.length > 0);
 }
 
-/** The index of a use that is neither the first nor the last. Each fault affects a different one, so that together they affect many. */
+/**
+ * The index of a use that is neither the first nor the last. It differs from fault to fault, so that together the faults affect many uses.
+ */
 function middleUse(fault: Fault, uses: number): number {
   const spread = (faults.indexOf(fault) * goldenRatio) % 1;
   return 1 + Math.floor(spread * (uses - 2));
 }
 
-/** Multiples of it, modulo 1, are spread evenly, however many there are. */
+/** Its multiples, modulo 1, are spread evenly, for any number of them. */
 const goldenRatio = 0.618_034;
 
 /** The first use of an operation that reads, and of one that writes. */
-function firstOfEachKind(uses: Usage['operations']): ['read' | 'write', Strike][] {
+function firstOfEachKind(uses: Usage['operations']): ['read' | 'write', FaultTarget][] {
   const isRead = ({ operation }: { operation: string }) =>
     operations.find(({ id }) => id === operation)?.method === 'GET';
   const [read, write] = [uses.find(isRead), uses.find((use) => !isRead(use))];
   return [
-    ...(read ? [['read', firstUse(read)] as ['read', Strike]] : []),
-    ...(write ? [['write', firstUse(write)] as ['write', Strike]] : []),
+    ...(read ? [['read', firstUse(read)] as ['read', FaultTarget]] : []),
+    ...(write ? [['write', firstUse(write)] as ['write', FaultTarget]] : []),
   ];
 }
 
-/** Parameters that depend on the program: responses come later than it ever had to wait, and slowly. */
+/** Parameters that depend on the program: the delay is twice its longest response time without faults, and the data rate is low. */
 function parametersFor({ parameters }: Fault, { longestMs }: Usage): Partial<PlannedFault> {
   const { default: leastMs = 0 } = (parameters.delayMs ?? {}) as { default?: number };
   const delayMs = Math.min(maxDelayMs, Math.max(leastMs, Math.ceil(2 * longestMs)));
@@ -161,11 +168,11 @@ interface Planned {
   place: Place;
   /** The end of its name. */
   where: string;
-  strikes: Strike[];
+  targets: FaultTarget[];
 }
 
-function planFor(fault: Fault, { given, derived, place, where, strikes }: Planned): RunPlan {
-  const faults = strikes.map((strike) => ({ ...derived, ...given, ...strike }));
+function planFor(fault: Fault, { given, derived, place, where, targets }: Planned): RunPlan {
+  const faults = targets.map((target) => ({ ...derived, ...given, ...target }));
   const all = parametersOf(fault, { ...derived, ...given });
   const inMs = (unit: string, factor: number) =>
     Object.entries(all).reduce(
@@ -184,7 +191,7 @@ function planFor(fault: Fault, { given, derived, place, where, strikes }: Planne
   };
 }
 
-/** Leaves a number of requests with which the program needs two minutes. */
+/** Sets the limit so that the program needs two minutes. */
 function untilMinuteEnds(plan: RunPlan, { requestCount }: Usage): RunPlan {
   const enough = Math.ceil(requestCount * 0.6);
   const faults = plan.faults.map((fault) => ({
@@ -196,8 +203,8 @@ function untilMinuteEnds(plan: RunPlan, { requestCount }: Usage): RunPlan {
 }
 
 /**
- * Whether a run missed a limit until the end of the minute, and may meet it in another try. On a busy machine the next minute may begin
- * before the limit is used up.
+ * Whether a run did not reach a limit that lasts until the end of the minute, and another try may reach it. On a busy machine the next
+ * minute may begin before the limit is used up.
  */
 export const hasMissedMinute = (
   { isUntilMinuteEnds }: RunPlan,

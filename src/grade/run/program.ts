@@ -15,28 +15,28 @@ interface ProgramOptions {
   timeLimitMs: number;
   /** Ends the program at once, with all processes that it started. */
   signal: AbortSignal;
-  /** Gets its output as it comes. */
+  /** Gets each piece of its output. */
   onOutput?: ((text: string) => void) | undefined;
   /** Gets the lines of its standard output. */
   printed?: PrintedLines;
 }
 
-/** How a program ended, or in `problem`, why it did not start. */
+/** How a program ended. `problem`: why it did not start. */
 export interface Ended extends Ending {
   problem?: string;
 }
 
-/** The signals that end a program, and how long each may take. A zombie process counts as running, so the wait after SIGKILL is short. */
+/** The signals that end a program, and the wait after each. A zombie process counts as running, so the wait after SIGKILL is short. */
 const endSignals = [
   ['SIGTERM', 1_000],
   ['SIGKILL', 300],
 ] as const;
-/** How long to read output after the end of a program: its child processes may keep its streams open. */
+/** How long to read output after a program has ended. Its child processes may keep its streams open. */
 const lastOutputMs = 1_000;
 const notFoundStatus = 127;
 
 /**
- * Runs a program in a process group of its own, without input, until it ends or its time is over. Then the rest of its group is ended, too.
+ * Runs a program in a process group of its own, without input, until it ends or its time is over. Then ends the rest of the group, too.
  * Throws only when the signal is aborted.
  */
 export async function runProgram(options: ProgramOptions): Promise<Ended> {
@@ -73,7 +73,7 @@ export async function runProgram(options: ProgramOptions): Promise<Ended> {
   }
 }
 
-/** Running programs. They end with this process. */
+/** Running programs. They are ended when this process exits. */
 const running = new Set<ChildProcess>();
 process.on('exit', () => {
   for (const child of running) send(child, 'SIGKILL');
@@ -101,10 +101,10 @@ async function ended(child: ChildProcess, timeLimitMs: number, signal: AbortSign
   }
 }
 
-/** Windows has no process groups: there only the program itself is ended. */
+/** Windows has no process groups, so only the program itself is ended there. */
 const hasGroups = process.platform !== 'win32';
 
-/** Ends the rest of a program's group: first by SIGTERM, then by SIGKILL. */
+/** Ends the remaining processes of the group: first with SIGTERM, then with SIGKILL. */
 async function endGroup(child: ChildProcess): Promise<void> {
   for (const [signal, withinMs] of endSignals) {
     if (!send(child, signal)) return;
@@ -113,7 +113,7 @@ async function endGroup(child: ChildProcess): Promise<void> {
   }
 }
 
-/** Sends a signal to the group of a program; 0 sends none. Returns whether the group still exists. */
+/** Sends a signal to the group of a program; 0 only tests. Returns whether the group still exists. */
 function send(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   if (child.pid === undefined) return false;
   try {

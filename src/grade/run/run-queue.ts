@@ -1,4 +1,4 @@
-/** Limits how many tasks run at once. Tasks wait in their order; urgent ones go first. */
+/** Limits the number of concurrent tasks. Tasks start in order, but urgent ones first. */
 export class RunQueue {
   #free: number;
   readonly #waiting: (() => void)[] = [];

@@ -9,17 +9,17 @@ import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import { clockToleranceMs } from '../../lab/recordings/timeline-layout.ts';
 import { clientKeyVariable, settings } from '../../settings/config.ts';
 import { withService } from '../../start/running-service.ts';
-import { type Past, pastOf } from '../compare/past.ts';
 import { type Printed, PrintedLines } from '../compare/printed-lines.ts';
 import { readHistory, readState } from '../compare/read.ts';
 import type { StoreState } from '../compare/state.ts';
-import type { Grading, GradingStore } from '../grading-store.ts';
+import { type StoreResult, storeResultOf } from '../compare/store-result.ts';
+import type { Grading, GradingService } from '../grading-service.ts';
 import { mapStrings } from '../map-strings.ts';
 import type { RunPlan } from './plan.ts';
 import { type Ended, runProgram } from './program.ts';
 
 export interface RunOptions {
-  store: GradingStore;
+  store: GradingService;
   command: readonly string[];
   env: NodeJS.ProcessEnv;
   /** The state of a workspace before the program runs. */
@@ -27,7 +27,7 @@ export interface RunOptions {
   /** The faults of the run. Default: none. */
   plan?: Pick<RunPlan, 'faults' | 'lingersMs'>;
   timeLimitMs: number;
-  /** The lines that runs without faults printed. Undefined for the first run. */
+  /** The lines of the first run without faults. Undefined for that run. */
   wantedLines?: ReadonlySet<string> | undefined;
   signal: AbortSignal;
   onOutput?: ((text: string) => void) | undefined;
@@ -35,18 +35,18 @@ export interface RunOptions {
 
 /** A run of the program and its result. */
 export interface Run extends Ended {
-  /** In the order in which they came. */
+  /** In the order in which they arrived. */
   requests: RecordedRequest[];
-  /** The number of all requests, of which a recording may keep fewer. */
+  /** The number of all requests. A recording may store fewer. */
   requestCount: number;
-  past: Past;
+  storeResult: StoreResult;
   printed: Printed;
   /** How often its faults were performed. */
   performed: number;
 }
 
 /** The state of a workspace before the program runs. */
-export async function initialState(store: GradingStore, signal: AbortSignal): Promise<StoreState> {
+export async function initialState(store: GradingService, signal: AbortSignal): Promise<StoreState> {
   signal.throwIfAborted();
   const grading = await store.addWorkspace();
   try {
@@ -56,7 +56,7 @@ export async function initialState(store: GradingStore, signal: AbortSignal): Pr
   }
 }
 
-/** Runs the program once in a new workspace, which is deleted afterwards. */
+/** Runs the program once in a new workspace, and then deletes the workspace. */
 export async function runOnce(options: RunOptions): Promise<Run> {
   options.signal.throwIfAborted();
   const grading = await options.store.addWorkspace();
@@ -92,7 +92,7 @@ async function runIn(
     return {
       ...ended,
       ...{ requests, requestCount: kept + leftOut, printed },
-      past: pastOf(state, initial, history, has(plan, conflict) ? rehearsal?.id : undefined),
+      storeResult: storeResultOf(state, initial, history, has(plan, conflict) ? rehearsal?.id : undefined),
       performed: has(plan, nearLimit)
         ? requests.filter(isAtLimit).length
         : (rehearsed?.faults.reduce((sum, { performed }) => sum + performed, 0) ?? 0),
@@ -103,20 +103,20 @@ async function runIn(
 const has = (plan: RunOptions['plan'], { name }: Fault) => plan?.faults.some(({ fault }) => fault === name);
 
 /**
- * Whether its response says that no request is left, for longer than a moment: otherwise the next request of the program may come after the
- * reset. A limit that is only near requires nothing.
+ * Whether its response says that no request is left for more than a moment. If the reset is sooner, the next request of the program may
+ * arrive after it. A limit that is only near requires nothing from the program.
  */
 function isAtLimit({ at, durationMs, answerHeaders }: RecordedRequest): boolean {
   const { 'x-ratelimit-remaining': remaining, 'x-ratelimit-reset': reset } = answerHeaders;
   return remaining === '0' && Number(reset) * 1_000 - (Date.parse(at) + durationMs) > clockToleranceMs;
 }
 
-/** How long rehearsals and recordings last after the program, at least. */
+/** The minimum time that rehearsals and recordings stay active after the program has ended. */
 const afterwardsSeconds = 600;
 const settlingMs = 100;
 const maxSettlings = 50;
 
-/** Waits until requests that the program left in flight are done. */
+/** Waits until requests that the program left in flight have been processed. */
 async function settled(lab: Lab, recordingId: string): Promise<void> {
   let last = -1;
   for (let count = 0; count < maxSettlings; count++) {
@@ -127,7 +127,7 @@ async function settled(lab: Lab, recordingId: string): Promise<void> {
   }
 }
 
-/** The requests of a recording, in the order in which they came. */
+/** The requests of a recording, in the order in which they arrived. */
 async function readRequests(lab: Lab, recordingId: string): Promise<RecordedRequest[]> {
   const requests = (await Array.fromAsync(lab.listRecordedRequests(recordingId))) as RecordedRequest[];
   return requests.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || Number(a.id) - Number(b.id));

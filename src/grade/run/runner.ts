@@ -14,17 +14,17 @@ interface RunnerOptions extends Pick<RunOptions, 'command' | 'store'> {
   onOutput?: ((text: string, run?: string) => void) | undefined;
 }
 
-/** Runs a program many times, several at once. */
+/** Runs a program many times, with several runs at once. */
 export class Runner {
   /** The number of runs until now. */
   count = 0;
-  /** What a workspace holds before the program runs. */
+  /** The state of a workspace before the program runs. */
   readonly initial: StoreState;
   readonly #options: RunnerOptions;
   readonly #queue: RunQueue;
   readonly #stop: AbortController;
   readonly #signal: AbortSignal;
-  /** The lines that the first run printed: later runs look for these. */
+  /** The lines of the first run. Later runs only look for these. */
   #wantedLines: ReadonlySet<string> | undefined;
 
   private constructor(
@@ -47,17 +47,17 @@ export class Runner {
   }
 
   /** Runs the program without faults. */
-  async calmly(): Promise<Run> {
+  async runWithoutFaults(): Promise<Run> {
     const run = await this.#run({});
     this.#wantedLines ??= run.printed.lines;
     return run;
   }
 
   /** Runs the program without faults when it is its turn. */
-  calmlyInTurn = (): Promise<Run> => this.#queue.run(() => this.calmly());
+  queueWithoutFaults = (): Promise<Run> => this.#queue.run(() => this.runWithoutFaults());
 
-  /** Runs the program under a fault when it is its turn. `likelyMs`: how long it takes without faults. */
-  async under(plan: RunPlan, likelyMs: number, onBegun: () => void, name = plan.name): Promise<Run> {
+  /** Runs the program under a fault when it is its turn. `likelyMs`: how long a run without faults takes. */
+  async runUnderFault(plan: RunPlan, likelyMs: number, onBegun: () => void, name = plan.name): Promise<Run> {
     const { waitsMs, isUntilMinuteEnds, isMostlyWaiting } = plan;
     if (isUntilMinuteEnds)
       await sleep(waitForMinuteMs(Date.now(), likelyMs), undefined, { signal: this.#signal });
@@ -68,7 +68,7 @@ export class Runner {
     };
     const isBeside = isMostlyWaiting && this.#options.atOnce === undefined;
     const run = await (isBeside ? once() : this.#queue.run(once, isUntilMinuteEnds));
-    return hasMissedMinute(plan, run) ? this.under(plan, run.tookMs, onBegun, name) : run;
+    return hasMissedMinute(plan, run) ? this.runUnderFault(plan, run.tookMs, onBegun, name) : run;
   }
 
   /** Waits for all tasks. If one fails, the others are stopped before this throws its reason. */
@@ -78,7 +78,7 @@ export class Runner {
     } catch (error) {
       this.#stop.abort(error);
       await Promise.allSettled(tasks);
-      // The error of a stopped task may only say that it was stopped.
+      // A stopped task may fail with a less useful error.
       throw this.#signal.reason;
     }
   }

@@ -3,10 +3,10 @@ import { stripVTControlCharacters } from 'node:util';
 import { escapeTerminal } from '../../foundation/escape-terminal.ts';
 import { withoutCutBeginning, withoutSecrets } from '../../foundation/redact.ts';
 
-/** The number of lines that are shown, and that each stream keeps. */
+/** The maximum number of lines that are shown, and that are stored of each stream. */
 const [maxLines, maxKeptLines] = [20, 100];
 const maxLineLength = 500;
-/** The part of a piece of output that is read, and the part of a line that is kept, both from the end. In characters. */
+/** In characters, counted from the end: the part of a piece of output that is read, and the part of a line that is stored. */
 const [maxPiece, maxKept] = [65_536, 4_096];
 
 interface Line {
@@ -19,12 +19,12 @@ interface Line {
 
 const emptyLine: Line = { order: 0, text: '', isCut: false };
 
-/** Keeps the last lines of a program's two streams. Each stream keeps some lines, however much the other one gets. */
+/** Keeps the last lines of a program's two streams. Much output on one stream does not displace the lines of the other. */
 export class Tail {
   readonly #streams: LastLines[] = [];
   #last = 0;
 
-  /** Adds a stream. Returns a function that takes its pieces and passes them on. */
+  /** Adds a stream. Returns a function that stores each piece and passes it to `onText`. */
   stream(onText: (text: string) => void): (chunk: Buffer) => void {
     const decoder = new StringDecoder('utf8');
     const lines = new LastLines();
@@ -48,8 +48,8 @@ export class Tail {
 }
 
 /**
- * Drops lines until the rest is short enough: indented lines first, oldest first. After an error they are a stack, or an object with
- * hundreds of lines.
+ * Drops lines until the rest is short enough: indented lines first, oldest first. After an error, indented lines are a stack trace, or an
+ * object with hundreds of lines.
  */
 function lastOf(lines: Line[], most: number): Line[] {
   let surplus = lines.length - most;
@@ -60,7 +60,7 @@ function lastOf(lines: Line[], most: number): Line[] {
 /** The last lines of one stream. */
 class LastLines {
   #lines: Line[] = [];
-  /** The last line, which has no end yet. */
+  /** The last line, which has no line end yet. */
   #open = emptyLine;
 
   add(text: string, next: () => number): void {
@@ -82,7 +82,7 @@ class LastLines {
   all = (): Line[] => lastOf([...this.#lines, ...shown(this.#open)], maxKeptLines);
 }
 
-/** A line as it is shown; none if it is empty. */
+/** The displayed form of a line. Empty lines are left out. */
 function shown({ order, text, isCut }: Line): Line[] {
   if (text === '') return [];
   const whole = stripVTControlCharacters(text);

@@ -2,7 +2,7 @@ import { operations } from '../../api/operations.ts';
 import { otherWriterAt } from '../faults/conflict.ts';
 import type { Recorded } from '../recordings/recorded.ts';
 import { type Check, counted } from './check.ts';
-import { follows, isLeft, isRead, isSuccess, isTouchedByAny, isTransient } from './request-facts.ts';
+import { follows, hasDisconnected, isRead, isSuccess, isTouchedByAny, isTransient } from './request-facts.ts';
 
 /** Lists that return one resource with its entity tag for a single id. */
 const singles = new Map(
@@ -120,7 +120,7 @@ class EntityTags {
   note(request: Recorded): void {
     count(this.#named, request.answer.etag);
     // A retry of a temporary failure may use the same tag.
-    if (changes.includes(request.method) && !isTransient(request) && !isLeft(request))
+    if (changes.includes(request.method) && !isTransient(request) && !hasDisconnected(request))
       count(this.#used, tagOf(request));
   }
 

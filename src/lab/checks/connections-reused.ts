@@ -1,6 +1,6 @@
 import type { Recorded } from '../recordings/recorded.ts';
 import type { Check } from './check.ts';
-import { endOf, isBroken, isLeft, isRedirect, isStream } from './request-facts.ts';
+import { endOf, hasDisconnected, isBroken, isRedirect, isStream } from './request-facts.ts';
 
 /** Many clients close a connection after some idle seconds. */
 const idleMs = 2_000;
@@ -14,7 +14,7 @@ const runOnce = /^(?:curl|wget|httpie|xh)\//i;
 /** Whether the connection stays open after the response. */
 const leavesOpen = (request: Recorded) =>
   !isBroken(request) &&
-  !isLeft(request) &&
+  !hasDisconnected(request) &&
   !isStream(request) &&
   !isRedirect(request) &&
   request.answer.connection?.toLowerCase() !== 'close';

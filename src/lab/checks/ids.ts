@@ -37,7 +37,7 @@ function numbersOf({ target, largeNumbers = [] }: Recorded): string[] {
   const segments = path.split('/', maxSegments).filter(mayHoldNumber).map(decoded);
   const pairs = query.split('&').filter(mayHoldNumber).slice(0, maxParameters).join('&');
   const values = [...new URLSearchParams(pairs).values()].join(',').split(',', maxParameters);
-  // In a query, + stands for a space.
+  // In a query, + means a space.
   return [...segments, ...values.map((value) => value.replace(' ', '+')), ...largeNumbers];
 }
 

@@ -3,9 +3,9 @@ import type { Recorded } from '../recordings/recorded.ts';
 import type { Expected } from './expected.ts';
 import {
   follows,
+  hasDisconnected,
   idempotencyKeyOf,
   isBroken,
-  isLeft,
   isRead,
   isSuccess,
   isSurelySame,
@@ -84,4 +84,4 @@ export function thingOf(request: Recorded): string | undefined {
   return request.method === 'POST' && key !== undefined ? `${request.target} ${key}` : undefined;
 }
 
-const hasFailed = (request: Recorded) => !isSuccess(request) || isBroken(request) || isLeft(request);
+const hasFailed = (request: Recorded) => !isSuccess(request) || isBroken(request) || hasDisconnected(request);

@@ -9,8 +9,8 @@ export interface Pause {
   untilMs: number;
   /** Which requests it forbids. Without a scope: only the same request. */
   scope?: string;
-  /** What an early request shows. */
-  shownBy(early: Recorded): 'disobedience' | 'end of the pause' | 'nothing';
+  /** What an early request proves. */
+  shownBy(early: Recorded): 'too early' | 'pause ended' | 'nothing';
 }
 
 interface Pair {
@@ -20,26 +20,26 @@ interface Pair {
 
 export interface Observed {
   /** Pauses that were obeyed. */
-  kept: Pair[];
+  obeyed: Pair[];
   /** Requests that came too early. */
-  broken: Pair[];
+  tooEarly: Pair[];
   /** Early requests that the service admitted, because it had ended the pause itself. */
-  lifted: Pair[];
+  endedByService: Pair[];
   /** Requests that came too early, perhaps from workers that did not know about the pause. */
-  unsure: Recorded[];
+  uncertain: Recorded[];
 }
 
 /** The first pause of a scope that is not over. */
 interface Current extends Pause {
   by: Recorded;
-  /** The last request that it refused and that did not come again in time. */
+  /** The last refused request that was not retried in time. */
   ignoredBy?: Recorded;
 }
 
 /**
- * Which requests came too early, and which in time. A single worker got each response. With several workers, only a retry counts. If a
- * refused request came again in time, its worker waited: then another worker, which did not know, sent the early request on the same
- * connection.
+ * Finds requests that came too early, and requests that came in time. A single worker knows each response. With several workers, only a retry
+ * counts. If a refused request was retried in time, its worker waited. Then an early request on the same connection came from another worker
+ * that did not know about the pause.
  */
 export function pausesOf(
   traffic: Traffic,
@@ -53,20 +53,22 @@ export function pausesOf(
   const refusalOf = new Map(retries.map(({ failed, retry }) => [retry, failed]));
   const waited = cameAgainInTime(requests, untilMsOf);
   const current = new Map<string, Current>();
-  /** Refused requests that are no evidence for the client: they came too early, or others after them did, perhaps of another worker. */
+  /**
+   * Refused requests that do not count in favor of the client: they came too early, or a later request did, perhaps from another worker.
+   */
   const doubtful = new Set<Recorded>();
-  const observed: Observed = { kept: [], broken: [], lifted: [], unsure: [] };
+  const observed: Observed = { obeyed: [], tooEarly: [], endedByService: [], uncertain: [] };
 
-  const judge = (request: Recorded, { scope = '', untilMs, shownBy, by }: Current, told?: Recorded) => {
-    const shown = request.atMs < untilMs ? shownBy(request) : 'obedience';
-    if (shown === 'disobedience') {
-      if (told) observed.broken.push({ by: told, request });
-      else observed.unsure.push(request);
+  const judge = (request: Recorded, { scope = '', untilMs, shownBy, by }: Current, sureBy?: Recorded) => {
+    const shown = request.atMs < untilMs ? shownBy(request) : 'in time';
+    if (shown === 'too early') {
+      if (sureBy) observed.tooEarly.push({ by: sureBy, request });
+      else observed.uncertain.push(request);
       doubtful.add(request).add(current.get(scope)?.by ?? by);
     }
-    if (shown === 'obedience' && !doubtful.has(by)) observed.kept.push({ by, request });
-    if (shown === 'end of the pause') observed.lifted.push({ by, request });
-    if (shown === 'obedience' || shown === 'end of the pause') current.delete(scope);
+    if (shown === 'in time' && !doubtful.has(by)) observed.obeyed.push({ by, request });
+    if (shown === 'pause ended') observed.endedByService.push({ by, request });
+    if (shown === 'in time' || shown === 'pause ended') current.delete(scope);
   };
 
   for (const request of requests) {
@@ -88,7 +90,7 @@ export function pausesOf(
   return observed;
 }
 
-/** Refused requests that came again after their pause. Each later request is the retry of one. */
+/** Refused requests that were retried after their pause. Each later request is the retry of one refused request. */
 function cameAgainInTime(
   requests: readonly Recorded[],
   untilMsOf: (request: Recorded) => number | undefined,

@@ -27,16 +27,16 @@ const operationLimits = faults
 
 /** The result of a check about pauses. */
 const foundIn = (
-  { broken, kept, lifted, unsure }: Observed,
+  { tooEarly, obeyed, endedByService, uncertain }: Observed,
   texts: Pick<Found, 'failed' | 'passed'>,
 ): Found => ({
   ...texts,
-  bad: bothOf(broken),
-  good: bothOf(kept),
+  bad: bothOf(tooEarly),
+  good: bothOf(obeyed),
   unseen:
-    unsure.length > 0
-      ? `${counted(unsure.length, 'request')} came too early, perhaps from workers that did not get the refusal.`
-      : lifted.length > 0
+    uncertain.length > 0
+      ? `${counted(uncertain.length, 'request')} came too early, perhaps from workers that did not get the refusal.`
+      : endedByService.length > 0
         ? 'The service admitted the next request before the wait was over.'
         : undefined,
 });
@@ -53,14 +53,14 @@ export const retryAfterObeyed: Check = {
   guide: 'Rate limits',
   judge(traffic) {
     const observed = pausesOf(traffic, pauseOf, ({ operation }) => ['key', `operation ${operation}`]);
-    const { kept, broken } = observed;
+    const { obeyed, tooEarly } = observed;
     return foundIn(observed, {
       failed: () => {
-        const { by, request } = broken[0] as (typeof broken)[number];
+        const { by, request } = tooEarly[0] as (typeof tooEarly)[number];
         const waited = Math.max(0, Math.round(request.atMs - endOf(by)));
-        return `${counted(broken.length, 'request')} came too early: request ${request.number} came ${waited} ms after request ${by.number} got ${by.status} with Retry-After: ${by.answer['retry-after']}.`;
+        return `${counted(tooEarly.length, 'request')} came too early: request ${request.number} came ${waited} ms after request ${by.number} got ${by.status} with Retry-After: ${by.answer['retry-after']}.`;
       },
-      passed: `The client waited for Retry-After, after ${counted(kept.length, 'refusal')}.`,
+      passed: `The client waited for Retry-After, after ${counted(obeyed.length, 'refusal')}.`,
     });
   },
 };
@@ -70,7 +70,7 @@ function pauseOf(refused: Recorded): Pause | undefined {
   const { status, code, operation } = refused;
   const untilMs = earliestAfter(refused);
   if (untilMs === undefined) return undefined;
-  if (status === 503 || code === keyInUse) return { untilMs, shownBy: () => 'disobedience' };
+  if (status === 503 || code === keyInUse) return { untilMs, shownBy: () => 'too early' };
   if (status !== 429) return undefined;
   const scope = isTouchedByAny(refused, operationLimits) ? `operation ${operation}` : 'key';
   return { untilMs, scope, shownBy: (early) => shownAfterLimit(early, refused) };
@@ -78,8 +78,8 @@ function pauseOf(refused: Recorded): Pause | undefined {
 
 /** What an early request shows after 429. In a rehearsal, each operation may have its own limit. */
 function shownAfterLimit(early: Recorded, { operation }: Recorded) {
-  if (isLimited(early)) return 'disobedience';
-  return isSuccess(early) && early.operation === operation ? 'end of the pause' : 'nothing';
+  if (isLimited(early)) return 'too early';
+  return isSuccess(early) && early.operation === operation ? 'pause ended' : 'nothing';
 }
 
 export const banStops: Check = {
@@ -103,15 +103,15 @@ export const banStops: Check = {
       () => ['key'],
     );
     return foundIn(observed, {
-      failed: `The client sent ${counted(observed.broken.length, 'request')} while the key was banned.`,
+      failed: `The client sent ${counted(observed.tooEarly.length, 'request')} while the key was banned.`,
       passed: 'The client sent nothing until the ban was over.',
     });
   },
 };
 
 function shownInBan(early: Recorded) {
-  if (isBan(early)) return 'disobedience';
-  return isSuccess(early) ? 'end of the pause' : 'nothing';
+  if (isBan(early)) return 'too early';
+  return isSuccess(early) ? 'pause ended' : 'nothing';
 }
 
 export const limitsForeseen: Check = {
@@ -136,7 +136,7 @@ export const limitsForeseen: Check = {
       () => ['key'],
     );
     return foundIn(observed, {
-      failed: `${counted(observed.broken.length, 'request')} got 429 after a response that said 0 requests remain.`,
+      failed: `${counted(observed.tooEarly.length, 'request')} got 429 after a response that said 0 requests remain.`,
       passed: 'When 0 requests remained, the client waited for the reset.',
     });
   },

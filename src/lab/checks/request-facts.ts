@@ -41,7 +41,7 @@ export const silentFaults: readonly string[] = faults
 const cutFaults = connectionFaults.filter((name) => !silentFaults.includes(name));
 
 /** Whether the client disconnected before the complete response: its timeout ended, or it cancelled the request. */
-export const isLeft = (request: Recorded) =>
+export const hasDisconnected = (request: Recorded) =>
   request.left === true && !request.isProxied && !isTouchedByAny(request, cutFaults);
 
 /** Whether two requests were in flight at once. Streams do not count. */
@@ -58,7 +58,7 @@ export function hasOverlaps(requests: readonly Recorded[]): boolean {
 /** Whether the service sent no complete response. Behind a proxy this is unknown, and the proxy itself may retry. */
 export const isBroken = (request: Recorded) =>
   !request.isProxied &&
-  !isLeft(request) &&
+  !hasDisconnected(request) &&
   (request.status === undefined || isTouchedByAny(request, connectionFaults));
 
 /** Statuses after which a request may have taken effect, and those of temporary refusals. */
@@ -87,17 +87,17 @@ export const uncertainFaults: readonly string[] = [
 /** The faults whose responses ask for a wait. */
 export const waitFaults: readonly string[] = faultsWith((status) => refusedForTime.includes(status));
 
-/** Whether the outcome is unknown because of what the service sent. */
+/** Whether the end of the response leaves the outcome unknown. */
 const endedUncertain = (request: Recorded) =>
   isBroken(request) ||
-  (!isLeft(request) && (uncertain.includes(request.status as number) || request.code === keyInUse));
+  (!hasDisconnected(request) && (uncertain.includes(request.status as number) || request.code === keyInUse));
 
 /** Whether the client cannot know if the request took effect. */
-export const isUncertain = (request: Recorded) => isLeft(request) || endedUncertain(request);
+export const isUncertain = (request: Recorded) => hasDisconnected(request) || endedUncertain(request);
 
 /** Whether the failure is temporary, so a retry may succeed. */
 export const isTransient = (request: Recorded) =>
-  endedUncertain(request) || (!isLeft(request) && refusedForTime.includes(request.status as number));
+  endedUncertain(request) || (!hasDisconnected(request) && refusedForTime.includes(request.status as number));
 
 /** The earliest time for a request after this one; undefined if the response asks for no wait. */
 export const earliestAfter = ({ answer, atMs }: Recorded) => earliestRetryMs(answer['retry-after'], atMs);
@@ -105,12 +105,12 @@ export const earliestAfter = ({ answer, atMs }: Recorded) => earliestRetryMs(ans
 /** Whether it came before the time that the response to another request asked for. */
 export const isEarly = ({ atMs }: Recorded, refused: Recorded) => atMs < (earliestAfter(refused) ?? 0);
 
-/** The faults that redirect a request. The recording stores the request that follows with the same target and fault. */
+/** The faults that redirect a request. The recording stores the redirected request with the target and the fault of the first one. */
 export const redirectFaults: readonly string[] = faults
   .filter(({ redirects }) => redirects)
   .map(({ name }) => name);
 
-/** The requests of those faults that followed a redirect, each with the redirect. */
+/** The requests that followed such a redirect, each with the redirect. */
 export function followedRedirects(requests: readonly Recorded[]): { redirect: Recorded; next: Recorded }[] {
   const redirects = new Map<string, Recorded>();
   const followed: { redirect: Recorded; next: Recorded }[] = [];

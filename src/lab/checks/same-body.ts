@@ -5,8 +5,8 @@ import { type Check, counted } from './check.ts';
 import {
   faultsWith,
   followedRedirects,
+  hasDisconnected,
   idempotencyKeyOf,
-  isLeft,
   isRedirect,
   isTransient,
   redirectFaults,
@@ -20,7 +20,11 @@ import { certainRetries, distinct, type Retry, requestsOf } from './retry-pairs.
  * later.
  */
 export const mayBeRetried = (request: Recorded) =>
-  isTransient(request) || isLeft(request) || isRedirect(request) || isBan(request) || request.status === 401;
+  isTransient(request) ||
+  hasDisconnected(request) ||
+  isRedirect(request) ||
+  isBan(request) ||
+  request.status === 401;
 
 /** Successive POSTs with one key that certainly differ in target or body. */
 export function differingPairs(requests: readonly Recorded[]): Retry[] {

@@ -1,7 +1,7 @@
 import { delay } from '../faults/delay.ts';
 import type { Recorded } from '../recordings/recorded.ts';
 import { type Check, counted, inSeconds } from './check.ts';
-import { isLeft, isStream, isTouchedByAny, silentFaults } from './request-facts.ts';
+import { hasDisconnected, isStream, isTouchedByAny, silentFaults } from './request-facts.ts';
 
 /** A good client may wait this long. To wait through a shorter silence is no evidence. */
 const patienceMs = 20_000;
@@ -11,7 +11,7 @@ const patienceWithStreamsMs = 45_000;
 /** How long a client waited for a silent response before it gave up; undefined if it did not. */
 const gaveUpAfterMs = (request: Recorded): number | undefined => {
   if (isTouchedByAny(request, silentFaults) && request.silenceMs !== undefined) return request.silenceMs;
-  return isTouchedByAny(request, [...silentFaults, delay.name]) && isLeft(request)
+  return isTouchedByAny(request, [...silentFaults, delay.name]) && hasDisconnected(request)
     ? request.tookMs
     : undefined;
 };

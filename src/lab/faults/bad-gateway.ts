@@ -10,7 +10,7 @@ export const badGateway = fault({
   does: 'Returns 502 with an HTML page, like a gateway that cannot reach an instance. The request has no effect.',
   goodClient:
     'Checks the status before it reads the body, and retries requests that are safe to retry, with backoff.',
-  consequence:
+  whyItMatters:
     'Clients parse the page as JSON. They fail with a syntax error, and do not retry because they never check the status.',
   perform: ({ request, reply }) => {
     answerAsGateway(request, reply, 502);

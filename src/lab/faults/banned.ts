@@ -12,7 +12,7 @@ export const banned = fault({
   mayEnd: true,
   does: 'Returns 403 `key_banned` with `Retry-After`. Until that time, every operation returns it.',
   goodClient: 'Sends nothing until that time, or stops and reports the reason.',
-  consequence:
+  whyItMatters:
     'Clients treat the 403 as a wrong key and give up permanently. Others ignore `Retry-After` and keep sending.',
   perform: (invocation) => {
     throw refuse(invocation, 'banned');

@@ -54,12 +54,12 @@ export const conflict = fault({
   name: 'conflict',
   actsAfterValidation: true,
   fits: (operation) => isWrite(operation) && operation.path in writers,
-  changesAnswers: true,
+  changesResponses: true,
   group: 'Late responses, other writers',
   level: 'recommended',
   does: 'Just before the change, another writer changes the same resource. It changes the name of a pet or category, the ship date of an open order, or the stock by one unit. This change is permanent. Missing resources and complete orders are not changed.',
   goodClient: 'Sends `If-Match`, gets 412, reads the resource again and decides again.',
-  consequence:
+  whyItMatters:
     'Clients that read, change and write back without `If-Match` undo the changes that others made in between.',
   perform: ({ operation, claim }) => ({
     prepare: async ({ workspaceId, params }) => {

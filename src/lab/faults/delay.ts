@@ -18,7 +18,7 @@ export const delay = fault({
   does: 'Waits before it processes the request. The request takes effect even if the client disconnects during the wait, but not if its key is revoked. Invalid requests get their error at once.',
   goodClient:
     'Has a timeout that is longer than usual response times, but no longer than its user would wait.',
-  consequence:
+  whyItMatters:
     'A client gives up and sends its POST again without an `Idempotency-Key`: both take effect. A client without a timeout hangs with the service.',
   perform: ({ request, reply, operation, parameters, services, claim, cutOff }) => {
     const ms = Math.min(parameters.delayMs, services.isPassedOn(request) ? maxDelayPassedOnMs : maxDelayMs);

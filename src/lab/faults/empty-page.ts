@@ -7,12 +7,12 @@ export const emptyPage = fault({
   shortensPages: true,
   actsAfterValidation: true,
   fits: isList,
-  changesAnswers: true,
+  changesResponses: true,
   group: 'Lists',
   level: 'recommended',
   does: 'Returns an empty page. Its link with `rel="next"` leads to the missing items. The link has a different `limit`, so it does not lead to the same page. `GET /pets?id=2`, which reads one pet, is not affected.',
   goodClient: 'Follows `rel="next"` until a page has none, even after an empty page.',
-  consequence:
+  whyItMatters:
     'Clients stop at the first empty page and miss the rest. In real APIs a filter can leave a page empty although more pages follow.',
   perform: ({ claim, operation }) => {
     let limit: number | undefined;

@@ -11,7 +11,7 @@ export const gatewayTimeout = fault({
   does: 'Processes the request, commits a change, and returns 504 with an HTML page, like a gateway that timed out.',
   goodClient:
     'Checks the status before it reads the body, and treats the outcome as unknown. It retries. A retried POST has the same `Idempotency-Key` and gets the first response.',
-  consequence:
+  whyItMatters:
     'Clients send the POST again without an `Idempotency-Key`, and a customer pays twice. Others parse the page as JSON, and report a syntax error instead of 504.',
   perform: ({ request, reply, cutOff }) => {
     answerAsGateway(request, reply, 504);

@@ -8,7 +8,7 @@ export const internalError = fault({
   level: 'recommended',
   does: 'Returns 500. The request has no effect.',
   goodClient: 'Retries requests that are safe to retry, with backoff, even without `Retry-After`.',
-  consequence: 'Clients retry a POST without an `Idempotency-Key`, or never retry after a 500.',
+  whyItMatters: 'Clients retry a POST without an `Idempotency-Key`, or never retry after a 500.',
   perform: ({ request }) => {
     throw toApiError(undefined, request.id);
   },

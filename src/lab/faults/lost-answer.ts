@@ -12,7 +12,7 @@ export const lostAnswer = fault({
   does: `Processes the request, commits a change, and resets the connection (RST) instead of sending a response. ${onlyDirect}`,
   goodClient:
     'Retries. A retried POST has the same `Idempotency-Key` and gets the first response, so only one resource is created. If a retried DELETE gets 404, the first one succeeded.',
-  consequence:
+  whyItMatters:
     'Clients retry a POST without an `Idempotency-Key` or with a new one, and a customer pays twice.',
   perform: ({ request, reply, cutOff }) => {
     interceptAnswer(reply, () => {

@@ -18,7 +18,7 @@ export const movedAway = fault({
   level: 'recommended',
   does: 'Redirects to another origin without processing the request. Both origins are this service: the host of one is the loopback name, the host of the other the loopback address. The redirect URL accepts this one request without a key, for a minute. Requests with another host name or through a proxy are not affected.',
   goodClient: 'Sends the same request there, but without its key.',
-  consequence:
+  whyItMatters:
     'Clients send the key to any redirect target, whose owner can then use it. Most libraries forward custom headers, such as `X-API-Key`.',
   perform: ({ request, reply, parameters, services }) => {
     const place = services.openLinks.open(request, 'moved-away');

@@ -22,7 +22,7 @@ export const moved = fault({
   level: 'recommended',
   does: 'Redirects to another path of the same origin without processing the request. The operation is served there during the rehearsal.',
   goodClient: 'Sends the same request there, with the same method, body, headers and key.',
-  consequence:
+  whyItMatters:
     'Clients follow the redirect with GET, without a body or without the key. Others treat the redirect as a success.',
   perform: ({ request, reply, parameters, services }) => {
     const { rehearsalId } = request.caller as Caller;

@@ -14,12 +14,12 @@ export const nearLimit = fault({
   scope: 'key',
   perMinute: ({ remaining }) => remaining,
   errors: ['rate_limited'],
-  changesAnswers: true,
+  changesResponses: true,
   group: 'Limits and bans',
   level: 'required',
   does: '`X-RateLimit-Remaining` says that few requests are left in this minute. When they are used up, requests get 429 until the minute ends.',
   goodClient: 'Slows down, or waits when no requests are left.',
-  consequence: 'Clients that do not read the headers notice a limit only when they get 429.',
+  whyItMatters: 'Clients that do not read the headers notice a limit only when they get 429.',
   perform: (invocation) => {
     const { request, untilMs, left, decision, touch } = invocation;
     touch();

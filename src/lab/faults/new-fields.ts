@@ -37,12 +37,12 @@ export const newFields = fault({
   takesNoOperation: true,
   fits: (operation) => handlesValues(operation, isResource),
   undescribed: ['values'],
-  changesAnswers: true,
+  changesResponses: true,
   group: 'Values',
   level: 'required',
   does: 'Each object in a response has a few additional properties, such as a later version may add. This includes objects in lists and events. The service ignores them in requests. Applies to all operations.',
   goodClient: 'Ignores unknown properties.',
-  consequence:
+  whyItMatters:
     'Strict parsers and closed types reject responses with additional properties, and break with the next version.',
   perform: (invocation) => rewriteValues(rewriter, invocation),
 });

@@ -21,11 +21,11 @@ export const newStatus = fault({
   takesNoOperation: true,
   fits: (operation) => handlesValues(operation, isPetStatus),
   undescribed: ['values'],
-  changesAnswers: true,
+  changesResponses: true,
   group: 'Values',
   level: 'recommended',
   does: `Pets and their stock have a new status, \`${later}\`, instead of \`${today}\`. The service also accepts it in bodies and queries. Applies to all operations.`,
   goodClient: 'Accepts an unknown value: shows it, or treats it as the safest known value.',
-  consequence: 'Closed enumerations throw on a new value, and the whole response is lost.',
+  whyItMatters: 'Closed enumerations throw on a new value, and the whole response is lost.',
   perform: (invocation) => rewriteValues(rewriter, invocation),
 });

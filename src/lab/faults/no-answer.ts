@@ -13,7 +13,7 @@ export const noAnswer = fault({
   level: 'recommended',
   does: `Processes the request, commits a change, and sends nothing. After the silence the connection is reset. ${onlyDirect}`,
   goodClient: 'Has a timeout, and then retries. A POST has the same `Idempotency-Key`.',
-  consequence:
+  whyItMatters:
     'Many HTTP libraries have no timeout unless you set one: the client hangs until somebody restarts it.',
   perform: (invocation) => {
     const { reply, parameters, cutOff } = invocation;

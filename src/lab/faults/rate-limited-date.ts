@@ -12,7 +12,7 @@ export const rateLimitedDate = fault({
   level: 'required',
   does: 'Returns 429 with `Retry-After` as a date (RFC 9110, section 10.2.3). Until then, each request for the operation gets 429 again.',
   goodClient: 'Waits until that time, and then succeeds.',
-  consequence: 'Clients that read the header as a number get NaN, and retry at once or never.',
+  whyItMatters: 'Clients that read the header as a number get NaN, and retry at once or never.',
   perform: (invocation) => {
     const refusal = refuseByLimit(invocation);
     // A date has whole seconds, and must not be too early.

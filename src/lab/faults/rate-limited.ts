@@ -10,7 +10,7 @@ export const rateLimited = fault({
   level: 'required',
   does: 'Returns 429 with `Retry-After`, like a used-up limit. Until then, each request for the operation gets 429 again.',
   goodClient: 'Waits as long as `Retry-After` says, and then succeeds.',
-  consequence:
+  whyItMatters:
     'Clients that retry at once turn a short limit into a ban, which affects every user of the key.',
   perform: (invocation) => {
     throw refuseByLimit(invocation);

@@ -10,7 +10,7 @@ export const reset = fault({
   level: 'recommended',
   does: `Resets the connection (RST) before it processes the request. ${onlyDirect}`,
   goodClient: 'Retries requests that are safe to retry, with backoff.',
-  consequence:
+  whyItMatters:
     'Clients do not retry failures without a status, or retry a POST without an `Idempotency-Key`, although they cannot know whether it took effect.',
   perform: ({ request, reply, cutOff }) => {
     reply.hijack();

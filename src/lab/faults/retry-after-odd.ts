@@ -28,7 +28,7 @@ export const retryAfterOdd = fault({
   does: 'Returns 503 with a valid but unusual `Retry-After`, or without one (RFC 9110, section 10.2.3). The request has no effect.',
   goodClient:
     'Uses its own backoff if `Retry-After` is absent, 0 or in the past. Gives up at once if the wait is too long for its user.',
-  consequence:
+  whyItMatters:
     'Clients compute NaN or a negative wait, and crash or send in a busy loop. Others sleep for days. In others a 32-bit timer overflows after 2,147,483,647 ms, and they send at once.',
   perform: ({ request, nowMs, parameters }) => {
     const { code, message } = toApiError(new StorageUnavailableError(), request.id);

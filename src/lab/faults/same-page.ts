@@ -9,14 +9,14 @@ const paceMs = 50;
 export const samePage = fault({
   name: 'same-page',
   isCondition: true,
-  changesAnswers: true,
+  changesResponses: true,
   fits: isList,
   group: 'Lists',
   level: 'recommended',
   does: `The last page of a list has a link with \`rel="next"\` to itself. The page is delayed by ${paceMs} ms.`,
   goodClient:
     'Notices that the link leads to a page that it has already read, and stops or reports an error.',
-  consequence:
+  whyItMatters:
     'Clients follow the link forever. They read the same items again and again, until their memory or their limit is used up.',
   perform: ({ request, reply, services, touch, cutOff }) => {
     let isLast = false;

@@ -21,7 +21,7 @@ export const slow = fault({
   level: 'required',
   does: 'Sends the status and headers at once, and the body in small pieces.',
   goodClient: 'Keeps reading while data arrives, and gives up after its own timeout.',
-  consequence:
+  whyItMatters:
     'Clients with a timeout for each read but none for the whole response hang for minutes. Others give up on a response that is still arriving.',
   perform: ({ request, reply, parameters, services, cutOff }) => {
     interceptAnswer(reply, (body, end) => {

@@ -8,12 +8,12 @@ export const smallPages = fault({
   shortensPages: true,
   isCondition: true,
   fits: isList,
-  changesAnswers: true,
+  changesResponses: true,
   group: 'Lists',
   level: 'required',
   does: 'A page of a list has at most two items, whatever `limit` says. The fault counts as performed if the page would otherwise have more than two items.',
   goodClient: 'Follows `rel="next"` until a page has none.',
-  consequence:
+  whyItMatters:
     'Clients treat the first page as the whole list, or a page shorter than `limit` as the last one. With little data nobody notices.',
   perform: ({ touch }) => ({
     handle: (handle) => async (sql, input) => {

@@ -10,7 +10,7 @@ export const staleConnection = fault({
   level: 'recommended',
   does: `Closes a reused connection (FIN) just as the next request arrives on it. The request has no effect. The first request on a connection is not affected. ${onlyDirect}`,
   goodClient: 'Retries on a new connection. This is not a failure of the service.',
-  consequence:
+  whyItMatters:
     'Connection pools reuse a connection that the server or a load balancer has just closed. This happens once in thousands of requests, and almost never in a test.',
   perform: ({ request, reply, cutOff }) => {
     reply.hijack();

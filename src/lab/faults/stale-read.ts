@@ -43,14 +43,14 @@ const pageParameters = ['limit', 'cursor', 'id'];
 export const staleRead = fault({
   name: 'stale-read',
   actsAfterValidation: true,
-  changesAnswers: true,
+  changesResponses: true,
   fits: (operation) => eventsOf(operation).some(({ change }) => change !== 'created'),
   group: 'Late responses, other writers',
   level: 'recommended',
   does: `A read returns the state before the last change of the resource, with the \`ETag\` of that state, like a replica that lags behind. A deleted resource still exists. In a list without filters, one item is outdated. Reads of new resources are current. Reads of resources that did not change in the last ${maxLookedAt} events are current, too.`,
   goodClient:
     'Uses the response to its own write, and does not read after it. When it changes a resource, it sends the `ETag` that it read as `If-Match`, gets 412, and reads again.',
-  consequence:
+  whyItMatters:
     'Clients read after a write, see the old state, and repeat the write or restore the old state.',
   perform: ({ operation, claim }) => ({
     handle: (handle) => async (sql, input) => {

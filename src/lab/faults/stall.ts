@@ -22,7 +22,7 @@ export const stall = fault({
   does: `Processes the request, sends the headers and half of the body, and then nothing. After the silence the connection is reset. ${onlyDirect}`,
   goodClient:
     'Has a timeout that covers the whole body. Then it discards the incomplete response, and retries requests that are safe to retry.',
-  consequence:
+  whyItMatters:
     'The timeout of many clients covers only the headers: they wait for the rest of the body forever.',
   perform: (invocation) => {
     const { reply, parameters, cutOff } = invocation;

@@ -11,7 +11,7 @@ export const streamCut = fault({
   level: 'recommended',
   does: `Closes the connection of a stream in the middle of an event: after its \`id\` and half of its \`data\`. This is the first event, or the last one if the stream sends several at once. ${onlyDirect}`,
   goodClient: 'Discards the incomplete event, and opens the stream again after the last complete one.',
-  consequence:
+  whyItMatters:
     'Clients that save the `id` before the event is complete lose this event. Others start again from the first event.',
   perform: ({ request, reply }) => {
     let isCut = false;

@@ -15,7 +15,7 @@ export const streamPieces = fault({
   level: 'required',
   does: 'Sends a stream in small pieces, split in the middle of UTF-8 characters, before line ends, and between the two line ends after an event.',
   goodClient: 'Joins the pieces before it decodes UTF-8 and splits lines. It gets the same events.',
-  consequence:
+  whyItMatters:
     'Clients treat a piece as an event, or decode each piece separately. This works on one machine, and breaks behind the first proxy or with the first long event.',
   perform: ({ reply: { raw: response }, reply }) => {
     let isEnding = false;

@@ -20,7 +20,7 @@ export const streamSilent = fault({
   level: 'recommended',
   does: `Sends the headers of a stream, and then nothing: no event, and none of the comments that normally come every 15 seconds. After the silence it resets the connection (RST). ${onlyDirect}`,
   goodClient: 'Closes a stream after 40 seconds of silence, and opens it again after its last event.',
-  consequence: 'A connection that broke silently looks like an idle one: clients wait on it for hours.',
+  whyItMatters: 'A connection that broke silently looks like an idle one: clients wait on it for hours.',
   perform: ({ request, reply, parameters, services }) => {
     const { raw: response } = reply;
     interceptWrites(reply, (_, sent) => {

@@ -7,12 +7,12 @@ export const sunset = fault({
   refusesAll: true,
   fits: (operation) => operation.deprecated !== undefined,
   errors: ['gone'],
-  changesAnswers: true,
+  changesResponses: true,
   group: 'Failures and refusals',
   level: 'recommended',
   does: 'Deprecated operations return 410, as they may do after their sunset.',
   goodClient: 'Uses the successor that `Link` names.',
-  consequence:
+  whyItMatters:
     'Clients ignore `Deprecation` and `Sunset` for years, and then all of them break on the same day.',
   perform: ({ operation, services, touch }) => {
     touch();

@@ -20,7 +20,7 @@ export const truncated = fault({
   does: `Processes the request, announces the whole body with \`Content-Length\`, sends half of it, and closes the connection. ${onlyDirect}`,
   goodClient:
     'Notices that the response is incomplete, discards it, and retries requests that are safe to retry.',
-  consequence: 'Clients that do not check the length show half a list, or report a syntax error.',
+  whyItMatters: 'Clients that do not check the length show half a list, or report a syntax error.',
   perform: ({ reply, cutOff }) => {
     interceptAnswer(reply, (body, end) => {
       endAfter(reply.raw);

@@ -10,7 +10,7 @@ export const unavailable = fault({
   level: 'required',
   does: 'Returns 503 with `Retry-After`. The request has no effect.',
   goodClient: 'Retries requests that are safe to retry, with backoff.',
-  consequence: 'When the service is back, all clients retry at the same time and overload it again.',
+  whyItMatters: 'When the service is back, all clients retry at the same time and overload it again.',
   perform: ({ request, parameters }) => {
     const { code, message } = toApiError(new StorageUnavailableError(), request.id);
     throw new ApiError(code, message, { 'Retry-After': String(parameters.retryAfterSeconds) });

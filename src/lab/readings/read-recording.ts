@@ -10,7 +10,7 @@ import type { Recorded, RecordedFacts, UnlinkedRequest } from '../recordings/rec
 import { type RecordedRequest, toRecordedRequest } from '../recordings/schema.ts';
 import type { ReadingTask, ReadRows, Slice } from './worker.ts';
 
-/** What a reading holds. `next`: more requests follow after this number. */
+/** The content of a report, an archive or a page. `next`: more requests follow after this number. */
 interface Content {
   value: unknown;
   next?: number;

@@ -5,7 +5,7 @@ import type { Row } from '../../db/sql.ts';
 import { etagOf } from '../../http/etag.ts';
 import { jsonText } from '../../http/json.ts';
 import { LinkCache, readRecording } from './read-recording.ts';
-import type { FromThread, Reading, ReadingTask, ReadRows, ToThread } from './worker.ts';
+import type { FromThread, ReadingResult, ReadingTask, ReadRows, ToThread } from './worker.ts';
 
 const links = new LinkCache();
 let giveRows: (rows: Row[]) => void;
@@ -32,7 +32,7 @@ async function perform(task: ReadingTask, flag: Int32Array): Promise<void> {
     const text = jsonText(value);
     throwIfCanceled();
     const bytes = new TextEncoder().encode(text);
-    const reading: Reading = { bytes, etag: etagOf(text), ...(next !== undefined && { next }) };
+    const reading: ReadingResult = { bytes, etag: etagOf(text), ...(next !== undefined && { next }) };
     send({ reading }, [bytes.buffer]);
   } catch (error) {
     send({ failure: String((error as Error).stack ?? error) });

@@ -8,7 +8,7 @@ import { getRecording } from '../recordings/recording-store.ts';
 import type { Reader } from '../recordings/services.ts';
 import { ReadingQueue } from './queue.ts';
 import {
-  type Reading,
+  type ReadingResult,
   type ReadingTask,
   ReadingWorker,
   type ReadRows,
@@ -17,7 +17,7 @@ import {
 
 type Without<Task, Keys extends PropertyKey> = Task extends unknown ? Omit<Task, Keys> : never;
 type Task = Without<ReadingTask, 'workspaceId' | 'requests' | 'beganAtMs'>;
-type Made = Reading & { requests: number };
+type Made = ReadingResult & { requests: number };
 
 /** Makes the reports, archives and pages of recordings: in a queue and in a thread, and not for clients that have disconnected. */
 export class Readings {

@@ -17,7 +17,7 @@ export type ReadingTask = {
 );
 
 /** The JSON text of a reading. `next`: more requests follow after this number. */
-export interface Reading {
+export interface ReadingResult {
   bytes: Uint8Array<ArrayBuffer>;
   etag: string;
   next?: number;
@@ -39,7 +39,7 @@ export type ReadRows = (slice: Slice) => Promise<Row[]>;
 export type ToThread = { task: ReadingTask; flag: Int32Array } | { rows: Row[] };
 
 /** Messages from the thread: the slice that it needs, and at the end the reading, or the error as text. */
-export type FromThread = { slice: Slice } | { reading: Reading } | { failure: string };
+export type FromThread = { slice: Slice } | { reading: ReadingResult } | { failure: string };
 
 /** The time of a reading and the memory of the thread: many times what a full recording needs on a slow machine. */
 export const workerBounds = { limitMs: 60_000, maxMiB: 512 };
@@ -60,11 +60,11 @@ export class ReadingWorker {
    * Makes a reading; one at a time. Rejects with the reason of the signal soon after it aborts, or with the error of `readRows`. Also rejects
    * if the thread ends or the reading exceeds its time limit.
    */
-  async make(task: ReadingTask, readRows: ReadRows, signal: AbortSignal): Promise<Reading> {
+  async make(task: ReadingTask, readRows: ReadRows, signal: AbortSignal): Promise<ReadingResult> {
     this.#worker ??= this.#start();
     const worker = this.#worker;
     const { limitMs } = this.#bounds;
-    const made = Promise.withResolvers<Reading>();
+    const made = Promise.withResolvers<ReadingResult>();
     const flag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     let reason: unknown;
     const cancel = (why: unknown) => {

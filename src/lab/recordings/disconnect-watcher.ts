@@ -83,7 +83,7 @@ export class DisconnectWatcher {
     });
   }
 
-  /** Stops watching a request, since it is recorded now, and returns what is known of it; undefined if it was not watched. */
+  /** Stops watching a request, because it is recorded now. Returns the known facts about it; undefined if it was not watched. */
   settle(request: IncomingMessage): (WatchedRequest & { leftAtUs: number | undefined }) | undefined {
     const watched = this.#watched.get(request);
     if (!watched) return undefined;

@@ -28,13 +28,13 @@ export const fingerprintOf = (head: string, body = '', thing = '') => `${head}.$
 
 /** The part of a fingerprint that is known without the body. */
 export const headOf = (fingerprint: string) => fingerprint.slice(0, fingerprint.indexOf('.'));
-/** The part that is known only of the body, with the dot before it. */
+/** The part that needs the body, with the dot before it. */
 export const bodyOf = (fingerprint: string) => fingerprint.slice(fingerprint.indexOf('.'));
 
 /**
  * Links requests, given oldest first, to their previous attempts, whatever the outcomes were. A request whose body was not read gets the
- * body of a request with the same `Idempotency-Key`. Without one the body is a guess: that of the next request with the same head, or else
- * of the previous one. A guess is no attempt at a request with another key.
+ * body of a request with the same `Idempotency-Key`. Without such a request the body is a guess: that of the next request with the same
+ * head, or else of the previous one. A request with a guessed body is never linked to a request with another `Idempotency-Key`.
  */
 export function linkAttempts(attempts: readonly TimedRequest[]): Map<number, AttemptLink> {
   const parts = attempts.map(({ fingerprint }) => fingerprint.split('.'));
@@ -70,7 +70,7 @@ export function linkAttempts(attempts: readonly TimedRequest[]): Map<number, Att
   );
 }
 
-/** The attempt that ended last; of several, the last of them. */
+/** The attempt that ended last. If several ended at the same time, the last of them. */
 const lastOf = (attempts: readonly (TimedRequest | undefined)[]) =>
   attempts.reduce((last, one) => (one && (!last || endOf(one) >= endOf(last)) ? one : last), undefined);
 
@@ -78,11 +78,11 @@ const endOf = ({ atUs, tookUs }: TimedRequest) => atUs + tookUs;
 
 type Texts = readonly (string | undefined)[];
 
-/** Gives each missing body that of the next request with the same group, or else of the one before. */
+/** Fills each missing body with the body of the next request of the same group, or else of the previous one. */
 const fillBodies = (bodies: Texts, groups: Texts): Texts =>
   fillForward(fillForward(bodies.toReversed(), groups.toReversed()).toReversed(), groups);
 
-/** Gives each missing body that of the last request before it with the same group. */
+/** Fills each missing body with the body of the last request before it of the same group. */
 function fillForward(bodies: Texts, groups: Texts): (string | undefined)[] {
   const known = new Map<string, string>();
   return bodies.map((body, index) => {

@@ -1,6 +1,6 @@
 import type { AttemptLink } from './link-attempts.ts';
 
-/** A recorded request as readings and checks see it. Names of headers are in lower case. */
+/** A recorded request in the form for reports, archives, pages and checks. Names of headers are in lower case. */
 export interface Recorded {
   /** 1, 2, 3 and so on, in the order in which they were written. */
   number: number;

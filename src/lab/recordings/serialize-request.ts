@@ -10,7 +10,7 @@ import { maxRecordedBody, maxRecordedHead } from '../lab-bounds.ts';
 import { fingerprintOf } from './link-attempts.ts';
 import { notKept, type RecordedFacts, type RecordedRow } from './recorded.ts';
 
-/** Headers of requests whose values are kept: none identifies a person or holds a credential. */
+/** Headers of requests whose values are kept: none identifies a person or contains a credential. */
 const harmless = new Set(
   `accept accept-charset accept-encoding accept-language cache-control connection content-encoding content-language content-length
   content-type date expect host idempotency-key if-match if-modified-since if-none-match if-range if-unmodified-since keep-alive

@@ -7,7 +7,7 @@ export type Reader = Pick<Input<never, never, never>, 'workspaceId' | 'keyId' | 
 
 /** What operations on recordings need of the instance that runs them. `Readings` in `lab/readings` reads the recordings. */
 export interface RecordingServices {
-  /** Waits until this instance has written what it recorded of a key until now. */
+  /** Waits until this instance has written all requests that it has recorded for a key so far. */
   waitUntilRecorded(keyId: string): Promise<void>;
   /** The same, and gives other instances the time to write what they recorded. */
   waitUntilRecordedByAll(keyId: string): Promise<void>;

@@ -62,7 +62,7 @@ const Fault = Type.Object(
     ),
     does: Shown('What the service does.', rateLimited.does),
     goodClient: Shown('What a good client does.', rateLimited.goodClient),
-    bites: Shown('Why it matters: what went wrong in real clients.', rateLimited.consequence),
+    bites: Shown('Why it matters: what went wrong in real clients.', rateLimited.whyItMatters),
   },
   { title: 'Fault', description: 'A failure or an unusual response that the service performs on demand.' },
 );
@@ -84,7 +84,7 @@ export const faultCatalogue = (): Static<typeof FaultList> =>
       level,
       does,
       goodClient,
-      consequence,
+      whyItMatters,
     }) => ({
       name,
       group,
@@ -100,6 +100,6 @@ export const faultCatalogue = (): Static<typeof FaultList> =>
       level,
       does,
       goodClient,
-      bites: consequence,
+      bites: whyItMatters,
     }),
   );

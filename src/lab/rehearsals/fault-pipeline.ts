@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { ApiError } from '../../foundation/errors.ts';
 import type { Fields } from '../../foundation/field-names.ts';
-import type { Answer, AnyInput, Handled } from '../../http/operation.ts';
+import type { AnyInput, Handled, OperationResponse } from '../../http/operation.ts';
 import type { Rehearsed } from '../../http/rehearsed.ts';
 import type { Decision } from '../../limits/decision.ts';
 import type { Effect, Fault, FaultContext, FaultInvocation } from '../faults/shared/fault.ts';
@@ -126,7 +126,7 @@ export class FaultPipeline implements Rehearsed {
     return shown;
   }
 
-  represent(answer: Answer): Answer {
+  represent(answer: OperationResponse): OperationResponse {
     return this.#effects.reduce((seen, effect) => effect.represent?.(seen) ?? seen, answer);
   }
 
@@ -136,7 +136,7 @@ export class FaultPipeline implements Rehearsed {
     return (text) => rewriters.reduce((seen, rewrite) => rewrite(seen), text);
   }
 
-  async answer(answer: Answer): Promise<Answer> {
+  async answer(answer: OperationResponse): Promise<OperationResponse> {
     let seen = answer;
     for (const effect of this.#effects) seen = (await effect.answer?.(seen)) ?? seen;
     await this.#count();

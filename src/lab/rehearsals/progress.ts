@@ -55,7 +55,7 @@ export interface SelectedFaults {
   performed?: { index: number; untilMs: number };
   /** The index of the late step, which acts if the request is valid. */
   planned?: number;
-  /** The index of `near-limit`, and what is left of the minute after this request; −1 if nothing was left for it. */
+  /** The index of `near-limit`, and the requests left in the minute after this one; −1 if none was left for it. */
   nearLimit?: { index: number; left: number; untilMs: number };
 }
 

@@ -17,7 +17,7 @@ export interface Log extends FastifyBaseLogger {
 }
 
 /**
- * A logger that writes JSON lines, or what `format` makes of them. No API key, no secret of a webhook and no password of an
+ * A logger that writes JSON lines, or the lines that `format` returns. No API key, no secret of a webhook and no password of an
  * address gets through, wherever it is in a line.
  */
 export function createLogger(

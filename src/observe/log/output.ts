@@ -6,7 +6,7 @@ export const maxWaiting = 4 * 1024 * 1024;
 /** How long lines wait for others to be written with. */
 const togetherMs = 5;
 const longestPauseMs = 100;
-/** How long the end of the process waits for a reader that reads nothing, and for one that reads slowly. */
+/** How long the process waits at its end for a reader that reads nothing, and for a slow reader. */
 const flushWithinMs = 1_000;
 const flushSlowlyWithinMs = 5_000;
 const flushPauseMs = 10;
@@ -64,7 +64,7 @@ export class LogOutput implements DestinationStream {
     }
   }
 
-  /** Keeps the process alive: at its end a write to a terminal that stands still would never return. */
+  /** Keeps the process alive: at its end a write to a paused terminal would never return. */
   #gather(): void {
     this.#isDue = true;
     setTimeout(this.#goOn, togetherMs);

@@ -47,7 +47,7 @@ function request(
   { method, url, status, durationMs, keyId, address, reason }: Fields,
   paint: Paint,
 ): string[] {
-  // A proxy may pass on anything, also what looks like the id of a key.
+  // A proxy may pass on any text, even one that looks like the id of a key.
   const from = keyId ?? (isIP(String(address)) ? address : JSON.stringify(address));
   return [
     url === undefined ? 'no readable request' : `${word(method)} ${word(url)}`,

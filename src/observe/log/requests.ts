@@ -14,22 +14,22 @@ const intervalMs = 1_000;
  */
 export class RequestLog {
   readonly #log: Log;
-  readonly #answers: Sample;
-  readonly #failures: Sample;
+  readonly #answers: RateSample;
+  readonly #failures: RateSample;
 
   constructor(log: Log) {
     this.#log = log;
-    this.#answers = new Sample((leftOut) =>
+    this.#answers = new RateSample((leftOut) =>
       log.info({ leftOut }, 'further requests were not logged one by one'),
     );
-    this.#failures = new Sample((leftOut) =>
+    this.#failures = new RateSample((leftOut) =>
       log.error({ leftOut }, 'further failures were not logged one by one'),
     );
   }
 
   /** Lines that were left out until now, because there were too many of their kind. */
-  get leftOut(): number {
-    return this.#answers.leftOut + this.#failures.leftOut;
+  get dropped(): number {
+    return this.#answers.dropped + this.#failures.dropped;
   }
 
   /** The line for a response, or none. */
@@ -68,17 +68,17 @@ export class RequestLog {
 }
 
 /** Lets a fixed number of lines through in each interval, and reports at its end how many were left out. */
-class Sample {
-  leftOut = 0;
-  readonly #reportLeftOut: (leftOut: number) => void;
+class RateSample {
+  dropped = 0;
+  readonly #reportDropped: (leftOut: number) => void;
   /** Holds at most as many addresses as lines. */
   readonly #taken = new Map<string | undefined, number>();
   #left = fromAll;
   #reported = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(reportLeftOut: (leftOut: number) => void) {
-    this.#reportLeftOut = reportLeftOut;
+  constructor(reportDropped: (leftOut: number) => void) {
+    this.#reportDropped = reportDropped;
   }
 
   /** Whether a line about this address is to be written. */
@@ -86,7 +86,7 @@ class Sample {
     this.#timer ??= setTimeout(() => this.endInterval(), intervalMs).unref();
     const taken = this.#taken.get(address) ?? 0;
     if (taken === perAddress || this.#left === 0) {
-      this.leftOut++;
+      this.dropped++;
       return false;
     }
     this.#taken.set(address, taken + 1);
@@ -99,8 +99,8 @@ class Sample {
     this.#timer = undefined;
     this.#taken.clear();
     this.#left = fromAll;
-    const leftOut = this.leftOut - this.#reported;
-    this.#reported = this.leftOut;
-    if (leftOut > 0) this.#reportLeftOut(leftOut);
+    const dropped = this.dropped - this.#reported;
+    this.#reported = this.dropped;
+    if (dropped > 0) this.#reportDropped(dropped);
   }
 }

@@ -2,7 +2,7 @@ import { columns } from '../../db/columns.ts';
 import type { Transaction } from '../../db/database.ts';
 import type { Row, Sql } from '../../db/sql.ts';
 import { ApiError } from '../../foundation/errors.ts';
-import { record, recordUpdate } from '../../history/record.ts';
+import { recordEvent, recordUpdate } from '../../history/record.ts';
 import { type Page, type PageRequest, toPage } from '../../http/pagination.ts';
 import { allocateIds } from '../../workspaces/store.ts';
 import { categoryCreated, categoryDeleted, categoryUpdated } from './events.ts';
@@ -51,7 +51,7 @@ export async function createCategory(
     ]),
   );
   const created = categoryColumns.read(row as Row);
-  record(sql, workspaceId, categoryCreated, created);
+  recordEvent(sql, workspaceId, categoryCreated, created);
   return created;
 }
 
@@ -89,7 +89,7 @@ export async function deleteCategory(
       (shown) => `Pet ${shown(pet[0])} belongs to this category. Move or remove its pets first.`,
     );
   await sql`delete from categories where workspace_id = ${workspaceId} and id = ${id}`;
-  record(sql, workspaceId, categoryDeleted, current);
+  recordEvent(sql, workspaceId, categoryDeleted, current);
 }
 
 /** An update that changes nothing locks the row until the transaction ends, on both engines. */

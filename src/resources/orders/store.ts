@@ -4,7 +4,7 @@ import type { Transaction } from '../../db/database.ts';
 import { fragment, join, type Row, type Sql } from '../../db/sql.ts';
 import { ApiError, bodyProperty, errorAt } from '../../foundation/errors.ts';
 import { toUtc } from '../../foundation/time.ts';
-import { record, recordUpdate } from '../../history/record.ts';
+import { recordEvent, recordUpdate } from '../../history/record.ts';
 import { type Page, type PageRequest, toPage } from '../../http/pagination.ts';
 import { allocateIds } from '../../workspaces/store.ts';
 import { writeStock } from '../inventory/store.ts';
@@ -70,7 +70,7 @@ export async function placeOrder(sql: Transaction, workspaceId: number, order: O
       returning ${orderColumns.list}`,
   ]);
   const placed = orderColumns.read(row as Row);
-  record(sql, workspaceId, orderPlaced, placed);
+  recordEvent(sql, workspaceId, orderPlaced, placed);
   if (reserved) await writeStock(sql, workspaceId, reserved.pet, reserved.stock);
   return placed;
 }
@@ -107,7 +107,7 @@ export async function changeOrder(
     where workspace_id = ${workspaceId} and id = ${id}
     returning ${orderColumns.list}`;
   const after = orderColumns.read(row as Row);
-  if (complete) record(sql, workspaceId, orderCompleted, after);
+  if (complete) recordEvent(sql, workspaceId, orderCompleted, after);
   else recordUpdate(sql, workspaceId, orderUpdated, current, after);
   if (reserved) await writeStock(sql, workspaceId, reserved.pet, reserved.stock);
   return after;
@@ -126,7 +126,7 @@ export async function cancelOrder(
   const { petId, quantity } = current;
   const reserved = petId === undefined ? undefined : await reserveUnits(sql, workspaceId, petId, -quantity);
   await sql`delete from orders where workspace_id = ${workspaceId} and id = ${id}`;
-  record(sql, workspaceId, orderCancelled, current);
+  recordEvent(sql, workspaceId, orderCancelled, current);
   if (reserved) await writeStock(sql, workspaceId, reserved.pet, reserved.stock);
 }
 

@@ -3,7 +3,7 @@ import type { Transaction } from '../../db/database.ts';
 import { ForeignKeyError, fragment, join, type Sql } from '../../db/sql.ts';
 import { ApiError, bodyProperty, errorAt } from '../../foundation/errors.ts';
 import type { PetStatus } from '../../foundation/schema.ts';
-import { record, recordUpdate } from '../../history/record.ts';
+import { recordEvent, recordUpdate } from '../../history/record.ts';
 import { type Page, type PageRequest, toPage } from '../../http/pagination.ts';
 import { allocateIds } from '../../workspaces/store.ts';
 import { inventoryUpdated } from '../inventory/events.ts';
@@ -80,7 +80,7 @@ export async function createPet(sql: Transaction, workspaceId: number, pet: NewP
     ]),
   );
   const created = { id, name, categoryId, status };
-  record(sql, workspaceId, petCreated, created);
+  recordEvent(sql, workspaceId, petCreated, created);
   return created;
 }
 
@@ -132,7 +132,7 @@ export async function deletePet(
     );
   }
   await sql`delete from pets where workspace_id = ${workspaceId} and id = ${id}`;
-  record(sql, workspaceId, petDeleted, pet);
+  recordEvent(sql, workspaceId, petDeleted, pet);
 }
 
 /**

@@ -17,7 +17,7 @@ export interface WorkspaceOptions {
   seed?: boolean;
   /** Plan of the key. Default: 1,000,000 requests a minute, more than any test sends. */
   plan?: Plan;
-  /** Requests per minute and per day of the key, instead of those of a plan. */
+  /** Requests per minute and per day of the key, instead of a plan. */
   quota?: Quota;
 }
 
@@ -34,7 +34,7 @@ const count: Rule = {
   must: 'an integer above 0',
 };
 
-/** A rule for each option of a workspace. `assertQuota` checks how plan and quota fit together. */
+/** A rule for each option of a workspace. `assertQuota` checks the combination of plan and quota. */
 export const workspaceRules = {
   seed: flag,
   plan: { fits: isPlan, must: `one of ${planNames.join(', ')}` },
@@ -69,7 +69,7 @@ export async function addWorkspace(
   );
 }
 
-/** The first workspace of a store, which a data folder may contain already, and a new key to it. */
+/** The first workspace of a store and a new key to it. A data folder may already contain the workspace. */
 export function firstAccess(db: Database, nowMs: number, options: WorkspaceOptions): Promise<Access> {
   return db.write(
     async (sql) => {
@@ -83,8 +83,8 @@ export function firstAccess(db: Database, nowMs: number, options: WorkspaceOptio
 }
 
 /**
- * Deletes all workspaces and creates the first one again, with the same key. It has a new `workspace_id`, so a request that began before
- * works in a deleted workspace. `forget` is called in the transaction.
+ * Deletes all workspaces and creates the first one again, with the same key. It has a new `workspace_id`, so an earlier request still refers
+ * to the deleted workspace. `forget` is called in the transaction.
  */
 export async function startOver(
   db: Database,

@@ -32,7 +32,7 @@ export function assertOptions<Options extends object>(
   }
 }
 
-/** Works across realms: some test runners run each test in its own realm. */
+/** Also works for objects of other realms: some test runners run each test in its own realm. */
 const isObject = (value: unknown) => Object.prototype.toString.call(value) === '[object Object]';
 
 /** A value in the form that messages use. */

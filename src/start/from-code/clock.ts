@@ -7,9 +7,9 @@ export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
   /**
-   * Moves time ahead by milliseconds, or by a text such as `'1 minute'`. Resolves when everything due by then is done: what expires has
-   * expired, and each webhook retry on the way was sent at its time and answered. A retry takes at most 15 s of real time.
-   * Throws TypeError for an invalid duration, and RangeError for one below zero or one that leads beyond 9999-12-01.
+   * Moves time ahead by milliseconds, or by a text such as `'1 minute'`. Resolves when everything due by then is done: expired data is
+   * removed, and each webhook retry was sent at its time and has its response. A retry takes at most 15 s of real time.
+   * Throws TypeError for an invalid duration, and RangeError for a negative duration or a time after 9999-12-01.
    */
   advance(duration: Duration): Promise<void>;
   /** Moves time ahead to an instant, as `advance` does. Throws RangeError if it is in the past, or after 9999-12-01. */
@@ -19,7 +19,7 @@ export interface Clock {
 /** The parts of a service that use the clock of a store. */
 type Timed = Pick<Service, 'sendDue' | 'nextRetryAtMs' | 'sweep'>;
 
-// Kept from the start, since tests may replace the global clock.
+// Read at the start, because tests may replace the global clock later.
 export const { now: realNow } = Date;
 export const realStopwatch = performance.now.bind(performance);
 /** The latest time. A rehearsal that starts then still ends in a year of four digits. */
@@ -39,10 +39,10 @@ export class MovableClock {
   /** Milliseconds since 1970. */
   readonly now = (): number => (this.#startMs ?? realNow()) + this.#aheadMs;
 
-  /** Advances as `now` does, in milliseconds with fractions. */
+  /** Runs at the same speed as `now`. In milliseconds with fractions. */
   readonly stopwatch = (): number => (this.#startMs === undefined ? realStopwatch() : 0) + this.#aheadMs;
 
-  /** Moves ahead to a time, unless it is later already. */
+  /** Moves ahead to a time. Does nothing if the clock is already later. */
   moveTo(atMs: number): void {
     this.#aheadMs += Math.max(0, atMs - this.now());
   }
@@ -57,7 +57,7 @@ export class MovableClock {
 export const isInstant = (value: unknown): value is Date =>
   types.isDate(value) && !Number.isNaN(value.getTime());
 
-/** The public clock of a store. Moves run one after the other, `inTurn`. */
+/** The public clock of a store. `inTurn` runs moves one after another. */
 export function clockOf(clock: MovableClock, timed: Timed, inTurn: InTurn): Clock {
   return {
     now: clock.now,
@@ -81,7 +81,7 @@ export function clockOf(clock: MovableClock, timed: Timed, inTurn: InTurn): Cloc
 /** Runs work after all earlier work. The work ends early when the signal is aborted. */
 type InTurn = <T>(work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
 
-/** Stops at each webhook retry on the way, since the time of the next one depends on it. */
+/** Stops at the time of each webhook retry, because the time of the next retry depends on its result. */
 async function moveThrough(
   clock: MovableClock,
   targetMs: number,

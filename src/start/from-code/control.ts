@@ -13,7 +13,7 @@ export class StoppedError extends Error {
   }
 }
 
-/** Moves, resets and stops a store that is served. Moves and resets run one after the other. */
+/** Moves the clock of a running store, resets it and stops it. Moves and resets run one after another. */
 export class Control {
   readonly clock: Clock;
   readonly #store: Store;
@@ -34,12 +34,12 @@ export class Control {
     if (this.#stopping) throw new StoppedError();
   }
 
-  /** Takes the store back to its start. */
+  /** Returns the store to its start. */
   async reset(): Promise<void> {
     await this.#inTurn(() => this.#store.startOver(() => this.#service.startOver()));
   }
 
-  /** Makes a call. A stop waits for its end. Throws StoppedError after a stop. */
+  /** Makes a call. A stop waits for it. Throws StoppedError after a stop. */
   async call<T>(work: () => Promise<T>): Promise<T> {
     this.assertRunning();
     const result = work();
@@ -50,7 +50,7 @@ export class Control {
     return result;
   }
 
-  /** Stops the service after all earlier work; work that is not done within two seconds fails. Can be called again. */
+  /** Stops the service after all earlier work. Work that takes longer than two seconds fails. Can be called again. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;

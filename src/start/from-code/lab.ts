@@ -39,15 +39,15 @@ export interface RecordOptions {
 /** Faults that a store performs for a key, until the rehearsal ends or expires, or the key starts another one. */
 export interface Rehearsal extends AsyncDisposable {
   readonly id: string;
-  /** How often a fault was performed; without a name, all faults together. For a condition: how many answers it changed. */
+  /** How often a fault was performed; without a name, all faults together. For a condition: how many responses it changed. */
   performed(fault?: FaultName): Promise<number>;
-  /** The faults in the given order: how often each was performed, and how often it still will be. */
+  /** The faults in the given order, with how often each was performed and how often it still will be. */
   faults(): Promise<RehearsedFault[]>;
   /** Ends it. The counts can still be read. Does nothing if it has ended. */
   end(): Promise<void>;
 }
 
-/** The requests of a key and their answers, from the start of the recording to its end. */
+/** The requests of a key and their responses, from the start of the recording to its end. */
 export interface Recording extends AsyncDisposable {
   readonly id: string;
   /** The requests recorded so far, in the order in which they ended; 5,000 at most. */
@@ -64,8 +64,8 @@ export interface Recording extends AsyncDisposable {
 type Ask = <T>(call: (lab: Lab) => Promise<T>) => Promise<T>;
 
 /**
- * Calls the lab of a store, without a connection. Each call has a new client, which knows no limits: the clock of the store may have been moved
- * since the last call.
+ * Calls the lab of a store, without a connection. Each call has a new client that remembers no limits, because the clock of the store may
+ * have been moved since the last call.
  */
 export const labOf =
   (control: Control, app: App, key: string): Ask =>
@@ -75,7 +75,7 @@ export const labOf =
       return call(createLab({ baseUrl, apiKey: key, attempts: 1, fetch: injectFetch(app) }));
     });
 
-/** Starts a rehearsal. Rejects with a message that names the fault that does not fit. */
+/** Starts a rehearsal. Rejects with a message that names the invalid fault. */
 export async function rehearse(
   ask: Ask,
   faults: readonly FaultPlan[],
@@ -117,7 +117,7 @@ export async function record(ask: Ask, options: Omit<RecordOptions, 'key'>): Pro
   };
 }
 
-/** Ends a rehearsal or a recording, which a reset or a stop may have ended before. */
+/** Ends a rehearsal or a recording, unless a reset or a stop has already removed it. */
 async function unlessGone(ending: Promise<unknown>): Promise<void> {
   try {
     await ending;

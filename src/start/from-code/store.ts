@@ -36,7 +36,7 @@ export async function openStore({ dataDir, startMs, ...options }: Options): Prom
       parts: {
         ...{ db, clock: clock.now, clockStopwatch: clock.stopwatch },
         key: dataDir === undefined ? newKey() : loadSecretKey(dataDir),
-        // Webhook retries come exactly at their documented times.
+        // Webhook retries have exactly the documented delays.
         random: () => 0.5,
       },
       startOver(forget) {

@@ -6,7 +6,7 @@ import { forEachKey, State } from './state.ts';
 
 const maxKept = 6;
 
-/** The beginning of a request id of the page, enough to tell two apart. */
+/** The beginning of a request id of the page, long enough to distinguish two ids. */
 export const shortened = (requestId = ''): string => `${requestId.slice(0, ownRequest.length + 4)}…`;
 
 /** The subject of a reset. */

@@ -9,9 +9,9 @@ import { session } from './session.ts';
 import { keySignal, sleep, untilKeyChange } from './state.ts';
 import type { PlannedFault } from './types.ts';
 
-/** The service takes less for a request. */
+/** Longer than the service takes for any request. */
 const timeoutMs = 30_000;
-/** In case the page is closed meanwhile. */
+/** The rehearsal expires by itself if the page is closed. */
 const rehearsalSeconds = 60;
 
 interface Init {

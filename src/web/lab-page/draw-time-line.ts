@@ -6,7 +6,7 @@ import { preciseDuration, retryAfterText } from './times.ts';
 
 /** The height of a lane, the height of its texts, and the place of its middle. All grow with the text. */
 const [height, textHeight, trackY] = ['3.25em', '1.25em', '2.1em'];
-/** In percent: a shorter wait has no text, and one that was too short has a text of this width at least. */
+/** In percent: the shortest wait with a text, and the minimum width of the text of a wait that was too short. */
 const [leastRoom, tooSoonRoom, tooSoonRoomIfNarrow] = [2, 10, 16];
 
 /** Drawn above a mark. */

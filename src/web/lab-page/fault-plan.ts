@@ -15,7 +15,7 @@ const counted: Setting[] = [
 export const settingsOf = ({ kind, parameters }: Fault): Setting[] =>
   kind === 'step' ? [...parameters, ...counted] : parameters;
 
-/** The inputs of a planned fault, or of one that is not planned. */
+/** The inputs of a fault, planned or not. */
 export function draftOf(fault: Fault, plan?: PlannedFault): Draft {
   const values = settingsOf(fault).map((setting) => [
     setting.name,

@@ -21,7 +21,7 @@ const maxMinutes = 24 * 60;
 class Faults extends Panel {
   /** Inputs that are not sent yet, by the fault. */
   readonly #drafts = new Map<string, Draft>();
-  /** Refusals by the fault. The empty name stands for all faults. */
+  /** Refusals by the fault. The empty name means all faults. */
   readonly #failures = new Map<string, string>();
   #minutes = usualMinutes;
   #rehearsalId: string | undefined;

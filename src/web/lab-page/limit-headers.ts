@@ -5,8 +5,8 @@ export interface Piece {
 }
 
 /**
- * The lines of header fields about limits, in pieces. Marked is the window that binds; during a ban, the fields that name its end.
- * `X-RateLimit-*` and `Retry-After` describe that alone, the others both windows.
+ * The lines of header fields about limits, in pieces. Marks the binding window or, during a ban, the fields with the end of the ban.
+ * `X-RateLimit-*` and `Retry-After` describe only the binding window. The other fields describe both windows.
  */
 export function linesOf(
   headers: Readonly<Record<string, string>>,

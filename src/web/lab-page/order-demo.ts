@@ -10,7 +10,7 @@ import { sleep } from './state.ts';
 import { html, nothing, type TemplateResult, type View, when } from './template.ts';
 
 const retryAfterMs = 500;
-/** How many a customer must be able to order twice. */
+/** The minimum stock for the demo: two orders of one unit each. */
 const leastStock = 2;
 
 interface Attempt {
@@ -20,7 +20,7 @@ interface Attempt {
   result: string;
 }
 
-/** An order that was sent until an answer came. */
+/** An order that was sent until a response arrived. */
 interface Order {
   attempts: Attempt[];
   /** How many units left the stock. */

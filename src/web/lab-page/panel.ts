@@ -30,7 +30,7 @@ export abstract class Panel {
     return this.#drawing;
   }
 
-  /** Draws again when the next second begins, so that all countdowns of the page agree. The time stands still while the service is away. */
+  /** Draws again when the next second begins, so that all countdowns of the page agree. The time stops while the service is unreachable. */
   protected drawEachSecond(): void {
     clearTimeout(this.#tick);
     if (session.connection === 'live' && !document.hidden)

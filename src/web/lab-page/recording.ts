@@ -16,7 +16,7 @@ const listEveryMs = 3_000;
 const readingsAfterEnd = 3;
 
 /**
- * The recording that the page shows: the active one or the last one, whoever started it, until the user chooses another or a new one
+ * The recording that the page shows: the active or the last one, started by anyone, until the user chooses another or a new one
  * begins. It is read with the account, so not while the tab is hidden.
  */
 class Recording extends State {

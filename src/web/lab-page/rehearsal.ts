@@ -5,7 +5,7 @@ import { session } from './session.ts';
 import { forEachKey, State } from './state.ts';
 import type { Fault, PlannedFault, RehearsedFault, Rehearsal as Run } from './types.ts';
 
-/** The shortest time between two readings of what was performed. */
+/** The shortest time between two reads of the counts of performed faults. */
 const readEveryMs = 1_900;
 
 /** Makes the next plan of faults from the one before. */
@@ -17,7 +17,7 @@ interface Refusal {
   fault: string | undefined;
 }
 
-/** The rehearsal of the key, whoever started it. */
+/** The rehearsal of the key, started by anyone. */
 class Rehearsal extends State {
   catalogue: readonly Fault[] = [];
   /** The active rehearsal, or the last one. */
@@ -26,17 +26,17 @@ class Rehearsal extends State {
   ownId: string | undefined;
   /** Why it could not be read. */
   failure = '';
-  /** Changes without an answer yet. */
+  /** Changes without a response yet. */
   #wanted: readonly Change[] = [];
   #expiresInSeconds = 0;
-  /** The last sending, and the one that waits for it. */
+  /** The last request, and the next one, which waits for it. */
   #sending: Promise<unknown> = Promise.resolve();
   #next: Promise<Refusal | undefined> | undefined;
-  /** The own changes and the active rehearsal at the last reading. */
+  /** Identifies the state of the last read: the number of the page's own changes, and the active rehearsal. */
   #readSince = '';
   #readAtMs = 0;
   #isReading = false;
-  /** How often the page itself changed it. A reading that began before the last change is dropped. */
+  /** How often the page itself changed it. A read that began before the last change is dropped. */
   #changes = 0;
 
   constructor() {
@@ -52,7 +52,7 @@ class Rehearsal extends State {
     return this.isActive ? (this.shown?.faults ?? []) : [];
   }
 
-  /** The faults that are on, or will be once the service has answered. */
+  /** The faults that are on, or will be on after the next response. */
   get plan(): readonly PlannedFault[] {
     return this.#planAfter(this.#wanted);
   }
@@ -130,7 +130,7 @@ class Rehearsal extends State {
     const changes = this.#changes;
     const runs = (await session.lab.listRehearsals()) as Run[];
     if (changes !== this.#changes) return;
-    // While the clock stands still, the list has no order.
+    // With a stopped clock several rehearsals have the same time, so the list has no order.
     const same = runs.find(({ id }) => id === this.shown?.id);
     this.shown = runs.find(isActive) ?? same ?? runs[0];
   }

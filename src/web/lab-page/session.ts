@@ -23,7 +23,7 @@ class Session extends State {
   #clients: { petstore: Petstore; lab: Lab } | undefined;
   #aheadMs = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Numbers of the last reading begun and of the newest one answered: answers may overtake each other. */
+  /** The number of the last request, and of the newest response. Responses may arrive out of order. */
   #asked = 0;
   #answered = 0;
 
@@ -44,12 +44,12 @@ class Session extends State {
     return this.#clientsInUse.lab;
   }
 
-  /** What keeps the key from asking the API now. */
+  /** Why the key cannot send requests now. */
   get blockedBy(): Block | undefined {
     return this.account && blockOf(this.account);
   }
 
-  /** The time of the service, in milliseconds since 1970. It stands still while the service is away. */
+  /** The time of the service, in milliseconds since 1970. It stops while the service is unreachable. */
   nowMs(): number {
     return (this.connection === 'away' ? this.asOfMs : Date.now()) + this.#aheadMs;
   }

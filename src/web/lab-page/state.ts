@@ -33,7 +33,7 @@ export function untilKeyChange<T>(promise: Promise<T>, signal = keySignal()): Pr
 export const sleep = (ms: number): Promise<void> =>
   untilKeyChange(new Promise((resolve) => setTimeout(resolve, ms)));
 
-/** State that others follow. */
+/** Observable state. */
 export class State {
   readonly #listeners = new Set<() => void>();
 

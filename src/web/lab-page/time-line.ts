@@ -11,13 +11,13 @@ import {
 
 /** The time line shows this many of the newest attempts. */
 const maxAttempts = 200;
-/** Of marks that would cover each other, a lane has the worst. */
+/** If marks would overlap, a lane shows only the worst one. */
 const [maxLanes, maxMarks] = [8, 100];
 /** A longer time without a request becomes a gap, which is as wide as any other gap. */
 const longestIdleMs = 10_000;
 /** In percent of the line: the width of a gap, and of all gaps together, at most. */
 const [gapWidth, gapsWidth] = [15, 60];
-/** In percent: a shorter piece of the line has no ticks, they stand this far apart, and nothing is written so close to its ends. */
+/** In percent of the line: the shortest piece with ticks, the minimum distance between ticks, and the margin without texts at both ends. */
 const [leastTicked, leastApart, edge] = [20, 9, 5];
 
 /** A mark of the time line, with places in percent of its length. */

@@ -148,7 +148,7 @@ ${await guideList(baseUrl, rootUrl, labUrl !== undefined)}
 - [Changelog](${rootUrl}/changelog.md): what changed in Petstore
 `;
 
-/** What an operation does, what may be asked for, and the body of its example. */
+/** The description of an operation, its parameters, and the body of its example. */
 function operationLine(operation: Operation, operations: readonly Operation[]): string {
   const { method, path, description, query, body, deprecated } = operation;
   const successor = deprecated && successorOf(operation, operations);

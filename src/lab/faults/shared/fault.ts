@@ -32,7 +32,7 @@ export type Scope = 'operation' | 'key';
  */
 export interface Fault {
   name: string;
-  /** Parameters besides `operation`, `after` and `times`. Declare them with `integer` or `choice`. Each has a default. */
+  /** Parameters in addition to `operation`, `after` and `times`. Declare them with `integer` or `choice`. Each has a default. */
   parameters: TProperties;
   isCondition?: boolean;
   /** The fault has no `operation` parameter, since all operations must show the same values. */
@@ -64,7 +64,7 @@ export interface Fault {
   /** A good client may end with an exit status other than 0. */
   mayEnd?: true;
   /** It changes the content of responses, so a good client may print other lines than without it. */
-  changesAnswers?: true;
+  changesResponses?: true;
   /** Pages have fewer items than requested, although more follow. */
   shortensPages?: boolean;
   /** What its responses have, on purpose, that the description does not allow: other values, a broken body, another `Retry-After`. */
@@ -76,7 +76,7 @@ export interface Fault {
   does: string;
   goodClient: string;
   /** Why it matters: what went wrong for real users. */
-  consequence: string;
+  whyItMatters: string;
   perform(invocation: FaultInvocation): Effect | undefined;
 }
 

@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { answerWriter } from '../../../http/answer.ts';
 import { reasonPhrase } from '../../../http/server-response.ts';
+import { responseWriter } from '../../../http/write-response.ts';
 import { interceptAnswer } from './connection-faults.ts';
 
-const write = answerWriter(undefined);
+const write = responseWriter(undefined);
 
 /** Replaces the response of the service with this status and an HTML page, like a gateway in front of it. */
 export function answerAsGateway(request: FastifyRequest, reply: FastifyReply, status: 502 | 504): void {

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { headersOf } from '../../../http/answer.ts';
 import { cameOverConnection } from '../../../http/connections.ts';
 import { prefix } from '../../../http/target.ts';
+import { headersOf } from '../../../http/write-response.ts';
 import { type FaultServices, integer } from './fault.ts';
 
 /** The parameter for the status of a redirect. */

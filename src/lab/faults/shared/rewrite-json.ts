@@ -88,7 +88,7 @@ function withoutNull(schema: TSchema): TSchema {
   return anyOf && discriminator === undefined ? (anyOf[0] as TSchema) : schema;
 }
 
-/** Whether `isSuch` holds for a schema or for a part of it at any depth. */
+/** Whether `isSuch` is true for a schema or for a part of it at any depth. */
 export function mentions(schema: TSchema | undefined, isSuch: (schema: TSchema) => boolean): boolean {
   if (!schema) return false;
   const { anyOf = [], items, properties = {} }: Keywords = schema;

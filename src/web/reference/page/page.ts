@@ -111,7 +111,7 @@ async function show(): Promise<void> {
 interface Content {
   title: string;
   content: ChildNode[];
-  /** Whether a message stands in place of the page. */
+  /** Whether a message replaces the page. */
   hasFailed?: boolean;
 }
 

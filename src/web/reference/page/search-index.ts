@@ -90,7 +90,9 @@ function ordered(results: readonly Result[], query: string): Result[] {
   return results.toSorted((one, other) => named(other) - named(one) || rank(other) - rank(one));
 }
 
-/** A guide is a tag without operations. Its description has sections. Earlier guides weigh more, since they explain what later ones mention. */
+/**
+ * A guide is a tag without operations. Its description has sections. Earlier guides weigh more, since they explain what later ones mention.
+ */
 function guideEntries({ tags, paths }: Part): Entry[] {
   const used = new Set(
     Object.values<Part>(paths).flatMap((item) => Object.values<Part>(item).flatMap(({ tags }) => tags)),
@@ -119,7 +121,7 @@ function guideEntries({ tags, paths }: Part): Entry[] {
 
 const codeBlocks = /^```[\s\S]*?^```$/gm;
 
-/** Deprecated operations weigh less, and so do operations on one item of a collection. */
+/** Deprecated operations and operations on one item of a collection weigh less. */
 function operationEntries({ servers, paths, components }: Part): Entry[] {
   // Paths of the store are known without their prefix.
   const [start = ''] = /\/lab$/.exec(servers[0].url) ?? [];
@@ -167,7 +169,7 @@ const plain = (markdown: string): string =>
 const formsOf = (term: string): string[] | null =>
   isFiller(term) ? null : [...new Set([term, ...term.split(/(?<=[a-z])(?=[A-Z])/)].map(stemOf))];
 
-/** The terms for which a word of a query stands. */
+/** The terms that a word of a query matches. */
 function askedFor(term: string): string | string[] | null {
   if (isFiller(term)) return null;
   const word = stemOf(term);

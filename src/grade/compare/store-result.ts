@@ -21,36 +21,36 @@ export interface Change {
 /** A value that an update gave to a field. */
 export interface Write {
   field: string;
-  /** References have none: ids differ between runs. */
+  /** Empty for a reference, because ids differ between runs. */
   value: string;
-  /** Whether a request wrote it. Otherwise it followed from a change of another resource: an order changes the stock of its pet. */
+  /** Whether a request wrote it. If not, it follows from a change of another resource: an order changes the stock of its pet. */
   isOwn: boolean;
   change: Change;
 }
 
-/** What happened to a resource. */
-export interface Life {
-  /** As it was before the program ran, or as it was created. */
-  born: Item;
+/** The changes of a resource during a run. */
+export interface ResourceHistory {
+  /** The state before the run, or after its creation. */
+  first: Item;
   last: Item;
   created?: Change;
   deleted?: Change;
   writes: readonly Write[];
 }
 
-/** A workspace after a run, with its history. */
-export interface Past {
-  /** Its content, and what the program created and deleted again. */
+/** The final state of a workspace, and the history of its resources during the run. */
+export interface StoreResult {
+  /** The final content, and the resources that the program created and deleted again. */
   state: StoreState;
-  /** By kind and id, as `lifeKey` joins them. */
-  lives: ReadonlyMap<string, Life>;
-  /** Whether the program changed anything. */
+  /** By `resourceKey`. */
+  histories: ReadonlyMap<string, ResourceHistory>;
+  /** Whether the program made any change. */
   hasChanges: boolean;
   /** The changes of the other writer that the fault `conflict` adds. */
   others: readonly OtherChange[];
 }
 
-export const lifeKey = (kind: string, id: unknown) => `${kind} ${id}`;
+export const resourceKey = (kind: string, id: unknown) => `${kind} ${id}`;
 
 /** How events of a type describe a resource. */
 interface Described {
@@ -67,49 +67,50 @@ const described = new Map(
     // An inventory entry is a part of its pet.
     const [property] = Object.keys(list.properties) as [string];
     const kind = property === 'id' ? list.kind : property.replace(/Id$/, '');
-    return [[type, { kind, change, keyOf: (item) => lifeKey(kind, item[property]) }]];
+    return [[type, { kind, change, keyOf: (item) => resourceKey(kind, item[property]) }]];
   }),
 );
 
 /** Joins a state and its history. `otherWriter`: the `requestId` of changes that the program did not make. */
-export function pastOf(
+export function storeResultOf(
   state: StoreState,
   initial: StoreState | undefined,
   events: readonly StoreEvent[] = [],
   otherWriter?: string,
-): Past {
-  const lives = livesOf(initial);
+): StoreResult {
+  const histories = historiesOf(initial);
   const others: StoreEvent[] = [];
   for (const [index, event] of events.entries()) {
-    // The demo data is back, with its ids.
-    if (event.type === 'workspace.reset') for (const [key, life] of livesOf(initial)) lives.set(key, life);
+    // A reset restores the demo data with its ids.
+    if (event.type === 'workspace.reset')
+      for (const [key, history] of historiesOf(initial)) histories.set(key, history);
     const type = described.get(event.type);
     if (!type) continue;
     const isOthers = otherWriter !== undefined && event.requestId === otherWriter;
     if (isOthers) others.push(event);
     const key = type.keyOf(event.data);
     const isOwn = !isOthers && !isConsequence(event, events[index - 1]);
-    lives.set(key, lifeAfter(lives.get(key), event, type, isOwn));
+    histories.set(key, historyAfter(histories.get(key), event, type, isOwn));
   }
   return {
-    state: withDeleted(state, lives),
-    lives,
+    state: withDeleted(state, histories),
+    histories,
     hasChanges: events.some(({ type, requestId }) => described.has(type) && requestId !== otherWriter),
     others: others.flatMap(otherChangeOf),
   };
 }
 
-function livesOf(state: StoreState | undefined): Map<string, Life> {
+function historiesOf(state: StoreState | undefined): Map<string, ResourceHistory> {
   const items = lists.flatMap(({ kind, name }) =>
-    ((state?.[name] ?? []) as Item[]).map((item): [string, Life] => [
-      lifeKey(kind, item.id),
-      { born: item, last: item, writes: [] },
+    ((state?.[name] ?? []) as Item[]).map((item): [string, ResourceHistory] => [
+      resourceKey(kind, item.id),
+      { first: item, last: item, writes: [] },
     ]),
   );
   return new Map(items);
 }
 
-/** Whether an event follows from the previous one: it is about another resource in the same transaction. */
+/** Whether an event is a consequence of the previous one: it is about another resource in the same transaction. */
 const isConsequence = (event: StoreEvent, before: StoreEvent | undefined) =>
   before !== undefined &&
   described.has(before.type) &&
@@ -117,15 +118,15 @@ const isConsequence = (event: StoreEvent, before: StoreEvent | undefined) =>
   before.timestamp === event.timestamp &&
   before.type.split('.')[0] !== event.type.split('.')[0];
 
-function lifeAfter(
-  before: Life | undefined,
+function historyAfter(
+  before: ResourceHistory | undefined,
   { timestamp, requestId, data, previous }: StoreEvent,
   { kind, change: what }: Described,
   isOwn: boolean,
-): Life {
+): ResourceHistory {
   const change: Change = { atMs: Date.parse(timestamp), requestId };
-  if (what === 'created') return { born: data, last: data, created: change, writes: [] };
-  const known = before ?? { born: data, last: data, writes: [] };
+  if (what === 'created') return { first: data, last: data, created: change, writes: [] };
+  const known = before ?? { first: data, last: data, writes: [] };
   if (what === 'deleted') return { ...known, last: data, deleted: change };
   const changed = Object.keys(previous ?? data).filter((name) => previous || data[name] !== known.last[name]);
   const writes = changed.map((property) => ({
@@ -136,10 +137,10 @@ function lifeAfter(
 }
 
 /** The state, with the resources that the program created and deleted again. */
-function withDeleted(state: StoreState, lives: ReadonlyMap<string, Life>): StoreState {
+function withDeleted(state: StoreState, histories: ReadonlyMap<string, ResourceHistory>): StoreState {
   const entries = lists.map(({ kind, name }) => {
-    const deleted = [...lives].flatMap(([key, { created, deleted, last }]) =>
-      created && deleted && key === lifeKey(kind, last.id) ? [last] : [],
+    const deleted = [...histories].flatMap(([key, { created, deleted, last }]) =>
+      created && deleted && key === resourceKey(kind, last.id) ? [last] : [],
     );
     return [name, [...(state[name] ?? []), ...deleted]];
   });
@@ -154,7 +155,7 @@ function otherChangeOf({ type, data, previous = {} }: StoreEvent): OtherChange[]
   return [];
 }
 
-/** A change, if it is one of that property: the status of a pet follows its stock in an event of its own. */
+/** The change of this property, if the event has one. A new stock changes the status of the pet in another event, which is left out. */
 function written(kind: OtherChange['kind'], data: Item, previous: Item, property: string): OtherChange[] {
   if (!(property in previous)) return [];
   const before = previous[property] === null ? undefined : String(previous[property]);

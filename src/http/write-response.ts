@@ -3,7 +3,7 @@ import type { ApiError, ErrorCode } from '../foundation/errors.ts';
 import type { FieldName, Fields } from '../foundation/field-names.ts';
 import { errorContent, jsonType } from './error-content.ts';
 import { commonHeaders, outsideHeaders } from './headers.ts';
-import type { Answer } from './operation.ts';
+import type { OperationResponse } from './operation.ts';
 import './rehearsed.ts';
 import { NamedResponse } from './server-response.ts';
 import { isForApi } from './target.ts';
@@ -58,12 +58,12 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, error: A
 }
 
 /** A writer of responses to one operation. `lifecycle` comes from the route's configuration. */
-export function answerWriter(lifecycle: RouteHeaders | undefined) {
+export function responseWriter(lifecycle: RouteHeaders | undefined) {
   const writeHead = headWriter(lifecycle, commonHeaders);
   return (
     request: FastifyRequest,
     reply: FastifyReply,
-    { status, headers, body, bytes, type }: Answer,
+    { status, headers, body, bytes, type }: OperationResponse,
   ): void => {
     const sent = bytes ?? body;
     writeHead(request, reply, status, headers, sent === undefined ? undefined : bodyFields(sent, type));

@@ -7,52 +7,52 @@ import { toRecorded } from '../lab/recordings/to-recorded.ts';
 import { differencesOf, inWords, type Variation, variationOf } from './compare/compare.ts';
 import { explainer } from './compare/explain.ts';
 import { missingLines } from './compare/missing-lines.ts';
-import { type Past, pastOf } from './compare/past.ts';
 import type { StoreState } from './compare/state.ts';
+import { type StoreResult, storeResultOf } from './compare/store-result.ts';
 import type { Baseline, Deviation } from './grade.ts';
 import type { Judge, Judgement } from './judge.ts';
 import type { Usage } from './run/plan.ts';
 import type { Run } from './run/run.ts';
 
-interface ReferenceOptions {
-  /** Whether nothing that the program prints is compared. */
+interface Options {
+  /** Whether to ignore what the program prints. */
   ignoresOutput?: boolean | undefined;
   levels?: Levels | undefined;
-  /** Whether the program need not send the same requests each time. */
+  /** Whether the program may send different requests each time. */
   varies?: boolean;
 }
 
-/** The program without faults: the runs that others are compared with. */
-export class Reference implements Judge {
+/** The runs of the program without faults. Runs under faults are compared with them. */
+export class BaselineRuns implements Judge {
   readonly runs: readonly [Run, ...Run[]];
-  readonly #initial: Past;
+  readonly #initial: StoreResult;
   readonly #variation: Variation;
   readonly #changesStore: boolean;
   /** The lines that every run printed. */
   readonly #lines: ReadonlySet<string>;
   readonly #expected: Expected;
-  readonly #options: ReferenceOptions;
+  readonly #options: Options;
 
-  constructor(runs: readonly [Run, ...Run[]], initial: StoreState, options: ReferenceOptions = {}) {
+  constructor(runs: readonly [Run, ...Run[]], initial: StoreState, options: Options = {}) {
     this.runs = runs;
     this.#options = options;
     const [first, ...others] = runs;
     const expected = expectedOf(runs.map(({ requests }) => toRecorded(requests)));
     const { timesOf: _, ...varying } = expected;
     this.#expected = options.varies ? varying : expected;
-    this.#initial = pastOf(initial, initial);
-    const pasts = others.map(({ past }) => past);
-    this.#variation = variationOf(first.past, pasts, this.#initial);
-    this.#changesStore = runs.some(({ past }) => this.#changes(past));
+    this.#initial = storeResultOf(initial, initial);
+    const results = others.map(({ storeResult }) => storeResult);
+    this.#variation = variationOf(first.storeResult, results, this.#initial);
+    this.#changesStore = runs.some(({ storeResult }) => this.#changes(storeResult));
     const lines = options.ignoresOutput ? [] : [...first.printed.lines];
     this.#lines = new Set(lines.filter((line) => others.every(({ printed }) => printed.lines.has(line))));
   }
 
-  /** Adds another run without faults, which may show that a value varies. */
-  with = (run: Run) => new Reference([...this.runs, run], this.#initial.state, this.#options);
+  /** Adds another run without faults. It may show that a value varies. */
+  with = (run: Run) => new BaselineRuns([...this.runs, run], this.#initial.state, this.#options);
 
-  #changes = (past: Past) =>
-    past.hasChanges || differencesOf(this.#initial, past, { initial: this.#initial }).length > 0;
+  #changes = (result: StoreResult) =>
+    result.hasChanges || differencesOf(this.#initial, result, { initial: this.#initial }).length > 0;
 
   /** Why nothing can be compared with these runs, in a sentence. */
   problem(timeoutMs: number): string | undefined {
@@ -77,7 +77,7 @@ export class Reference implements Judge {
     };
   }
 
-  /** The uses that all runs have: for each operation the smallest number. */
+  /** For each used operation, the smallest number of uses in a run that used it. */
   get usage(): Usage {
     const counts = this.runs.map(({ requests }) => Map.groupBy(requests, ({ operation }) => operation));
     const used = new Set(counts.flatMap((count) => [...count.keys()]).filter((name) => name !== undefined));
@@ -92,36 +92,36 @@ export class Reference implements Judge {
     };
   }
 
-  /** Judges a run under a fault by how it deviates from these. A program that ends with another status than 0 says that work is left. */
+  /** Judges a run under a fault by its deviations from these runs. An exit status other than 0 reports that work is not done. */
   judge(run: Run, fault: Fault): Judgement {
     const deviations = this.#deviationsOf(fault, run);
-    return { deviations, gaveUp: run.exitStatus !== 0, evenSo: ['twice'] };
+    return { deviations, gaveUp: run.exitStatus !== 0, countsWhenGivenUp: ['twice'] };
   }
 
   #deviationsOf(fault: Fault, run: Run): Deviation[] {
     const [base] = this.runs;
     const known = { initial: this.#initial, variation: this.#variation };
     const { ofStore, ofPrint } = explainer(fault, base, run);
-    const printed = fault.changesAnswers ? [] : ofPrint(missingLines(this.#lines, run.printed));
+    const printed = fault.changesResponses ? [] : ofPrint(missingLines(this.#lines, run.printed));
     return [
-      ...ofStore(differencesOf(base.past, run.past, known)),
-      // Retries may change a line. For a program that changes nothing, its output is all there is to compare.
+      ...ofStore(differencesOf(base.storeResult, run.storeResult, known)),
+      // Retries may change a line. If the program changes nothing, there is only its output to compare.
       ...printed.map((one) => (this.#changesStore ? { ...one, isWarning: true as const } : one)),
     ];
   }
 
-  /** Judges a run by all checks. What the program also sends without faults is no retry. */
+  /** Judges a run by all checks. A request that the program also sends without faults does not count as a retry. */
   checksOf({ requests }: Run): CheckResult[] {
     const { levels = {} } = this.#options;
     return reportOn('grade', toRecorded(requests), { expected: this.#expected, levels }).checks;
   }
 
-  /** What differs between these runs, in words. */
+  /** What varies between these runs, in words. */
   get notCompared(): string[] {
-    return inWords(this.#variation, this.runs[0].past);
+    return inWords(this.#variation, this.runs[0].storeResult);
   }
 
-  /** The refusals that every run got, as in the last one. */
+  /** The refusals that every run got, with the request ids of the last run. */
   #refused(): Baseline['refused'] {
     const refusals = this.runs.map(({ requests }) => requests.flatMap(refusalOf));
     const nameOf = ({ id: _, ...refusal }: Baseline['refused'][number]) => JSON.stringify(refusal);
@@ -138,18 +138,18 @@ const refusalOf = ({ id, operation, status = 0, code }: RecordedRequest): Baseli
     ? [{ id, ...(operation && { operation }), status, ...(code && { code }) }]
     : [];
 
-/** Why a run without faults is no reference. */
+/** Why a run without faults cannot be compared with. */
 function problemOf(run: Run, timeoutMs: number) {
   const { problem, exitStatus } = run;
   if (problem !== undefined) return problem;
   if (exitStatus === undefined)
     return `Without faults the program does not end within ${timeoutMs / 1_000} s. If it needs longer, raise --timeout.`;
   if (exitStatus !== 0) return `Without faults the program exits with ${exitStatus}, not with 0.`;
-  return idleness(run);
+  return unusedReason(run);
 }
 
-/** Whether a run did not use the store, in a sentence. */
-export function idleness({
+/** Why a run did not use the store, in a sentence. Undefined if it did. */
+export function unusedReason({
   requestCount,
   requests,
 }: Pick<Run, 'requestCount' | 'requests'>): string | undefined {
@@ -160,7 +160,7 @@ export function idleness({
   return undefined;
 }
 
-/** The number of requests of a run that a grade shows. */
+/** The maximum number of requests that a grade shows of a run. */
 const maxShown = 1_000;
 
 /** The requests that a grade shows, without their bodies. */

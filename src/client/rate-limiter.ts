@@ -19,7 +19,7 @@ interface WaitLimits {
  * Limits the requests of a client, since limits and bans belong to its key. A request enters before it is sent. It waits there during a
  * pause that the service asked for, and while `RateLimit` of the responses says that no request is left.
  */
-export class Pace {
+export class RateLimiter {
   readonly #clock: Clock;
   /** How many may enter until `#resetsAtMs`. */
   #left = unknownLeft;

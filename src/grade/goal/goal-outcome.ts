@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { toUtc } from '../../foundation/time.ts';
 import { type Difference, differencesOf } from '../compare/compare.ts';
-import { type Change, lifeKey, type Past, pastOf } from '../compare/past.ts';
-import { short } from '../compare/rows.ts';
+import { clip } from '../compare/rows.ts';
 import {
   fieldNameOf,
   type Item,
@@ -11,18 +10,24 @@ import {
   type OtherChange,
   type StoreState,
 } from '../compare/state.ts';
+import { type Change, resourceKey, type StoreResult, storeResultOf } from '../compare/store-result.ts';
 import type { Goal, Wanted } from './goal-file.ts';
 
-/** What a run left, judged by a goal. */
-export interface Outcome {
-  /** What is missing, what is too much, and what else was changed. The goal is reached if there is nothing. */
+/** The final state of a run, judged by a goal. */
+export interface GoalOutcome {
+  /** What is missing, what is too much, and what else was changed. Empty if the goal is reached. */
   differences: Difference[];
-  /** The rows that each predicate found in the end. */
+  /** The rows of the final state that match each predicate. */
   found: Item[][];
 }
 
-/** Compares what a run left with a goal. `initial`: what there was before. `base`: a run that shows how the goal is reached. */
-export function judgeByGoal({ wanted }: Goal, initial: Past, run: Past, base: Past): Outcome {
+/** Compares the final state of a run with a goal. `initial`: the state before the run. `base`: a run that reached the goal. */
+export function judgeByGoal(
+  { wanted }: Goal,
+  initial: StoreResult,
+  run: StoreResult,
+  base: StoreResult,
+): GoalOutcome {
   const end = endOf(run);
   const seen = withoutOthers(end, run.others);
   const judged = wanted.map((one) => judgeWanted(one, { initial: initial.state, seen, run, base }));
@@ -37,15 +42,15 @@ export function judgeByGoal({ wanted }: Goal, initial: Past, run: Past, base: Pa
 
 interface Ends {
   initial: StoreState;
-  /** The end, without what another writer left. */
+  /** The final state without the changes of another writer. */
   seen: StoreState;
-  run: Past;
+  run: StoreResult;
 }
 
 function judgeWanted(
   wanted: Wanted,
-  { initial, seen, run, base }: Ends & { base: Past },
-): Omit<Outcome, 'found'> & { found: Item[] } {
+  { initial, seen, run, base }: Ends & { base: StoreResult },
+): Omit<GoalOutcome, 'found'> & { found: Item[] } {
   const { list, where, fields, count } = wanted;
   const found = rowsOf(seen, list).filter((row) => matches(list, row, where));
   const before = rowsOf(initial, list).filter((row) => matches(list, row, where));
@@ -60,12 +65,12 @@ function judgeWanted(
     add(
       countKind(count, found.length, before.length, added.length),
       `${what}: ${found.length} found, ${count} wanted`,
-      added.flatMap((row) => lifeOf(run, list, row)?.created ?? []),
+      added.flatMap((row) => historyOf(run, list, row)?.created ?? []),
     );
   }
   const wrongIn = (row: Item) =>
     Object.keys(fields).filter((name) => !isRight(wanted, row, name, run.others));
-  // Of rows too many, the best ones are those that were wanted.
+  // If there are too many rows, the rows with the fewest wrong values count as the wanted ones.
   const best = found.toSorted((a, b) => wrongIn(a).length - wrongIn(b).length).slice(0, count);
   for (const [name, value] of Object.entries(fields)) {
     const wrong = best.filter((row) => wrongIn(row).includes(name));
@@ -82,14 +87,16 @@ function judgeWanted(
   return { differences, found: best };
 }
 
-/** A row too many was added, unless none was wanted, or it was there before and should be gone. */
+/**
+ * For too many rows. `undone`: the program added none, so it did not remove enough. `other`: none was wanted. `twice`: it added too many.
+ */
 function countKind(wanted: number, is: number, was: number, added: number): Difference['kind'] {
   if (is < wanted) return was >= wanted ? 'other' : 'undone';
   if (added === 0) return 'undone';
   return wanted === 0 ? 'other' : 'twice';
 }
 
-/** Whether a property is as wanted. One that another writer has changed, and the program after that, may have any value. */
+/** Whether a property has the wanted value. If another writer has changed it, any value is right except the one from before that change. */
 const isRight = ({ list, fields }: Wanted, row: Item, name: string, others: readonly OtherChange[]) =>
   isEqual(list, name, row[name], fields[name]) ||
   others.some(
@@ -100,10 +107,10 @@ const isRight = ({ list, fields }: Wanted, row: Item, name: string, others: read
       String(row[name]) !== String(other.before),
   );
 
-/** Changes that no predicate covers. A consequence of another change, such as stock after an order, is not a change of its own. */
+/** Changes that no predicate covers. Consequences of other changes, such as the stock after an order, do not count. */
 function uncovered(
   wanted: readonly Wanted[],
-  { initial, end, seen, run }: Omit<Ends, 'initial'> & { initial: Past; end: StoreState },
+  { initial, end, seen, run }: Omit<Ends, 'initial'> & { initial: StoreResult; end: StoreState },
 ): Difference[] {
   const expected = lists.map((list): [string, Item[]] => {
     const [was, is, plain] = [initial.state, end, seen].map((state) => byKey(state, list)) as [
@@ -113,7 +120,7 @@ function uncovered(
     ];
     const about = wanted.filter((one) => one.list === list);
     const mayGo = about.filter(({ where, count }) => count < countIn(list, was, where));
-    const lasting = [...was].flatMap(([key, row]) => {
+    const remaining = [...was].flatMap(([key, row]) => {
       const now = is.get(key);
       if (!now) return mayGo.some(({ where }) => matches(list, row, where)) ? [] : [row];
       const covering = about.filter(({ where }) =>
@@ -130,18 +137,20 @@ function uncovered(
     });
     const added = [...is].flatMap(([key, row]) => {
       const isWanted = about.some(({ where }) => matches(list, plain.get(key) as Item, where));
-      // The stock of a new pet is a part of it.
+      // The inventory entry of a new pet is a part of the pet.
       return !was.has(key) && (isWanted || !('id' in list.properties)) ? [row] : [];
     });
-    return [list.name, [...lasting, ...added]];
+    return [list.name, [...remaining, ...added]];
   });
-  const past = {
-    ...pastOf(Object.fromEntries(expected) as unknown as StoreState, initial.state),
-    lives: run.lives,
+  const expectedResult = {
+    ...storeResultOf(Object.fromEntries(expected) as unknown as StoreState, initial.state),
+    histories: run.histories,
   };
-  return differencesOf(past, { ...run, state: end }, { initial }).map(({ what, changes, missing }) => ({
-    ...{ kind: 'other', what, changes: [...changes, ...missing], missing: [] },
-  }));
+  return differencesOf(expectedResult, { ...run, state: end }, { initial }).map(
+    ({ what, changes, missing }) => ({
+      ...{ kind: 'other', what, changes: [...changes, ...missing], missing: [] },
+    }),
+  );
 }
 
 type Rows = ReadonlyMap<unknown, Item>;
@@ -165,7 +174,7 @@ const byKey = (state: StoreState, list: List): Rows =>
 const matches = (list: List, row: Item, values: Item) =>
   Object.entries(values).every(([name, value]) => isEqual(list, name, row[name], value));
 
-/** Null stands for what is absent. Times are equal if they are the same instant. */
+/** Null equals an absent value. Times are equal if they are the same instant. */
 function isEqual({ properties }: List, name: string, is: unknown, wanted: unknown): boolean {
   if (wanted === null) return is === undefined;
   const { format } = properties[name] as { format?: string };
@@ -173,46 +182,49 @@ function isEqual({ properties }: List, name: string, is: unknown, wanted: unknow
   return isDeepStrictEqual(is, wanted);
 }
 
-/** The kind of resource whose history tells of the rows of a list. */
+/** The kind of resource whose events record the changes of a list. */
 const kindOf = (list: List) => ('id' in list.properties ? list.kind : keyNameOf(list).replace(/Id$/, ''));
-const lifeOf = ({ lives }: Past, list: List, row: Item) => lives.get(lifeKey(kindOf(list), keyOf(list, row)));
+const historyOf = ({ histories }: StoreResult, list: List, row: Item) =>
+  histories.get(resourceKey(kindOf(list), keyOf(list, row)));
 
-const writesTo = (run: Past, list: List, row: Item, property: string) =>
-  (lifeOf(run, list, row)?.writes ?? []).filter(({ field }) => field === fieldNameOf(kindOf(list), property));
+const writesTo = (run: StoreResult, list: List, row: Item, property: string) =>
+  (historyOf(run, list, row)?.writes ?? []).filter(
+    ({ field }) => field === fieldNameOf(kindOf(list), property),
+  );
 
-const writesOf = (run: Past, list: List, row: Item, property: string): Change[] =>
+const writesOf = (run: StoreResult, list: List, row: Item, property: string): Change[] =>
   writesTo(run, list, row, property).map(({ change }) => change);
 
-/** Whether a property changed only since something else was changed. */
-function isCaused(run: Past, list: List, row: Item, property: string): boolean {
+/** Whether a property changed only as a consequence of other changes. */
+function isCaused(run: StoreResult, list: List, row: Item, property: string): boolean {
   const writes = writesTo(run, list, row, property);
   return writes.length > 0 && writes.every(({ isOwn }) => !isOwn);
 }
 
 /** All changes to rows of a list. */
-const changesTo = (list: List, { lives }: Past): Change[] =>
-  [...lives].flatMap(([key, { created, writes }]) =>
-    key.startsWith(lifeKey(kindOf(list), ''))
+const changesTo = (list: List, { histories }: StoreResult): Change[] =>
+  [...histories].flatMap(([key, { created, writes }]) =>
+    key.startsWith(resourceKey(kindOf(list), ''))
       ? [...(created ? [created] : []), ...writes.map(({ change }) => change)]
       : [],
   );
 
-/** What a workspace holds in the end, without what was created and deleted again. */
-function endOf({ state, lives }: Past): StoreState {
+/** The final content of a workspace, without resources that were created and deleted again. */
+function endOf({ state, histories }: StoreResult): StoreState {
   const entries = lists.map((list) => [
     list.name,
-    rowsOf(state, list).filter((row) => lives.get(lifeKey(list.kind, row.id))?.deleted === undefined),
+    rowsOf(state, list).filter((row) => histories.get(resourceKey(list.kind, row.id))?.deleted === undefined),
   ]);
   return Object.fromEntries(entries);
 }
 
-/** Where another writer made a change. */
+/** The list and the property that another writer changed. */
 function placeOf({ kind, property }: OtherChange): { list: List | undefined; property: string } {
   if (property !== 'stock') return { list: lists.find((list) => list.kind === kind), property };
   return { list: lists.find(({ name }) => name === 'inventory'), property: 'quantity' };
 }
 
-/** The state before another writer changed it, where that change is still there. */
+/** Undoes the changes of another writer, as far as they are still in effect. */
 function withoutOthers(state: StoreState, others: readonly OtherChange[]): StoreState {
   const entries = lists.map((list) => [
     list.name,
@@ -239,4 +251,4 @@ function titleOf({ list, where }: Wanted): string {
 }
 
 const shown = (value: unknown) =>
-  short(value === null || value === undefined ? 'absent' : JSON.stringify(value));
+  clip(value === null || value === undefined ? 'absent' : JSON.stringify(value));

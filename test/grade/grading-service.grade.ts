@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gradeProgram } from '../../src/grade/grade-program.ts';
-import { openGradingStore } from '../../src/grade/grading-store.ts';
+import { openGradingService } from '../../src/grade/grading-service.ts';
 import { fakeNodeVersion } from '../support/fake-node-version.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { isAlive, programOf } from '../support/grading.ts';
@@ -21,7 +21,7 @@ test('at a running service, programs are graded in workspaces that are deleted a
   const { origin } = await startService(t, dataDir, labOnly);
   const env = { PETSTORE_DATA_DIR: dataDir, PETSTORE_BASE_URL: `${origin}/v1` };
   const workspaces = () => JSON.parse(petstore(['workspaces', 'list', '--json'], env).stdout);
-  const store = await openGradingStore(environment(env));
+  const store = await openGradingService(environment(env));
   assert.deepEqual(workspaces(), [], 'nothing is left of the trial at the start');
 
   const { verdict, faults } = await gradeProgram({ command: careful, store, faults: ['lost-answer'] });
@@ -47,7 +47,7 @@ test('a service that cannot be used for grading is explained in words', async (t
   const [dataDir, other] = [temporaryFolder(t), temporaryFolder(t)];
   const withoutLab = await startService(t, dataDir, { PETSTORE_DEMO: 'off' });
   const open = (origin: string, folder: string) =>
-    openGradingStore(environment({ PETSTORE_DATA_DIR: folder, PETSTORE_BASE_URL: `${origin}/v1` }));
+    openGradingService(environment({ PETSTORE_DATA_DIR: folder, PETSTORE_BASE_URL: `${origin}/v1` }));
   await assert.rejects(open(withoutLab.origin, dataDir), /There is no lab at .*PETSTORE_LAB=on/);
   await withoutLab.stop('SIGTERM');
   const withLab = await startService(t, dataDir, labOnly);

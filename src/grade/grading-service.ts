@@ -12,26 +12,29 @@ export interface Grading extends ServiceAccess {
   workspace: string;
 }
 
-/** The store that programs are graded with. */
-export interface GradingStore {
-  /** Creates a workspace with the demo data, always the same, and a key whose limits no program reaches. */
+/** A pet store for graded programs. */
+export interface GradingService {
+  /** Creates a workspace with the same demo data each time, and a key whose limits no program reaches. */
   addWorkspace(): Promise<Grading>;
-  /** Deletes a workspace that it created. */
+  /** Deletes a workspace that `addWorkspace` created. */
   removeWorkspace(workspace: string): Promise<void>;
-  /** Deletes everything that it created. */
+  /** Deletes all workspaces that `addWorkspace` created, and releases the store. */
   close(): Promise<void>;
 }
 
 /** Deleting a large workspace takes long. */
 const deadlineMs = 120_000;
 
-/** Starts a store in this process, which listens on `host`. If PETSTORE_BASE_URL is set, uses the service there; the environment must also name its storage. */
-export async function openGradingStore(
+/**
+ * Starts a store in this process that listens on `host`. If PETSTORE_BASE_URL is set, it uses that service, and the environment must also
+ * name its storage.
+ */
+export async function openGradingService(
   env: NodeJS.ProcessEnv = process.env,
   signal?: AbortSignal,
   host?: string,
-): Promise<GradingStore> {
-  return env[settings.baseUrl.variable]?.trim() ? RunningStore.open(env, signal) : ownStore(host);
+): Promise<GradingService> {
+  return env[settings.baseUrl.variable]?.trim() ? RunningService.open(env, signal) : ownStore(host);
 }
 
 /** Returns a function that makes names of workspaces, such as `grade-0a1b2c3d4e5f-1`. */
@@ -41,7 +44,7 @@ function namer(): () => string {
   return () => `${prefix}-${++last}`;
 }
 
-async function ownStore(host?: string): Promise<GradingStore> {
+async function ownStore(host?: string): Promise<GradingService> {
   const server = await startPetstoreOn(host);
   const nextName = namer();
   return {
@@ -49,14 +52,14 @@ async function ownStore(host?: string): Promise<GradingStore> {
       const access = await server.addWorkspace(nextName());
       return { ...access, baseUrl: server.baseUrl };
     },
-    // The store deletes them when it stops.
+    // The store deletes its workspaces when it stops.
     removeWorkspace: async () => {},
     close: () => server.stop(),
   };
 }
 
-/** A running service. Workspaces are created in its storage, as commands do. */
-class RunningStore implements GradingStore {
+/** A running service. Workspaces are created directly in its storage. */
+class RunningService implements GradingService {
   readonly #db: Database;
   readonly #baseUrl: string;
   readonly #nextName = namer();
@@ -67,13 +70,13 @@ class RunningStore implements GradingStore {
     this.#baseUrl = baseUrl;
   }
 
-  static async open(env: NodeJS.ProcessEnv, signal?: AbortSignal): Promise<RunningStore> {
+  static async open(env: NodeJS.ProcessEnv, signal?: AbortSignal): Promise<RunningService> {
     const config = readConfig(env);
     const addressSetBy = settings.baseUrl.variable;
-    // Before anything is created in the storage.
+    // Checked before anything is created in the storage.
     await assertLab({ baseUrl: config.baseUrl, addressSetBy, ...(signal && { signal }) });
     const db = await openStorage(config, { deadlineMs });
-    const store = new RunningStore(db, config.baseUrl);
+    const store = new RunningService(db, config.baseUrl);
     try {
       await store.#assertFits(signal);
     } catch (error) {

@@ -4,7 +4,7 @@ import { faultNamed } from '../../lab/faults/list.ts';
 import type { Fault } from '../../lab/faults/shared/fault.ts';
 import { NewRehearsal, type PlannedFault } from '../../lab/rehearsals/schema.ts';
 
-/** What is wrong with a fault that a user gave, and what is allowed, in a sentence; undefined if nothing is. */
+/** What is wrong with a fault from the user, and what is allowed, in a sentence. Undefined if it is valid. */
 export function problemOf({ fault: name, ...given }: PlannedFault): string | undefined {
   const fault = faultNamed(name);
   if (!fault) return `there is no fault ${name}`;
@@ -19,7 +19,7 @@ export function problemOf({ fault: name, ...given }: PlannedFault): string | und
   return undefined;
 }
 
-/** The parameters that a fault takes, and what they may be. */
+/** The schemas of the parameters that a fault takes. */
 function takenBy(fault: Fault): Record<string, TSchema> {
   const { isCondition, takesNoOperation, fits, parameters } = fault;
   const { after, times } = planned;

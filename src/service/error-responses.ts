@@ -3,26 +3,26 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { admit, admitUnread } from '../api/admission.ts';
 import { ApiError, isBodyError, toApiError } from '../foundation/errors.ts';
 import { errorPagesUrl } from '../foundation/reference-url.ts';
-import { sendError } from '../http/answer.ts';
-import { answerBrokenRequest } from '../http/broken-request.ts';
+import { respondToBrokenRequest } from '../http/broken-request.ts';
 import type { Paths } from '../http/paths.ts';
 import { isForApi, isForLab } from '../http/target.ts';
+import { sendError } from '../http/write-response.ts';
 import type { AllParts, Components } from './components.ts';
 
-export type ErrorAnswers = ReturnType<typeof errorAnswers>;
+export type ErrorResponses = ReturnType<typeof errorResponses>;
 
-/** Responds with an error for anything that a request throws, also if the request could not be read completely. */
-export function errorAnswers({ config, log, clock }: AllParts, components: Components, paths: Paths) {
+/** Responds to every exception of a request with an error, even if the request could not be read completely. */
+export function errorResponses({ config, log, clock }: AllParts, components: Components, paths: Paths) {
   const { admission, labAdmission, outcomes, requestLog } = components;
-  return { answerError, answerUnrouted, answerUndecodable, answerBroken };
+  return { respondWithError, respondUnrouted, respondUndecodable, respondBroken };
 
-  function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  function respondWithError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
     if (isBodyError(error)) {
       // The rest of a body that is too large is read and dropped, so that the client can read the response.
       reply.header('Connection', reply.raw.shouldKeepAlive ? 'keep-alive' : 'close');
     }
     const apiError = asRehearsed(request, toApiError(error, request.id));
-    // A rehearsal throws its response.
+    // A rehearsed error is thrown, too.
     const isRehearsed = error instanceof ApiError && request.rehearsed !== undefined;
     if (apiError.status >= 500 && !isRehearsed) requestLog.failed(request, error);
     else if (apiError.cause) log.debug({ reqId: request.id, err: apiError }, 'refused');
@@ -30,37 +30,37 @@ export function errorAnswers({ config, log, clock }: AllParts, components: Compo
   }
 
   /** For OPTIONS, and for requests without a route. */
-  function answerUnrouted(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  function respondUnrouted(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     try {
       return paths.answer(request, reply);
     } catch (refusal) {
-      return answerError(refusal, request, reply);
+      return respondWithError(refusal, request, reply);
     }
   }
 
   /** Fastify runs no hooks for a path that cannot be decoded, so this admits the request and reports its outcome. */
-  async function answerUndecodable(
+  async function respondUndecodable(
     error: unknown,
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<void> {
     try {
       if (isForApi(request)) await admit(isForLab(request) ? labAdmission : admission, request);
-      answerError(error, request, reply);
+      respondWithError(error, request, reply);
     } catch (refusal) {
-      answerError(refusal, request, reply);
+      respondWithError(refusal, request, reply);
     }
     outcomes.requestCompleted(undefined, request, reply);
   }
 
-  /** For a request that Node.js could not parse, or has handed over with its connection. */
-  function answerBroken(error: Error, socket: Socket, accept?: string): void {
-    void answerBrokenRequest(error, socket, {
+  /** For a request that Node.js could not parse, or for which it has passed on the whole connection. */
+  function respondBroken(error: Error, socket: Socket, accept?: string): void {
+    void respondToBrokenRequest(error, socket, {
       admit: (address) => admitUnread(admission, address, config.trustProxy !== false),
       clock,
       accept,
       errorPages: errorPagesUrl(config.baseUrl),
-      answered: (outcome) => outcomes.report({ ...outcome, sender: outcome.unread?.sender }),
+      report: (outcome) => outcomes.report({ ...outcome, sender: outcome.unread?.sender }),
     });
   }
 }
