@@ -7,7 +7,7 @@ import { retryAfterMs } from '../client/header-fields.ts';
 import { AttemptError, type NameResolver, resolveTarget } from './resolve-target.ts';
 import { hostOf, type TargetPolicy, targetProblem } from './target-policy.ts';
 
-// An import would load all exports of node:http, including a WebSocket client (12 MB).
+// An import would load all exports of node:http, including a client for web sockets (12 MB).
 const { Agent: HttpAgent, request: httpRequest } = process.getBuiltinModule('node:http');
 
 /** The timeout of an attempt, with the resolution of the name. */
