@@ -16,7 +16,7 @@ import {
 
 const tolerance = `The wait starts with the refused request. Tolerance: ${timerToleranceMs} ms plus a thousandth of the wait; for a date ${clockToleranceMs} ms, but at most half of the wait.`;
 const others =
-  'A retry of the refused request always counts. A request that is no such retry counts only if one worker sends all requests, and some refused request was not retried after its wait.';
+  'A retry of the refused request always counts. With only one worker, any other early request that is refused also counts, unless the client sent each refused request again after its wait.';
 const ends =
   'Not judged: an early request that the service admits, because the service itself has then ended the wait.';
 

@@ -118,7 +118,7 @@ export const failuresRetried: Check = {
   name: 'failures.retried',
   level: 'recommended',
   asks: 'The client retries after a temporary failure: 408, 429, 500, 502, 503, 504, a broken connection or an incomplete response.',
-  judged: `Looks at requests that failed temporarily and are safe to retry. Passes: a retry. Fails: no retry, or only one that comes less than ${inSeconds(shortOutageMs)} after the first attempt. After more retries a client may give up. Not judged: a retry that came too early or with another \`Idempotency-Key\`; a request that the client itself cancelled; a wait of more than ${longestWaitMs / 60_000} minutes. Read the report after the client has ended: a client that is still waiting counts as one that gave up.`,
+  judged: `Looks at requests that failed temporarily and are safe to retry. Passes: a retry. Fails: no retry, or a client that gives up after a single retry within ${inSeconds(shortOutageMs)} of the first attempt. After more retries a client may give up. Not judged: a retry that came too early or with another \`Idempotency-Key\`; a request that the client itself cancelled; a wait of more than ${longestWaitMs / 60_000} minutes. Read the report after the client has ended: a client that is still waiting counts as one that gave up.`,
   unseen: 'No request that is safe to retry failed temporarily, or another request may have followed it.',
   faults: [...waitFaults, ...uncertainFaults],
   advice:
