@@ -26,7 +26,7 @@ const sweepEveryMs = 60 * 60 * 1000;
 /** How long a stop waits for requests in flight, by default. */
 const usualStopMs = 10_000;
 /** Longer than a load balancer takes for its next check: those in `deploy/haproxy.cfg` take at most 1.1 s. */
-const drainMs = 1_500;
+export const drainMs = 1_500;
 /** How many free ports are tried in turn. */
 const maxPorts = 20;
 

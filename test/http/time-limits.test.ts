@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { requestDeadlineMs } from '../../src/db/open.ts';
 import { lingerBytes } from '../../src/http/connections.ts';
 import { maxDelayPassedOnMs } from '../../src/lab/lab-bounds.ts';
+import { drainMs } from '../../src/service/service.ts';
 import { haproxy, nginx } from '../support/load-balancers.ts';
 import { startPetstore } from '../support/petstore.ts';
 
@@ -53,7 +54,7 @@ test('the load balancers and the pages on operations and security have the time 
   for (const sentence of [
     `${headers} s for headers and for a client that does not read`,
     `The service returns 408 after ${request} s.`,
-    `Close idle connections to instances before ${idle} s have passed.`,
+    `Close idle connections to instances within ${idle} s.`,
     `their connection ends after ${unread} to ${2 * unread} s, or after 32 unread responses`,
   ])
     assert.ok(`${page('operations')} ${page('operations/load-balancer')}`.includes(sentence), sentence);
@@ -61,7 +62,7 @@ test('the load balancers and the pages on operations and security have the time 
   assert.ok(page('security').includes(sentence), sentence);
 });
 
-test('HAProxy detects a frozen instance within two seconds', () => {
+test('HAProxy detects a frozen instance within two seconds, and a stop before the instance closes', () => {
   const numberOf = (pattern: RegExp) => Number(pattern.exec(haproxy.conf)?.[1]);
   const [everyMs, soonerMs, answerMs] = [/ inter (\d+)ms/, / fastinter (\d+)ms/, /timeout check (\d+)ms/].map(
     numberOf,
@@ -69,4 +70,5 @@ test('HAProxy detects a frozen instance within two seconds', () => {
   assert.equal(numberOf(/ fall (\d+) /), 2);
   // It freezes right after a check, and two checks fail.
   assert.ok(everyMs + answerMs + soonerMs + answerMs <= 2_000);
+  assert.ok(everyMs + answerMs < drainMs);
 });
