@@ -139,7 +139,8 @@ const RecordedRequest = Type.Object(
     proxied: Type.Optional(
       Type.Literal(true, {
         type: 'boolean',
-        description: 'Whether it came through a proxy. Then `connection` identifies the connection of the proxy.',
+        description:
+          'Whether it came through a proxy. Then `connection` identifies the connection of the proxy.',
         examples: [true],
       }),
     ),
