@@ -63,10 +63,7 @@ test('the guide to rate limits has the numbers of the plans and of bans', () => 
   const text = guide('Rate limits').replaceAll('\n', ' ');
   // "more than the requests per minute of its plan"
   assert.equal(defaultBanRules.strikesFactor, 1);
-  assert.match(
-    text,
-    /more than the requests per minute of its plan, and in any case more than 10\./,
-  );
+  assert.match(text, /more than the requests per minute of its plan, and in any case more than 10\./);
   assert.match(text, /first ban lasts 60 seconds/);
   assert.match(text, /within 24 hours .* lasts 2 times as long\. The maximum is 60 minutes/);
 });
