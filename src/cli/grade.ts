@@ -119,7 +119,7 @@ export const gradeCommand = () =>
     .option('--goal <file>', 'judge an agent by the goal in this file, not by its runs without faults')
     .option(
       '--trials <n>',
-      'with --goal: number of runs without faults, and of each run under a fault; by default 1',
+      'with --goal: how often to run without faults, and under each fault at each place; by default 1',
       parseTrials,
     )
     .option(

@@ -25,8 +25,8 @@ export function baseOf(options: PetstoreOptions): string {
 /** Sends any request below `baseUrl`, with the attempts and waits of all calls. */
 export interface Requests {
   /**
-   * Sends a request to a path, such as `/pets`: for what has no method here. `data` is the body, read as JSON if it is JSON. A POST has an
-   * `Idempotency-Key`. If the response to a PUT or PATCH with `ifMatch` is lost, the history is not searched for the change. Check it yourself.
+   * Sends a request to a path, such as `/pets`. Use it for requests that have no method here. `data` of the result is the response body: parsed
+   * JSON, or else text. A POST has an `Idempotency-Key`. If the response to a PUT or PATCH with `ifMatch` is lost, the history is not searched for the change. Check it yourself.
    */
   request<Data = unknown>(method: string, path: string, options?: RawOptions): Promise<RawAnswer<Data>>;
 }

@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (73864916c896). Do not edit.
+// Made from openapi.json by "npm run generate" (0a934ed71ac7). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -139,7 +139,7 @@ export type webhooks = Record<string, never>;
 export interface components {
   schemas: {
     /**
-     * @description Orders and changes of stock set the status. It is `available` if units are in stock, `pending` if none are but open orders hold some, and otherwise `sold`. A client may also set it through the pet. Only the stock decides whether an order is accepted.
+     * @description Orders and changes of stock set the status. It is `available` if units are in stock, `pending` if none are in stock and open orders hold some, and otherwise `sold`. A client may also set it through the pet. Only the stock decides whether an order is accepted.
      * @enum {string}
      */
     PetStatus: 'available' | 'pending' | 'sold';
@@ -943,7 +943,7 @@ export interface operations {
   listPets: {
     parameters: {
       query?: {
-        /** @description Orders and changes of stock set the status. It is `available` if units are in stock, `pending` if none are but open orders hold some, and otherwise `sold`. A client may also set it through the pet. Only the stock decides whether an order is accepted. */
+        /** @description Orders and changes of stock set the status. It is `available` if units are in stock, `pending` if none are in stock and open orders hold some, and otherwise `sold`. A client may also set it through the pet. Only the stock decides whether an order is accepted. */
         status?: components['schemas']['PetStatus'];
         /** @description Only pets of this category. */
         categoryId?: Int64;
@@ -998,7 +998,7 @@ export interface operations {
   listInventory: {
     parameters: {
       query?: {
-        /** @description Orders and changes of stock set the status. It is `available` if units are in stock, `pending` if none are but open orders hold some, and otherwise `sold`. A client may also set it through the pet. Only the stock decides whether an order is accepted. */
+        /** @description Orders and changes of stock set the status. It is `available` if units are in stock, `pending` if none are in stock and open orders hold some, and otherwise `sold`. A client may also set it through the pet. Only the stock decides whether an order is accepted. */
         status?: components['schemas']['PetStatus'];
         /** @description Maximum number of items to return. */
         limit?: number;

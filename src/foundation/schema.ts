@@ -71,7 +71,7 @@ export const PetStatus = Type.Enum(['available', 'pending', 'sold'], {
   type: 'string',
   title: 'PetStatus',
   description:
-    'Orders and changes of stock set the status. It is `available` if units are in stock, `pending` if none are but open orders hold some, and otherwise `sold`. A client may also set it through the pet. Only the stock decides whether an order is accepted.',
+    'Orders and changes of stock set the status. It is `available` if units are in stock, `pending` if none are in stock and open orders hold some, and otherwise `sold`. A client may also set it through the pet. Only the stock decides whether an order is accepted.',
   examples: ['available'],
 });
 export type PetStatus = Static<typeof PetStatus>;

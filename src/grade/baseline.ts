@@ -138,7 +138,7 @@ const refusalOf = ({ id, operation, status = 0, code }: RecordedRequest): Baseli
     ? [{ id, ...(operation && { operation }), status, ...(code && { code }) }]
     : [];
 
-/** Why a run without faults cannot be compared with. */
+/** Why other runs cannot be compared with a run without faults. Undefined if they can. */
 function problemOf(run: Run, timeoutMs: number) {
   const { problem, exitStatus } = run;
   if (problem !== undefined) return problem;

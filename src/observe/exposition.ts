@@ -15,7 +15,7 @@ const firstDelaysMs = 50;
 const ofProcess = memoize(async () => {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  // The least of no delays would be centuries.
+  // Without measured delays, the minimum would be shown as centuries.
   await sleep(firstDelaysMs);
   return registry;
 });

@@ -137,7 +137,7 @@ test('a pet that was created twice counts as twice, also after one or both were 
   }
 });
 
-test('a change applied to its own result counts as made twice', () => {
+test('a change that is applied again, to its own result, counts as made twice', () => {
   const golden = 'Smaug the Golden';
   const calm: [Run] = [runOf([create(2, 'Smaug'), rename(2, 'Smaug', golden)])];
   const again = [
@@ -160,7 +160,7 @@ test('a change applied to its own result counts as made twice', () => {
   ]);
 });
 
-test('a pet that only one of two runs deletes again is reported as deleted, or not deleted', () => {
+test('if only one of two runs deletes the pet that it created, the pet is reported as deleted, or as not deleted', () => {
   const [kept, deleted] = [[create(2, 'Smaug')], [create(2, 'Smaug'), remove(2, 'Smaug')]];
   const whatOf = (calm: Sketch[], run: Sketch[]) =>
     found(judge([runOf(calm)], runOf(run))).map(([kind, what]) => [kind, what]);
@@ -225,7 +225,7 @@ test('a program with an exit status other than 0 failed, unless it did something
   assert.deepEqual([unreached.verdict, unreached.deviations], ['not-reached', []]);
 });
 
-test("a program may build on another writer's change, and a change it then omits is left undone", () => {
+test("a program may build on another writer's change, but a change that it omits afterwards is reported as left undone", () => {
   const stock = (before: number, after: number): NonNullable<Sketch['events']>[number] => ({
     ...{ type: 'inventory.updated', data: { petId: 1, quantity: after, status: statusOf(after) } },
     previous: { quantity: before, ...(before * after === 0 && { status: statusOf(before) }) },

@@ -22,7 +22,7 @@ test('1,000 connections that abort at any moment, with any method, affect no oth
 });
 
 for (const content of ['', 'Content-Length: 9\r\n']) {
-  test(`CONNECT ${content && 'with content '}passes on a socket that may fail at once`, async (t) => {
+  test(`an error on the socket of a CONNECT ${content && 'with content '}ends only that connection`, async (t) => {
     const store = await startPetstore(t, { seed: false });
     await store.listen();
     const { port } = store.app.server.address() as { port: number };

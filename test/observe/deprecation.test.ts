@@ -25,7 +25,7 @@ test('every response of a deprecated operation has its dates and its successor',
   assert.ok(!('deprecation' in (await store.call('GET', '/categories/1')).headers));
 });
 
-test('so do 304, 401, 429 and ban responses', async (t) => {
+test('304, 401, 429 and ban responses also have the dates and the successor', async (t) => {
   const store = await startPetstore(t);
   const { key } = await store.addKey('enterprise', { perMinute: 1, perDay: 100 });
   const { headers } = await store.call('GET', '/pets/1');

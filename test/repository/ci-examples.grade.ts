@@ -68,7 +68,7 @@ function gradeTwice(
   clear([...files, 'kept.json']);
 }
 
-test('the steps for GitHub Actions grade, keep the card, and compare with that of the main branch', (t) => {
+test('the steps for GitHub Actions grade the program, keep the card, and compare it with that of the main branch', (t) => {
   const { jobs, on, permissions } = exampleOf('github-actions.yml');
   assert.deepEqual([Object.keys(on), permissions.actions], [['push', 'pull_request'], 'read']);
   const { steps } = jobs.grade as {
@@ -99,7 +99,7 @@ test('the steps for GitHub Actions grade, keep the card, and compare with that o
   assert.deepEqual([alone.status, alone.stdout.includes('Since')], [1, false], alone.stderr);
 });
 
-test('the job for GitLab grades, keeps the card, and compares with that of the default branch', (t) => {
+test('the job for GitLab grades the program, keeps the card, and compares it with that of the default branch', (t) => {
   const { grade } = exampleOf('gitlab-ci.yml');
   const { paths, reports, when } = grade.artifacts;
   assert.deepEqual([when, reports.junit], ['always', 'grade.xml']);

@@ -22,7 +22,7 @@ const begin = (store: Petstore) => beginGeneration(store.db, store.nowMs);
 const eventsOf = async (store: Petstore) => (await store.call('GET', '/store/events')).body;
 const typesOf = (messages: { body: string }[]) => messages.map(({ body }) => JSON.parse(body).type);
 
-test('deliveries from before a generation fail as no longer kept, and the webhook gets the markers', async (t) => {
+test('a delivery from before a new generation fails because its event is no longer stored, and the webhook gets workspace.reset and workspace.seeded', async (t) => {
   const store = await startPetstore(t);
   const receiver = await startReceiver(t);
   receiver.behave = answer(500);

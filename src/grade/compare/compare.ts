@@ -226,7 +226,7 @@ function countSentence({ kind, title, was, is, lost, gained, isInitial }: Counts
   return `${counted(is, kind)} ${clip(title)} instead of ${numberWord(was, 'none')}`;
 }
 
-/** Says in what rows differ from as many rows with the same title. */
+/** Says how rows differ from the same number of rows with the same title. */
 function otherPhrase(lost: readonly Row[], gained: readonly Row[], isInitial: (row: Row) => boolean): string {
   const [isOne, isOld] = [gained.length === 1, gained.some(isInitial)];
   const [is, old, anew] = isOne ? ['is', 'the old one', 'a new one'] : ['are', 'the old ones', 'new ones'];
@@ -236,7 +236,8 @@ function otherPhrase(lost: readonly Row[], gained: readonly Row[], isInitial: (r
   const reference = kinds.find(
     (name) => was[name]?.value !== now[name]?.value && was[name]?.text === now[name]?.text,
   );
-  if (reference === undefined) return `${is} different, with the same name`;
+  if (reference === undefined)
+    return `${is} ${isOne ? 'a different one' : 'different ones'} with the same name`;
   return `${isOne ? 'has' : 'have'} ${otherReference(reference, now[reference])}`;
 }
 

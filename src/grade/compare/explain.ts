@@ -58,7 +58,7 @@ export function explainer(fault: Fault, base: Facts, run: Facts) {
 
 const isOfOperation = (one: RecordedRequest) => (other: RecordedRequest) => one.operation === other.operation;
 
-/** Reads that the run repeated although it had their responses, beyond those of the base. */
+/** The GET requests that the run sent again after a successful response, and more often than the base did. */
 function readAgain(base: readonly RecordedRequest[], run: readonly RecordedRequest[]): RecordedRequest[] {
   const left = new Map<string, number>();
   for (const { target } of base.filter(isGet)) left.set(target, (left.get(target) ?? 0) + 1);
@@ -114,8 +114,8 @@ const changesIn = ({ histories }: StoreResult): Change[] =>
   ]);
 
 /**
- * The requests that made changes, in the order of time. If attempts share an `X-Request-Id`, the last one that began before the change made
- * it.
+ * The requests that made changes, in the order of time. If attempts share an `X-Request-Id`, the change belongs to the last attempt that
+ * began before it.
  */
 function requestsOf(changes: readonly Change[], requests: readonly RecordedRequest[]): RecordedRequest[] {
   const byId = Map.groupBy(requests, ({ requestId }) => requestId);

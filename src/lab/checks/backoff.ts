@@ -124,7 +124,7 @@ export const attemptsBounded: Check = {
   name: 'attempts.bounded',
   level: 'recommended',
   asks: `The client gives up after a number of attempts, ${maxAttempts} at most.`,
-  judged: `Looks at retries as in \`backoff.grows\`, and at all POSTs with one \`Idempotency-Key\`. Fails: more than ${maxAttempts} attempts at one request in a row. Passes: a client that gives up after fewer, with at least one retry, and sends something else. Not judged: waits that \`Retry-After\` asks for; a client may repeat them.`,
+  judged: `Looks at retries as in \`backoff.grows\`, and at all POSTs with one \`Idempotency-Key\`. Fails: more than ${maxAttempts} attempts at one request in a row. Passes: a client that gives up after fewer, with at least one retry, and sends something else. Not judged: attempts that failed with \`Retry-After\`. A client may wait and retry as often as the service asks.`,
   unseen: 'No request was retried and then given up.',
   faults: uncertainFaults,
   advice: 'Count the attempts or limit their total time, and then report the failure to the caller.',

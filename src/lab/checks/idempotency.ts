@@ -18,7 +18,7 @@ export const sameKeyOnRetry: Check = {
   name: 'idempotency.same-key-on-retry',
   level: 'required',
   asks: 'The client retries a POST with the `Idempotency-Key` of the first attempt.',
-  judged: `Looks at POSTs that have a key and may have taken effect. Passes: a retry with the same key. Fails: a retry with another key or without one, unless a retry with the same key also comes. ${uncertainEnds} After 409 \`${keyInUse}\` it is still in progress. ${unread} If the first POST succeeded, an equal one is a new request.`,
+  judged: `Looks at POSTs that have a key and may have taken effect. Passes: a retry with the same key. Fails: a retry with another key or without one, unless a retry with the same key also comes. ${uncertainEnds} After 409 \`${keyInUse}\` the first request with this key is still in progress. ${unread} If the first POST succeeded, an equal one is a new request.`,
   unseen: 'No POST that has a key and may have taken effect was retried.',
   faults: uncertainFaults,
   advice: 'Create the key once per new resource, before the retry loop.',
@@ -76,7 +76,7 @@ export const noBlindPostRetry: Check = {
       passed: 'No POST without Idempotency-Key was retried after it may have taken effect.',
       unseen: isDoubtful
         ? 'A POST that may have taken effect was sent again, perhaps by another worker.'
-        : 'No failed POST may have taken effect, or each was sent again with another Idempotency-Key.',
+        : 'No POST failed in a way that leaves its effect unknown, or each such POST was sent again with another Idempotency-Key.',
     };
   },
 };

@@ -42,7 +42,7 @@ export const retryOnlyWhenUseful: Check = {
   name: 'retry.only-when-useful',
   level: 'required',
   asks: 'The client does not repeat a request after a final refusal: 400, 404, 410, 422 and so on.',
-  judged: `Looks at requests that got ${final.join(', ')}, except for bans. Fails: the same request within ${soonMs / 1_000} s, unless a change succeeded in between. If the client also sends the request without faults, only the third and later ones in a row fail. Passes: other requests follow. Allowed: one retry after 401; GET and HEAD after 404, at least ${waitingMs} ms apart. A request with another body, target, \`Content-Type\`, \`Idempotency-Key\` or condition is a different one. Not judged: 409, 412 and incomplete responses.`,
+  judged: `Looks at requests that got ${final.join(', ')}, except for bans. Fails: the same request within ${soonMs / 1_000} s, unless a change succeeded in between. If the client sends the request no more often than in its runs without faults, it fails only when it sends it three times or more in a row. Passes: other requests follow. Allowed: one retry after 401; GET and HEAD after 404, at least ${waitingMs} ms apart. A request with another body, target, \`Content-Type\`, \`Idempotency-Key\` or condition is a different one. Not judged: 409, 412 and incomplete responses.`,
   unseen:
     'No request got such a refusal, no other request followed, or another worker may have sent the same request.',
   faults: [...faultsWith((status, code) => final.includes(status) && code !== 'key_banned'), 'large-ids'],

@@ -24,7 +24,7 @@ export const timeLimitExists: Check = {
   name: 'time-limit.exists',
   level: 'recommended',
   asks: 'The client has a timeout for responses and streams that are missing or incomplete.',
-  judged: `Looks at missing and incomplete responses, and at silent streams. Fails: a client that waits until the service resets the connection, ${patienceMs / 1_000} s or longer, or ${patienceWithStreamsMs / 1_000} s on a stream. Passes: a client that closes the connection itself, also during \`${delay.name}\`. Not judged: a client that waits for the end of \`${delay.name}\` or of a shorter silence.`,
+  judged: `Looks at missing and incomplete responses, and at silent streams. Fails: a client that waits at least ${patienceMs / 1_000} s, or ${patienceWithStreamsMs / 1_000} s on a stream, until the service resets the connection. Passes: a client that closes the connection itself, also during \`${delay.name}\`. Not judged: a client that waits for the end of \`${delay.name}\` or of a shorter silence.`,
   unseen: 'The service was never silent for that long, or the requests came through a proxy.',
   faults: [...silentFaults, delay.name],
   advice:

@@ -16,7 +16,7 @@ export const movedAway = fault({
   canTouch: (request, services) => isUnmoved(request) && otherOriginOf(request, services) !== undefined,
   group: 'Failures and refusals',
   level: 'recommended',
-  does: 'Redirects to another origin without processing the request. Both origins are this service: the host of one is the loopback name, the host of the other the loopback address. The redirect URL accepts this one request without a key, for a minute. Requests with another host name or through a proxy are not affected.',
+  does: 'Redirects to another origin without processing the request. Both origins are this service: one URL has its loopback host name, the other its loopback address. The redirect URL accepts this one request without a key, for a minute. Requests with another host name or through a proxy are not affected.',
   goodClient: 'Sends the same request there, but without its key.',
   whyItMatters:
     'Clients send the key to any redirect target, whose owner can then use it. Most libraries forward custom headers, such as `X-API-Key`.',

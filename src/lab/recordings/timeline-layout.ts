@@ -46,7 +46,7 @@ export interface Wait {
 
 /** Timers end up to 16 ms early on some systems, and times are rounded. Clocks run apart by up to a thousandth, too. */
 export const timerToleranceMs = 50;
-/** An HTTP-date has whole seconds, and the clock of a client may be ahead of ours. Never more than half of the wait. */
+/** An HTTP-date has whole seconds, and the clock of a client may be ahead of ours. The tolerance is never more than half of the wait. */
 export const clockToleranceMs = 1_000;
 
 /**

@@ -291,7 +291,7 @@ test('a request that the client aborted has an unknown outcome, and is no failur
   );
 });
 
-test('idempotency checks pair equal keys first, and do not blame possible other workers', async () => {
+test('idempotency checks pair equal keys first, and do not fail if another worker may have sent the request', async () => {
   const same = 'idempotency.same-key-on-retry';
   const lost = { at: 0, ...post, ...key('a'), ...cut };
   const other = { at: 20, ...post, ...elsewhere, ...key('b') };

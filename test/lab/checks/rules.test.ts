@@ -169,7 +169,7 @@ test('lifecycle checks observe nothing that is no longer needed', async () => {
   await finds('sunset.successor-used', [...crowd, { at: 0, ...gone }, second], 'not_observed');
 });
 
-test('updates.not-lost fails only a certain overwrite of the other writer', async () => {
+test('updates.not-lost fails only if the client surely overwrote the change of the other writer', async () => {
   const name = 'updates.not-lost';
   const read = { at: 0, target: '/v1/pets?id=1' };
   const change = { at: 5, target: '/v1/pets/1', operation: 'updatePet', method: 'PATCH', fault: 'conflict' };

@@ -88,7 +88,7 @@ for (const [balancer, tells] of [
       for (const fault of cuts) assert.deepEqual(loggedStatuses(store, fault), []);
     });
 
-    test("without the client's address and TRUST_PROXY, clients see its response to a cut, and the next request succeeds", async (t) => {
+    test("without the client's address and TRUST_PROXY, clients see the balancer's response to a cut, and the next request succeeds", async (t) => {
       const { store, ask } = await start(t, { [tells]: '' }, false);
       // It retries a GET at the next instance, and returns 503 for a POST.
       assert.deepEqual(await outcomes(store, ask, 'reset'), [200, 503]);

@@ -64,7 +64,7 @@ test('a client that closes its half is recorded as left, with the response that 
   assert.deepEqual([left, status], [true, 200]);
 });
 
-test('an ended recording keeps no later request, also none that began before, and counts those left out', async (t) => {
+test('an ended recording stores no request that ends later, and counts one that began before as left out', async (t) => {
   const { petstore, recording, held } = await startDelayed(t, 300);
   const socket = await open(t, petstore);
   await held();

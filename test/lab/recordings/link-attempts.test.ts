@@ -74,7 +74,7 @@ test('attempts with one Idempotency-Key belong together, and an unread body matc
   assert.deepEqual(repeatedBy(...both), [undefined, 1, 1, 2]);
 });
 
-test('a guess is no evidence against a client, and none that it gave up', async () => {
+test('a guessed body is no evidence against a client, and does not show that the client gave up', async () => {
   const known = { at: 0, ...post, ...cut };
   const guessed = { ...known, isGuessed: true as const };
   const next = { at: 9, ...post };

@@ -95,7 +95,7 @@ test('each request on which a step is performed is counted once, and no other', 
   );
 });
 
-test('a step applies only to eligible requests, except those that it holds back', () => {
+test('a step is performed on a request that is not eligible only if it holds the request back', () => {
   fc.assert(
     fc.property(someSteps, someArrivals(), (steps, arrivals) => {
       for (const { eligible, advanced, before } of run(steps, arrivals).seen) {
@@ -169,7 +169,7 @@ test('steps are performed in order: requests that a step lets pass count for the
   );
 });
 
-test('of overlapping holds the longest applies', () => {
+test('if several steps hold a request back, the longest wait applies', () => {
   const steps: Step[] = [
     { after: 0, times: 1, holdMs: 60_000, scope: 'operation' },
     { after: 0, times: 1, holdMs: 10_000, scope: 'key' },
@@ -218,7 +218,7 @@ test('requests refused by a limit or a ban do not count for near-limit', () => {
   assert.deepEqual(left, [2, undefined, undefined, 1]);
 });
 
-test('a late step ends the selection uncounted, and claims then perform it as often as requested', () => {
+test('selecting a late step does not count it, and it can be claimed as often as requested', () => {
   const step: Step = { after: 0, times: 1, holdMs: 0, scope: 'operation' };
   const steps = [{ ...step, after: 1, times: 2, actsAfterValidation: true }, step];
   const arrival = { operationId: 'getPet', passedMs: 1, ...all };

@@ -67,7 +67,7 @@ export interface Fault {
   changesResponses?: true;
   /** Pages have fewer items than requested, although more follow. */
   shortensPages?: boolean;
-  /** What its responses have, on purpose, that the description does not allow: other values, a broken body, another `Retry-After`. */
+  /** How its responses break the description on purpose: other values, a broken body, another `Retry-After`. */
   undescribed?: readonly ('values' | 'body' | 'Retry-After')[];
   group: Group;
   /** Whether a client must, or should, produce the same result with the fault as without. */
