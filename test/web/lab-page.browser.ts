@@ -224,6 +224,8 @@ test('tabs and the drawer open by mouse, by keyboard and by the address', { skip
   assert.equal(new URL(page.url()).hash, '#store');
   await page.keyboard.press('Home');
   assert.deepEqual(await shown(), ['requests']);
+  await page.getByRole('link', { name: 'how a client is banned' }).press('Enter');
+  await page.locator('#tab-ban-demo:focus').waitFor();
 
   const drawer = page.getByRole('button', { name: /^Faults/ });
   await drawer.press('Enter');

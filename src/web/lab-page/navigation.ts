@@ -21,10 +21,12 @@ function toggleDrawer(isOpen: boolean): void {
   drawer.ariaExpanded = String(isOpen);
 }
 
-function go(): void {
+function go(): HTMLElement | undefined {
   const name = location.hash.slice(1);
+  const tab = tabs.find((tab) => panelOf(tab) === name);
   if (name === faults.id) toggleDrawer(true);
-  else if (tabs.some((tab) => panelOf(tab) === name)) showTab(name);
+  if (tab) showTab(name);
+  return tab;
 }
 
 function choose(tab: HTMLElement): void {
@@ -56,5 +58,6 @@ faults.addEventListener('keydown', ({ key }) => {
   toggleDrawer(false);
   drawer.focus();
 });
-addEventListener('hashchange', go);
+// The link that led here may be in a panel that is hidden now.
+addEventListener('hashchange', () => go()?.focus());
 go();
