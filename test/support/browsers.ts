@@ -36,3 +36,7 @@ export const browsers = [
       firefox.launch({ channel: 'moz-firefox', executablePath: firefoxPath, ...options }),
   },
 ] as const;
+
+/** Firefox with a dark theme. It ignores the theme of a context. */
+export const launchDarkFirefox = () =>
+  browsers[1].launch({ firefoxUserPrefs: { 'layout.css.prefers-color-scheme.content-override': 0 } });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { startPetstore } from '../../src/index.ts';
 import { findings } from '../support/axe.ts';
-import { browsers, skip, timeout } from '../support/browsers.ts';
+import { browsers, launchDarkFirefox, skip, timeout } from '../support/browsers.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { outOfReach } from '../support/keyboard.ts';
 import { stillClock, visitLab } from '../support/lab-page.ts';
@@ -313,15 +313,19 @@ test('forced colors still show the window that applies, pressed buttons and the 
   assert.deepEqual(complaints, []);
 });
 
-for (const [scheme, width] of [
-  ['light', 1440],
-  ['dark', 390],
+const [chromium, firefox] = browsers;
+
+for (const [{ name, skip, launch }, scheme, width] of [
+  [chromium, 'light', 1440],
+  [chromium, 'dark', 390],
+  [firefox, 'light', 390],
+  [{ ...firefox, launch: launchDarkFirefox }, 'dark', 1440],
 ] as const) {
-  test(`the page is accessible in every state: ${scheme}, ${width} px`, {
+  test(`the page is accessible in every state: ${name}, ${scheme}, ${width} px`, {
     skip,
     timeout,
   }, async (t) => {
-    const { store, open } = await visitLab(t, { plan: 'free' });
+    const { store, open } = await visitLab(t, { plan: 'free' }, launch);
     const look = { colorScheme: scheme, width } as const;
     const check = async (page: Page, state: string) => {
       assert.deepEqual(await findings(page, ['html']), [], state);
@@ -330,6 +334,7 @@ for (const [scheme, width] of [
     };
     const { page: none } = await open(null, look);
     await heading(none, 'Enter an API key').waitFor();
+    assert.ok(await none.evaluate(`matchMedia('(prefers-color-scheme: ${scheme})').matches`));
     await check(none, 'without a key');
     const { page: revoked } = await open(unknownKey, look);
     await heading(revoked, 'Unknown key').waitFor();

@@ -44,6 +44,7 @@ const searches: [string, RegExp][] = [
 const looks = [
   { colorScheme: 'light', width: 1440, height: 900 },
   { colorScheme: 'dark', width: 390, height: 844 },
+  { colorScheme: 'dark', width: 1440, height: 900 },
 ] as const;
 
 /** One page of each kind, and the part of it that differs from the others. */
