@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (0a934ed71ac7). Do not edit.
+// Made from openapi.json by "npm run generate" (ef9b150c786a). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 

@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (873033799360). Do not edit.
+// Made from the description of the lab by "npm run generate" (b8a1b409b566). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -611,7 +611,7 @@ export interface components {
       };
       /** @description The id of its connection. */
       connection: string;
-      /** @description Its number, the faults that affected it, and `left` if the client disconnected before its response was complete. */
+      /** @description Its number, the faults that affected it, and `client disconnected` if it disconnected before its response was complete. */
       comment: string;
     };
     /** @description An HTTP Archive (HAR 1.2), which the developer tools of browsers can open. */

@@ -48,7 +48,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Clears all cached callers and ends all streams, because the storage was emptied. */
     startOver(): void;
-    /** Tells load balancers to send requests elsewhere. */
+    /** From now on `/readyz` returns 404. */
     drain(): void;
   }
   interface FastifyRequest {

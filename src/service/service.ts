@@ -25,8 +25,8 @@ const forgetEventsEveryMs = 60 * 1000;
 const sweepEveryMs = 60 * 60 * 1000;
 /** How long a stop waits for requests in flight, by default. */
 const usualStopMs = 10_000;
-/** Longer than a load balancer takes for its next check: those in `deploy/haproxy.cfg` take at most 1.1 s. */
-export const drainMs = 1_500;
+/** `deploy/haproxy.cfg` notices a stop after at most 1.1 s. Requests that it sent until then have most of a second. */
+export const drainMs = 2_000;
 /** How many free ports are tried in turn. */
 const maxPorts = 20;
 

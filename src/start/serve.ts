@@ -121,7 +121,7 @@ function stopOnSignal(
     isStopping = true;
     log.info(`stopping on ${reason}`);
     announcement?.withdraw();
-    // Sent by a service manager. A person who presses Ctrl+C sends another signal, and does not wait.
+    // SIGTERM comes from a service manager, or replaces npm's. Ctrl+C is SIGINT: a person does not wait.
     if (reason === 'SIGTERM') await service.drain?.();
     await service.stop();
     const isSent = (await traces?.stop()) ?? true;

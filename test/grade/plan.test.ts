@@ -21,34 +21,34 @@ const usageOf = (uses: Record<string, number>, rest: Partial<Usage> = {}): Usage
   ...rest,
 });
 
-/** The places of a fault, and the uses that it strikes. */
-const strikes = (fault: string, uses: Record<string, number>, isThorough = false) =>
+/** The places of a fault, and the uses that it affects. */
+const targets = (fault: string, uses: Record<string, number>, isThorough = false) =>
   plansOf({ fault }, usageOf(uses), isThorough).map(({ place, faults }) => [
     place,
     ...faults.map(({ operation, after }) => `${operation ?? 'any'} ${after ?? 0}`),
   ]);
 
 test('a step is performed on the first use of each operation, on a middle one, and on the last', () => {
-  assert.deepEqual(strikes('lost-answer', { placeOrder: 6, listPets: 2, getPet: 1, streamEvents: 4 }), [
+  assert.deepEqual(targets('lost-answer', { placeOrder: 6, listPets: 2, getPet: 1, streamEvents: 4 }), [
     ['first', 'placeOrder 0', 'listPets 0', 'getPet 0'],
     ['middle', 'placeOrder 3'],
     ['last', 'placeOrder 5', 'listPets 1'],
   ]);
-  assert.deepEqual(strikes('lost-answer', { placeOrder: 1 }), [['first', 'placeOrder 0']]);
-  assert.deepEqual(strikes('conflict', { listPets: 3, createPet: 3 }), [], 'it fits neither');
+  assert.deepEqual(targets('lost-answer', { placeOrder: 1 }), [['first', 'placeOrder 0']]);
+  assert.deepEqual(targets('conflict', { listPets: 3, createPet: 3 }), [], 'it fits neither');
 });
 
 test('faults strike different middle uses, and never the first or the last', () => {
   const middleOf = (fault: string, uses: number) =>
     plansOf({ fault }, usageOf({ placeOrder: uses })).find(({ place }) => place === 'middle')?.faults[0]
       ?.after;
-  const struck = faults.flatMap(({ name }) => middleOf(name, 12) ?? []);
-  assert.ok(struck.every((after) => after >= 1 && after <= 10));
-  assert.ok(new Set(struck).size >= 8, `${struck}`);
+  const affected = faults.flatMap(({ name }) => middleOf(name, 12) ?? []);
+  assert.ok(affected.every((after) => after >= 1 && after <= 10));
+  assert.ok(new Set(affected).size >= 8, `${affected}`);
   assert.equal(middleOf('lost-answer', 3), 1);
 });
 
-test('a failure that repeats many times strikes the first read, and the first write', () => {
+test('a failure that repeats many times affects the first read, and the first write', () => {
   const uses = { streamEvents: 1, createPet: 4, listPets: 2 };
   const plans = plansOf({ fault: 'internal-error' }, usageOf(uses));
   const repeated = plans.filter(({ faults }) => faults.some(({ times }) => times !== undefined));
@@ -96,7 +96,7 @@ test("each value of a fault's parameter is tried in its own run, unless the user
 });
 
 test('a thorough grading performs the fault on every use', () => {
-  assert.deepEqual(strikes('lost-answer', { placeOrder: 3, listPets: 2 }, true), [
+  assert.deepEqual(targets('lost-answer', { placeOrder: 3, listPets: 2 }, true), [
     [1, 'placeOrder 0', 'listPets 0'],
     [2, 'placeOrder 1', 'listPets 1'],
     [3, 'placeOrder 2'],
@@ -104,17 +104,17 @@ test('a thorough grading performs the fault on every use', () => {
 });
 
 test('a condition applies to a whole run, and a fault of the key is performed once', () => {
-  assert.deepEqual(strikes('small-pages', { listPets: 9 }), [['whole', 'any 0']]);
-  assert.deepEqual(strikes('small-pages', { createPet: 9 }), []);
-  assert.deepEqual(strikes('banned', { createPet: 9 }), [['whole', 'any 5']]);
+  assert.deepEqual(targets('small-pages', { listPets: 9 }), [['whole', 'any 0']]);
+  assert.deepEqual(targets('small-pages', { createPet: 9 }), []);
+  assert.deepEqual(targets('banned', { createPet: 9 }), [['whole', 'any 5']]);
 });
 
 test('a silent fault is performed on the first read in one run, and on the first write in another', () => {
-  assert.deepEqual(strikes('no-answer', { createPet: 4, getPet: 4, listPets: 4 }), [
+  assert.deepEqual(targets('no-answer', { createPet: 4, getPet: 4, listPets: 4 }), [
     ['first', 'getPet 0'],
     ['first', 'createPet 0'],
   ]);
-  assert.deepEqual(strikes('no-answer', { createPet: 4 }), [['first', 'createPet 0']]);
+  assert.deepEqual(targets('no-answer', { createPet: 4 }), [['first', 'createPet 0']]);
   const plans = plansOf({ fault: 'no-answer' }, usageOf({ createPet: 4, getPet: 4 }));
   assert.deepEqual(
     plans.map(({ name }) => name),

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const src = fileURLToPath(new URL('../../src', import.meta.url));
-const joined = /\bjoin\s+\w+\s+\w+\s+on\s+(\S+)\s*=\s*([^\s`]+)/g;
+const joined = /\bjoin\s+(?:\w+|\(.*?\))\s+\w+\s+on\s+(\S+)\s*=\s*([^\s`]+)/g;
 const isColumn = (text: string | undefined) => /^\w+\.\w+$/.test(text ?? '');
 
 test('each join begins with two columns, because Citus refuses one that compares a workspace with a value', () => {

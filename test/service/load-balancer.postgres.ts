@@ -3,7 +3,7 @@ import { after, before, suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { temporaryFolder } from '../support/folder.ts';
 import { emptyDatabase } from '../support/instances.ts';
-import { haproxy, patientCheck } from '../support/load-balancers.ts';
+import { type Changes, haproxy, patientCheck } from '../support/load-balancers.ts';
 import { freePort } from '../support/port.ts';
 import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
 import { ampleKey, type Service, startService } from '../support/service.ts';
@@ -89,7 +89,10 @@ suite('instances behind HAProxy', { skip: whyNoPostgres() || haproxy.needs.skip 
   after(() => cluster.remove());
 
   /** Three instances on one database behind HAProxy. The first one connects to PostgreSQL at `firstsPort`. */
-  async function startBehindHaproxy(t: TestContext, firstsPort = cluster.port) {
+  async function startBehindHaproxy(
+    t: TestContext,
+    { firstsPort = cluster.port, changes = {} as Changes } = {},
+  ) {
     const url = await emptyDatabase(cluster);
     const folder = temporaryFolder(t);
     const start = (port = cluster.port): Promise<Service> =>
@@ -102,11 +105,10 @@ suite('instances behind HAProxy', { skip: whyNoPostgres() || haproxy.needs.skip 
     const first = await start(firstsPort);
     const instances: [Service, Service, Service] = [first, await start(), await start()];
     const [one, two, three] = instances.map(({ origin }) => Number(new URL(origin).port));
-    const changes = {
+    const port = await haproxy.start(t, [one, two, three] as [number, number, number], {
       '  default_backend requests': '  http-response set-header X-Instance %s\n  default_backend requests',
-      [`timeout check ${patientCheck}`]: 'timeout check 600ms',
-    };
-    const port = await haproxy.start(t, [one, two, three] as [number, number, number], changes);
+      ...changes,
+    });
     const key = await ampleKey(folder, { DATABASE_URL: url });
     return { instances, key, origin: `http://127.0.0.1:${port}` };
   }
@@ -117,7 +119,10 @@ suite('instances behind HAProxy', { skip: whyNoPostgres() || haproxy.needs.skip 
       instances: [first],
       key,
       origin,
-    } = await startBehindHaproxy(t, way.port);
+    } = await startBehindHaproxy(t, {
+      firstsPort: way.port,
+      changes: { [`timeout check ${patientCheck}`]: 'timeout check 600ms' },
+    });
     const load = new Load(t, origin, key);
 
     for (const [fault, begin, end] of [
@@ -166,6 +171,8 @@ suite('instances behind HAProxy', { skip: whyNoPostgres() || haproxy.needs.skip 
     await until(() => names.every((name) => load.hasAnswers(name)));
     for (const instance of instances.slice(1)) {
       load.begin();
+      // A second signal changes nothing.
+      instance.child.kill('SIGTERM');
       assert.deepEqual(await instance.stop('SIGTERM'), { code: 0, signal: null });
       t.diagnostic(`longest wait ${Math.round(load.longestMs)} ms`);
       assert.equal(load.failures, 0);

@@ -8,6 +8,7 @@ import { createLogger } from '../../src/observe/log/logger.ts';
 import { startService as serve } from '../../src/service/service.ts';
 import { readConfig } from '../../src/settings/config.ts';
 import { InstallationKey } from '../../src/settings/secret-key.ts';
+import { startPetstore } from '../support/petstore.ts';
 import { freePort } from '../support/port.ts';
 import { ampleKey, startService } from '../support/service.ts';
 import { openTestStorage, temporaryStorage } from '../support/storage.ts';
@@ -109,8 +110,25 @@ async function startHere(t: TestContext) {
     t.after(() => socket.destroy());
     return socket;
   };
-  return { origin: `http://127.0.0.1:${port}`, key, connectTo, stop: () => service.stop(hourMs) };
+  const origin = `http://127.0.0.1:${port}`;
+  return { origin, key, connectTo, drain: () => service.drain(), stop: () => service.stop(hourMs) };
 }
+
+test('while an instance drains, /readyz is 404 and petstore_ready is 0, and it serves everything else', async (t) => {
+  const store = await startPetstore(t);
+  const statusOf = async (path: string) => (await store.send('GET', path)).status;
+  assert.equal(await statusOf('/readyz'), 200);
+  store.app.drain();
+  assert.deepEqual(await Promise.all(['/readyz', '/healthz', '/v1/pets'].map(statusOf)), [404, 200, 200]);
+  assert.match((await store.send('GET', '/metrics', { key: null })).text, /^petstore_ready 0$/m);
+});
+
+test('a service without other instances does not drain', async (t) => {
+  const { origin, drain, stop } = await startHere(t);
+  await drain();
+  assert.equal((await fetch(`${origin}/readyz`)).status, 200);
+  await stop();
+});
 
 test('a stop does not wait for a connection that was handed over', async (t) => {
   const { connectTo, stop } = await startHere(t);

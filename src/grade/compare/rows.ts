@@ -175,7 +175,7 @@ const quoted = (value: string | undefined): Field =>
   value === undefined ? absent : { value: present(value), text: value, isQuoted: true };
 
 const reference = (content: string | undefined, name: string | undefined): Field =>
-  content === undefined ? absent : { value: content, text: name ?? 'a deleted one' };
+  content === undefined ? absent : { value: content, text: name ?? '(deleted)' };
 
 /** Marks the fields of a row that another writer has changed. */
 function withOthers(row: Row, changes: readonly OtherChange[]): Row {

@@ -22,14 +22,14 @@ export const allFaults = 'all faults';
 /** How often an agent passed: without faults, under each fault that it reached, and under all faults together. Empty without a goal. */
 export function passedOf({ goal, baseline, faults }: Grade): Passed[] {
   if (!goal) return [];
-  const calm = gradesOfTrials(baseline).map(({ runs }) => passed(withoutFaults, runs, goal.trials));
+  const ofBaseline = gradesOfTrials(baseline).map(({ runs }) => passed(withoutFaults, runs, goal.trials));
   const under = faults.map(({ fault, runs }) => passed(fault, runs, goal.trials));
   const all = passed(
     allFaults,
     faults.flatMap(({ runs }) => runs),
     goal.trials,
   );
-  return [...calm, ...under, ...(faults.length > 1 ? [all] : [])].filter(({ reached }) => reached > 0);
+  return [...ofBaseline, ...under, ...(faults.length > 1 ? [all] : [])].filter(({ reached }) => reached > 0);
 }
 
 /** The name without the number of the trial, so it is the same for all trials of a plan. */

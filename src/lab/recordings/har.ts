@@ -55,7 +55,7 @@ const Entry = Type.Object(
     }),
     connection: Shown('The id of its connection.', 'pX31aZ09-7'),
     comment: Shown(
-      'Its number, the faults that affected it, and `left` if the client disconnected before its response was complete.',
+      'Its number, the faults that affected it, and `client disconnected` if it disconnected before its response was complete.',
       '7 rate-limited',
     ),
   },

@@ -70,14 +70,14 @@ export class RequestLog {
 /** Lets a fixed number of lines through in each interval, and reports at its end how many were left out. */
 class RateSample {
   dropped = 0;
-  readonly #reportDropped: (leftOut: number) => void;
+  readonly #reportDropped: (dropped: number) => void;
   /** Holds at most as many addresses as lines. */
   readonly #taken = new Map<string | undefined, number>();
   #left = fromAll;
   #reported = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(reportDropped: (leftOut: number) => void) {
+  constructor(reportDropped: (dropped: number) => void) {
     this.#reportDropped = reportDropped;
   }
 

@@ -58,6 +58,6 @@ faults.addEventListener('keydown', ({ key }) => {
   toggleDrawer(false);
   drawer.focus();
 });
-// The link that led here may be in a panel that is hidden now.
+// The focus may be in a panel that is hidden now.
 addEventListener('hashchange', () => go()?.focus());
 go();
