@@ -3,13 +3,14 @@
 -- psql --single-transaction --set ON_ERROR_STOP=1 --file deploy/citus.sql "$DATABASE_URL"
 set client_min_messages = warning;
 
--- The directory is small and is read with everything else, so every node has a copy.
+-- The tables workspaces and api_keys are small and are read together with all other tables, so every node has a copy.
 select format('select create_reference_table(%L)', name)
 from unnest('{workspaces, api_keys}'::text[]) name
 where not exists (select from pg_dist_partition where logicalrelid = name::regclass and repmodel = 't')
 \gexec
 
--- Everything else of a workspace is on one node. A table was created after the tables that it refers to, so their order is right.
+-- Everything else of a workspace is on one node. Every table was created after the tables that it refers to, so the order of creation
+-- is right.
 select format('select create_distributed_table(%L, %L)', t.relname, 'workspace_id')
 from pg_class t
 join pg_namespace n on n.oid = t.relnamespace and n.nspname = current_schema()

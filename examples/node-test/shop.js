@@ -28,7 +28,7 @@ export class Shop {
         const { status, headers } = response;
         const body = await response.json();
         const retryAfter = headers.get('Retry-After');
-        // A ban and a key in use also have Retry-After.
+        // 403 key_banned and 409 idempotency_key_in_use also have Retry-After.
         if (!retryAfter && status !== 429 && status < 500) return { status, ...body };
         problem = new Error(body.message);
         waitMs = Math.max(waitMs, msOf(retryAfter));

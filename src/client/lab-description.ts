@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (b8a1b409b566). Do not edit.
+// Made from the description of the lab by "npm run generate" (826593f7df7a). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -151,7 +151,7 @@ export interface components {
        * @description Of `moved`, `moved-away`: The status: 307 (temporary) or 308 (permanent). Both keep method and body.
        */
       status?: number;
-      /** @description Of `moved`: Whether `Location` is a path or a URL. A client that uses another host name for the service always gets a path. */
+      /** @description Of `moved`: Whether `Location` is a path or a URL. It is always a path if the service does not know the host name that the client uses. */
       location?: string;
       /**
        * Format: int32
@@ -315,7 +315,7 @@ export interface components {
        */
       status?: number;
       /**
-       * @description Of `moved`: Whether `Location` is a path or a URL. A client that uses another host name for the service always gets a path.
+       * @description Of `moved`: Whether `Location` is a path or a URL. It is always a path if the service does not know the host name that the client uses.
        * @enum {string}
        */
       location?: 'path' | 'url';

@@ -260,7 +260,7 @@ export class Metrics {
     );
     exposition.gauge(
       'petstore_webhook_lag_events',
-      'Number of events that were not sent yet to the slowest enabled webhook. Every instance reports the same webhook, whichever sends to it.',
+      'Number of events that were not sent yet to the slowest enabled webhook. Every instance reports the same webhook, no matter which instance sends to it.',
       [],
       (set) => set({}, deliveries.lag),
     );

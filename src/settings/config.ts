@@ -67,7 +67,7 @@ export const settings = {
     variable: 'PETSTORE_BASE_URL',
     default: 'http://{HOST}:{PORT}/v1',
     meaning:
-      'public address of the API; ends in `/v1`. The default has `localhost` if `HOST` is `127.0.0.1` or all addresses',
+      'public address of the API; ends in `/v1`. The default has `localhost` if `HOST` is `127.0.0.1`, or `0.0.0.0` or `::` (all addresses)',
     read: baseUrl,
   },
   demo: {

@@ -76,7 +76,7 @@ const CardRun = Type.Object({
   ),
   place: Type.Union([Type.Enum(['first', 'middle', 'last', 'whole']), Type.Integer({ minimum: 1 })], {
     description:
-      "At which use of the program's operations the fault was performed. A number is the n-th use. `whole`: the fault is a condition, or was performed once at any use.",
+      "At which use of the program's operations the fault was performed. A number is the n-th use. `whole`: the fault is a condition, or it affects the whole key and was performed once, on whichever operation was used then.",
     examples: ['middle'],
   }),
   strikes: Type.Array(

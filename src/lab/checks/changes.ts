@@ -137,7 +137,7 @@ export const conflictReadAgain: Check = {
   level: 'required',
   asks: 'After 412 the client reads the resource again before it changes it.',
   judged:
-    'Looks at the next change of the resource by the same worker after 412. Fails: no `ETag` in `If-Match`, because the change may undo another one; or the refused `ETag` again. The same `ETag` again is allowed if no more changes used it than responses had it: then several workers may each have read it. Passes: another `ETag`, if the change succeeds or the client read the resource before. Also passes: a read without a later change. Not judged: DELETE after a refused PUT or PATCH, which is a new decision.',
+    'Looks at the next change of the resource by the same worker after 412. Fails: no `ETag` in `If-Match`, because the change may undo another one; or the refused `ETag` again. The same `ETag` again is allowed if the number of changes that used it is at most the number of responses that had it: then several workers may each have read it. Passes: another `ETag`, if the change succeeds, or if the client read the resource between the 412 and this change. Also passes: a read without a later change. Not judged: DELETE after a refused PUT or PATCH, which is a new decision.',
   unseen: 'No change got 412, or the client did not use the resource afterwards.',
   faults: ['conflict'],
   advice: 'After 412 read the resource, decide again, and send the change with the new `ETag`.',

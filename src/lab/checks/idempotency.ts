@@ -55,7 +55,7 @@ export const noBlindPostRetry: Check = {
   name: 'idempotency.no-blind-post-retry',
   level: 'required',
   asks: 'If a POST without `Idempotency-Key` may have taken effect, the client does not retry it.',
-  judged: `Looks at POSTs that may have taken effect. Fails: a POST without a key that is sent again, even if the second one has a key. Passes: a POST that is sent once; a POST with a key, unless it is sent again with another key. ${uncertainEnds} ${unread}`,
+  judged: `Looks at POSTs that may have taken effect. Fails: a POST that has no key and is sent again, even if the second one has a key. Passes: a POST that is sent once; a POST with a key, unless it is sent again with another key. ${uncertainEnds} ${unread}`,
   unseen:
     'No POST failed in a way that leaves its effect unknown, or another worker may have sent the next one.',
   faults: uncertainFaults,

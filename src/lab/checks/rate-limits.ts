@@ -16,7 +16,7 @@ import {
 
 const tolerance = `The wait starts with the refused request. Tolerance: ${timerToleranceMs} ms plus a thousandth of the wait; for a date ${clockToleranceMs} ms, but at most half of the wait.`;
 const others =
-  'A retry of the refused request always counts. With only one worker, any other early request that is refused also counts, unless the client sent each refused request again after its wait.';
+  'A retry of the refused request always counts. With only one worker, any other early request that is refused also counts. It does not count if the client sent every refused request again after the wait: then the early request may come from another worker.';
 const ends =
   'Not judged: an early request that the service admits, because the service itself has then ended the wait.';
 

@@ -13,7 +13,7 @@ export const moved = fault({
     status: redirectStatus,
     location: choice(
       ['path', 'url'],
-      'Whether `Location` is a path or a URL. A client that uses another host name for the service always gets a path.',
+      'Whether `Location` is a path or a URL. It is always a path if the service does not know the host name that the client uses.',
     ),
   },
   redirects: true,
