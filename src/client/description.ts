@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (17371e2c1052). Do not edit.
+// Made from openapi.json by "npm run generate" (df4b0164e919). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
