@@ -144,8 +144,8 @@ function openRequest(
 }
 
 /**
- * Resolves once the connection is released. The first outcome counts, regardless of what follows. A reused connection that
- * ended without a byte of a response was a `stale connection`.
+ * Resolves once the connection is released. The first outcome counts, and later events change nothing. `stale connection`
+ * means that a reused connection ended before the first byte of a response.
  */
 function outcomeOf(
   request: ClientRequest,
