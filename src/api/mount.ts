@@ -8,6 +8,7 @@ import type { Fields } from '../foundation/field-names.ts';
 import type { Changes } from '../history/changes.ts';
 import { disconnected } from '../http/disconnected.ts';
 import { assertMayChange, etagOf, isKnown, type Preconditions, preconditionsOf } from '../http/etag.ts';
+import type { FairShare } from '../http/fair-share.ts';
 import { hasContent } from '../http/headers.ts';
 import {
   type AnswerCipher,
@@ -64,6 +65,8 @@ export interface Services {
   inFlight: Set<string>;
   /** Which Idempotency-Keys count together, and how many of a caller are kept. */
   kept: { api: string; boundsOf(caller: Caller): KeptBounds };
+  /** Delays the requests of a key that take too much time. */
+  share: FairShare;
   /** Resolves when the key caches of all instances have expired. */
   keyChanged(keyId: string): Promise<void>;
 }
@@ -105,8 +108,13 @@ function responseHandler(
   const readInput = operationInputReader(operation, services);
   const write = responseWriter(lifecycle);
   const execute = method === 'GET' ? read : method === 'POST' ? create : change;
+  // A write waits for the disk, and several share one commit.
+  const sharesTime = method === 'GET' || services.kept.api === 'lab';
   return async (request, reply) => {
     const { rehearsed } = request;
+    const { keyId } = request.caller as Caller;
+    const turn = sharesTime ? services.share.enter(keyId, services.kept.api === 'lab') : undefined;
+    if (turn) await turn;
     const seen = rehearsed?.view?.(request) ?? request;
     const preconditions = method === 'POST' ? none : preconditionsOf(seen.headers, method !== 'GET');
     const input = readInput(seen, preconditions, reply);
@@ -122,7 +130,9 @@ function responseHandler(
     const { ifNoneMatch } = preconditions;
     const isUnchanged = method === 'GET' && ifNoneMatch && isKnown(ifNoneMatch, headers.ETag as string);
     const final = isUnchanged ? { status: 304, headers } : answer;
-    write(request, reply, rehearsed?.answer ? await rehearsed.answer(final) : final);
+    const sent = rehearsed?.answer ? await rehearsed.answer(final) : final;
+    write(request, reply, sent);
+    services.share.wrote(keyId, reply.raw, sent.bytes ?? sent.body ?? '');
   };
 }
 

@@ -7,7 +7,7 @@ export const errorCodes = {
   invalid_json: [400, 'The body is not valid JSON.'],
   invalid_request: [
     400,
-    'The request breaks a rule of the description. The message names every wrong field.',
+    'The request breaks a rule of the description. The message names the wrong fields, at most ten.',
   ],
   invalid_reference: [400, 'The body names a category or pet that does not exist.'],
   unauthorized: [401, 'The API key is missing, malformed, unknown or revoked.'],
@@ -61,9 +61,26 @@ interface ErrorDetails extends ErrorOptions {
   violatedPolicies?: readonly string[];
 }
 
+/** The most bytes of a refusal, with everything around its message. */
+export const maxRefusalBytes = 2_000;
+/** The most bytes of a message within JSON. */
+const maxMessageBytes = 1_700;
+/** How many wrong values a message names. */
+export const maxNamed = 10;
+
+const sizeOf = (message: string) => Buffer.byteLength(JSON.stringify(message));
+
+/** Cuts a message to a size within JSON, in bytes, whatever text of a caller it quotes. */
+export function shortMessage(message: string, maxBytes = maxMessageBytes): string {
+  const bytes = sizeOf(message);
+  if (bytes <= maxBytes) return message;
+  const kept = message.slice(0, (message.length * maxBytes) / bytes - 4);
+  return shortMessage(`${kept}…`.toWellFormed(), maxBytes);
+}
+
 /**
- * An error that is sent to the caller. Its code decides the status. API keys are removed from its message. Its `cause` is only
- * logged.
+ * An error that is sent to the caller. Its code decides the status. API keys are removed from its message, and a long message is cut. Its
+ * `cause` is only logged.
  */
 export class ApiError extends Error {
   readonly code: ErrorCode;
@@ -72,7 +89,7 @@ export class ApiError extends Error {
   readonly #details: ErrorDetails;
 
   constructor(code: ErrorCode, says: Message, headers: Fields = {}, details: ErrorDetails = {}) {
-    super(withoutKeys(typeof says === 'string' ? says : says(String)), details);
+    super(shortMessage(withoutKeys(typeof says === 'string' ? says : says(String))), details);
     this.code = code;
     this.headers = headers;
     this.#says = says;
@@ -114,10 +131,17 @@ export class ApiError extends Error {
   }
 }
 
-/** The error for values that break rules of the description. Its message names them all. */
+/** The error for values that break rules of the description. Its message names the first ones, as many as fit. */
 export function invalidRequest(problems: readonly Problem[]): ApiError {
-  const sentences = problems.map(({ subject, detail }) => (subject ? `${subject} ${detail}` : detail));
-  return new ApiError('invalid_request', `${sentences.join('. ')}.`, {}, { problems });
+  const named = problems.slice(0, maxNamed);
+  const messageOf = () => {
+    const sentences = named.map(({ subject, detail }) => (subject ? `${subject} ${detail}` : detail));
+    const more = problems.length - named.length;
+    if (more > 0) sentences.push(`${more} more ${more === 1 ? 'value is' : 'values are'} wrong`);
+    return `${sentences.join('. ')}.`;
+  };
+  while (named.length > 1 && sizeOf(messageOf()) > maxMessageBytes) named.pop();
+  return new ApiError('invalid_request', messageOf(), {}, { problems: named });
 }
 
 /** An error about one value. */

@@ -1,4 +1,4 @@
-import type { ApiError, ErrorCode } from './errors.ts';
+import { type ApiError, type ErrorCode, maxRefusalBytes } from './errors.ts';
 import { withoutKeys } from './redact.ts';
 
 /** The registry of the problem types that the IETF draft on rate limit headers defines (section 5 of revision 11). */
@@ -19,15 +19,16 @@ function typeOfLimits({ code, violatedPolicies }: ApiError): { type: string; tit
   return undefined;
 }
 
-/** An error as a problem (RFC 9457). Each code has a page below `pages`. */
+/** An error as a problem (RFC 9457), with as many `errors` as fit into a refusal. Each code has a page below `pages`. */
 export function problemOf(error: ApiError, pages: string) {
   const { code, status, message, problems, violatedPolicies } = error;
   const { type, title } = typeOfLimits(error) ?? { type: `${pages}/${code}`, title: titleOf(code) };
-  return {
+  const errors = problems.map(({ place, detail }) => ({ ...place, detail: withoutKeys(detail ?? message) }));
+  const problem = () => ({
     ...{ type, title, status, detail: message, code },
-    ...(problems.length > 0 && {
-      errors: problems.map(({ place, detail }) => ({ ...place, detail: withoutKeys(detail ?? message) })),
-    }),
+    ...(errors.length > 0 && { errors }),
     ...(violatedPolicies.length > 0 && { 'violated-policies': violatedPolicies }),
-  };
+  });
+  while (errors.length > 0 && Buffer.byteLength(JSON.stringify(problem())) > maxRefusalBytes) errors.pop();
+  return problem();
 }

@@ -110,7 +110,7 @@ export const ErrorBody = Type.Object(
         'Machine-readable error code. Later versions may add codes: handle an unknown one by its status.',
     }),
     message: Type.String({
-      description: 'Human-readable description of the error. It names every wrong field.',
+      description: 'Human-readable description of the error. It names the wrong fields, at most ten.',
     }),
     status: Type.Integer({
       format: 'int32',

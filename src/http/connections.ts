@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { isMisframed } from './headers.ts';
-import { closeResponses, detachParser, keepUnwrittenResponses, replaceEnd } from './node-internals.ts';
+import { detachParser, keepUnwrittenResponses, replaceEnd } from './node-internals.ts';
 
 /** How long a client may take, in milliseconds. */
 export interface TimeLimits {
@@ -42,10 +42,10 @@ type EndLimits = Pick<TimeLimits, 'unreadMs' | 'lingerMs'>;
 interface Connection {
   /** How many requests came on it. */
   carried: number;
-  /** How many responses the operating system has not accepted yet. */
+  /** How many of their responses the operating system has not accepted yet. */
   unread: number;
-  /** The unread responses that started while another was unread. Most connections have none, so the set is made on demand. */
-  behind: Set<ServerResponse> | undefined;
+  /** Requests that wait until the response before theirs is read. */
+  waiting: (() => void)[];
   /** Whether it takes no further requests. */
   isLast: boolean;
   /** The last request and its response. */
@@ -59,9 +59,10 @@ const limitsOf = new WeakMap<Socket, EndLimits>();
 
 /**
  * Bounds the memory for clients that do not read their responses, and handles errors of broken connections. Node.js handles all
- * requests of a chunk at once, thousands if they are short, and waits for a reader forever. Here a connection with too many unread
- * responses ends after the next one. A connection whose client reads nothing for long ends without a response. Clients may retry
- * requests that got no response (RFC 9112, section 9.3.2).
+ * requests of a chunk at once, thousands if they are short, and waits for a reader forever. Here a request is handled once the operating
+ * system has accepted the response before it, so one response of a connection waits unread at most. A connection with too many waiting
+ * requests ends after some of them. A connection whose client reads nothing for long ends without a response. Clients may retry requests
+ * that got no response (RFC 9112, section 9.3.2).
  */
 export function boundConnections(server: Server, limits: EndLimits): void {
   const [handle] = server.listeners('request') as [RequestListener];
@@ -72,7 +73,6 @@ export function boundConnections(server: Server, limits: EndLimits): void {
     // Node.js removes its listeners from a socket that it hands over, and an error without a listener ends the process.
     socket.on('error', ignore);
     replaceEnd(socket, endConnection);
-    socket.once('close', () => closeResponses(connections.get(socket)?.behind ?? []));
   });
 
   server.on('request', (request, response) => {
@@ -80,7 +80,7 @@ export function boundConnections(server: Server, limits: EndLimits): void {
     const connection = connections.get(socket) ?? {
       carried: 0,
       unread: 0,
-      behind: undefined,
+      waiting: [],
       isLast: false,
       latest: request,
       answer: response,
@@ -94,20 +94,17 @@ export function boundConnections(server: Server, limits: EndLimits): void {
     connection.answer = response;
     connection.carried++;
     connection.unread++;
-    if (connection.unread > 1) {
-      connection.behind ??= new Set();
-      connection.behind.add(response);
-    }
     // If the end of a request is unclear, the bytes after it may belong to it.
     connection.isLast = connection.unread === maxUnread || isMisframed(request);
     if (connection.isLast) response.shouldKeepAlive = false;
     else {
       response.once('close', () => {
         connection.unread--;
-        connection.behind?.delete(response);
+        if (!socket.destroyed) connection.waiting.shift()?.();
       });
     }
-    handle(request, response);
+    if (connection.unread === 1) handle(request, response);
+    else connection.waiting.push(() => handle(request, response));
   });
 
   keepUnwrittenResponses(server);

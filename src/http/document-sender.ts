@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../foundation/errors.ts';
 import { addressOf } from '../limits/address.ts';
@@ -52,8 +51,6 @@ export class DocumentSender {
   /** Addresses that wait for a turn, the next one first. */
   readonly #ready = new Set<Queue>();
   #isDue = false;
-  /** Resolves when the last document of a connection has been sent. The documents of a connection are sent one after another. */
-  readonly #sent = new WeakMap<Socket, Promise<void>>();
 
   constructor(stopwatch: () => number = () => performance.now(), bounds = documentBounds) {
     this.#stopwatch = stopwatch;
@@ -69,20 +66,6 @@ export class DocumentSender {
     response: ServerResponse,
     answer: (send: (bytes: Uint8Array) => Promise<void>) => Promise<void>,
   ): Promise<void> {
-    const { socket } = request.raw;
-    const before = this.#sent.get(socket);
-    const { promise: sent, resolve: done } = Promise.withResolvers<void>();
-    this.#sent.set(socket, sent);
-    await before;
-    try {
-      await this.#answerNext(request, response, answer);
-    } finally {
-      done();
-    }
-  }
-
-  /** Responds to a request once all earlier requests on its connection have their responses. */
-  async #answerNext(...[request, response, answer]: Parameters<DocumentSender['answer']>): Promise<void> {
     const queue = this.#queueOf(addressOf(request).id);
     const { sending, waiting } = queue;
     if (waiting.size >= this.#bounds.waiting)

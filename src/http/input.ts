@@ -20,9 +20,6 @@ import { objectReader, type Values } from './values.ts';
 /** How many parameters a query may have. A list of ids takes 100. */
 export const maxParameters = 200;
 
-/** How many unknown parameters a message names, since a query may hold thousands. */
-const maxNamed = 10;
-
 /** The parts of a request that schemas describe, as valid values. */
 interface RequestValues {
   params: Values;
@@ -41,7 +38,7 @@ interface InputSpec {
 
 /**
  * A reader of requests of one operation. It parses path and query strictly from text. It converts no value of the body, and drops
- * undeclared properties. It throws one `invalid_request` that names everything that is wrong.
+ * undeclared properties. It throws one `invalid_request` that names what is wrong.
  */
 export function inputReader(spec: InputSpec): (request: FastifyRequest) => RequestValues {
   const readParams = objectReader(spec.params, pathParameter);
@@ -121,18 +118,15 @@ function queryValues(spec: InputSpec, url: string, problems: Problem[]): Values 
     } else if (name in values) repeated.add(name);
     else values[name] = fromText(schema, text);
   }
-  const known = Object.keys(spec.query).join(', ') || 'none';
-  for (const name of [...unknown].slice(0, maxNamed)) {
+  let taken = `, which takes ${Object.keys(spec.query).join(', ') || 'none'}`;
+  for (const name of unknown) {
     problems.push({
       subject: quote(name),
       place: { parameter: shortened(name) },
-      detail: `is not a query parameter of this operation, which takes ${known}`,
+      detail: `is not a query parameter of this operation${taken}`,
     });
+    taken = ' either';
   }
-  if (unknown.size > maxNamed)
-    problems.push({
-      detail: `${unknown.size - maxNamed} more are not query parameters of this operation either`,
-    });
   for (const name of repeated) problems.push({ ...queryParameter(name), detail: 'must be sent once' });
   return values;
 }

@@ -1,4 +1,4 @@
-import { grouped, maxDepth, maxValues } from '../foundation/bounds.ts';
+import { grouped, maxDepth, maxValues as usualMaxValues } from '../foundation/bounds.ts';
 import { ApiError } from '../foundation/errors.ts';
 import { quote } from '../foundation/redact.ts';
 import { toInt64 } from '../foundation/schema.ts';
@@ -10,14 +10,14 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
  * surrogate, no number rounded to an integer, at most `maxDepth` levels. Throws `invalid_json` that says what is wrong,
  * and `payload_too_large` for more than `maxValues`, before they are created.
  */
-export function parseJson(bytes: Uint8Array): unknown {
+export function parseJson(bytes: Uint8Array, maxValues = usualMaxValues): unknown {
   let text: string;
   try {
     text = decoder.decode(bytes);
   } catch (error) {
     throw invalidJson('it is not UTF-8', error);
   }
-  const { properties, isExact } = survey(text);
+  const { properties, isExact } = survey(text, maxValues);
   let value: unknown;
   try {
     value = isExact ? JSON.parse(text) : JSON.parse(text, keepExact as Reviver);
@@ -32,7 +32,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   return value;
 }
 
-const tooManyValues = () =>
+const tooManyValues = (maxValues: number) =>
   new ApiError(
     'payload_too_large',
     `The body must not have more than ${grouped(maxValues)} values. Every list, object and value counts.`,
@@ -94,7 +94,7 @@ const escapedSurrogate = /\\u[dD]/;
  * Refuses too many values and too many levels. A text that is not JSON may hold more values than are counted here, but
  * those come after the first mistake, so they are never created.
  */
-function survey(json: string): { properties: number; isExact: boolean } {
+function survey(json: string, maxValues: number): { properties: number; isExact: boolean } {
   let values = 0;
   let properties = 0;
   let level = 0;
@@ -132,7 +132,7 @@ function survey(json: string): { properties: number; isExact: boolean } {
         i = end - 1;
       }
     }
-    if (++values > maxValues) throw tooManyValues();
+    if (++values > maxValues) throw tooManyValues(maxValues);
   }
   return { properties, isExact };
 }

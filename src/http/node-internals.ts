@@ -58,9 +58,3 @@ export function keepUnwrittenResponses(server: Server): void {
     for (const socket of busy) Reflect.deleteProperty(socket, 'destroy');
   };
 }
-
-/** Closes responses that waited behind another one on a socket that has closed. Node.js 24 closes the first alone. */
-export function closeResponses(responses: Iterable<ServerResponse>): void {
-  for (const response of responses)
-    if (!response.socket && !response.destroyed) response.destroy().emit('close');
-}

@@ -2,7 +2,14 @@ import type { TSchema } from 'typebox';
 import { nextLink } from '../client/header-fields.ts';
 import { PetstoreError, parseExactly, type Requests } from '../client/index.ts';
 import { askedWaitMs } from '../client/retry-delays.ts';
-import { ApiError, invalidRequest, type Problem, type Subject } from '../foundation/errors.ts';
+import {
+  ApiError,
+  invalidRequest,
+  maxNamed,
+  type Problem,
+  type Subject,
+  shortMessage,
+} from '../foundation/errors.ts';
 import { quote } from '../foundation/redact.ts';
 import { isId, toInt64 } from '../foundation/schema.ts';
 import { objectReader, type Values } from '../http/values.ts';
@@ -10,9 +17,12 @@ import type { Tool } from './tools.ts';
 
 /** A tool, and the parser of its arguments. */
 export interface CallableTool extends Tool {
-  /** Parses and validates arguments. Throws `invalid_request`, which names every wrong one. */
+  /** Parses and validates arguments. Throws `invalid_request`, which names the wrong ones. */
   read(given: Values): Values;
 }
+
+/** The most bytes of a message within JSON. A result has it twice, once as JSON within JSON. */
+const maxMessageBytes = 550;
 
 /** What a call returns, as an object of JSON. */
 interface Outcome {
@@ -25,11 +35,14 @@ export function callable(tool: Tool): CallableTool {
   const readNumbers = objectReader(properties, argument);
   const names = Object.keys(properties);
   const read = (given: Values): Values => {
-    const problems: Problem[] = Object.keys(given)
-      .filter((name) => !names.includes(name))
-      .map((name) => ({
-        detail: `${quote(name)} is not an argument of ${toolName}, which takes ${names.join(', ')}`,
-      }));
+    const problems: Problem[] = [];
+    const unknown = Object.keys(given).filter((name) => !names.includes(name));
+    if (unknown.length > 0) {
+      const shown = unknown.slice(0, maxNamed).map(quote);
+      if (unknown.length > maxNamed) shown.push(`${unknown.length - maxNamed} more`);
+      const are = unknown.length === 1 ? 'is not an argument' : 'are not arguments';
+      problems.push({ detail: `${shown.join(', ')} ${are} of ${toolName}, which takes ${names.join(', ')}` });
+    }
     const own = names.filter((name) => given[name] !== undefined);
     const mapped = (map: (id: unknown, name: string) => unknown) =>
       Object.fromEntries(
@@ -82,7 +95,10 @@ export async function callTool(
   } catch (error) {
     if (error instanceof PetstoreError) return { isError: true, content: failureOf(error, clock()) };
     if (!(error instanceof ApiError)) throw error;
-    return { isError: true, content: { code: error.code, message: error.message } };
+    return {
+      isError: true,
+      content: { code: error.code, message: shortMessage(error.message, maxMessageBytes) },
+    };
   }
 }
 
@@ -115,9 +131,10 @@ async function run(tool: CallableTool, values: Values, client: Requests): Promis
 /** Why a request failed. */
 function failureOf({ code, message, headers, mayBeDone }: PetstoreError, nowMs: number): Values {
   const waitMs = headers && askedWaitMs(headers, nowMs);
+  const shown = shortMessage(message, maxMessageBytes);
   return {
     code,
-    message: mayBeDone ? `${message} The call may have taken effect. Send the same call again.` : message,
+    message: shown + (mayBeDone ? ' The call may have taken effect. Send the same call again.' : ''),
     ...(waitMs !== undefined && { retryAfterSeconds: Math.ceil(waitMs / 1_000) }),
   };
 }

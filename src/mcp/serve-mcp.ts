@@ -3,9 +3,11 @@ import { type Admission, admit } from '../api/admission.ts';
 import { ApiError } from '../foundation/errors.ts';
 import { memoize } from '../foundation/promises.ts';
 import { quote } from '../foundation/redact.ts';
+import type { FairShare } from '../http/fair-share.ts';
 import { assertContentType } from '../http/input.ts';
 import { parseJson } from '../http/json.ts';
 import { mcpPath } from '../http/target.ts';
+import type { Caller } from '../keys/store.ts';
 import { labQuota } from '../lab/lab-bounds.ts';
 import type { Text } from './server.ts';
 
@@ -13,6 +15,7 @@ interface Parts {
   baseUrl: string;
   hasLab: boolean;
   admission: Admission;
+  share: FairShare;
   /** Milliseconds since 1970. */
   clock: () => number;
   /** What agents may read. */
@@ -31,8 +34,16 @@ export const mcpAccount: Admission['accountOf'] = ({ workspaceId, keyId, quota }
   };
 };
 
+/** The values of a message, since the SDK checks each of them. A tool takes 100 ids. */
+const maxMessageValues = 250;
+/** A response repeats the id of its message. */
+const maxIdLength = 200;
+
 /** Serves the Model Context Protocol. The SDK is loaded at the first message. */
-export function serveMcp(app: FastifyInstance, { baseUrl, hasLab, admission, clock, texts }: Parts): void {
+export function serveMcp(
+  app: FastifyInstance,
+  { baseUrl, hasLab, admission, share, clock, texts }: Parts,
+): void {
   const mayAsk = originCheck(baseUrl);
   const answerer = memoize(async () =>
     (await import('./server.ts')).answerer({ app, baseUrl, hasLab, clock, texts: await texts() }),
@@ -46,12 +57,14 @@ export function serveMcp(app: FastifyInstance, { baseUrl, hasLab, admission, clo
       await admit(admission, request);
     },
     handler: async (request, reply) => {
+      const { keyId } = request.caller as Caller;
+      await share.enter(keyId, true);
       const message = messageOf(request);
       if (message instanceof Response) return send(reply, message);
       const answer = await (await answerer())({ request, reply }, message);
       // A fault may have cut the connection.
       if (reply.raw.destroyed) return reply.hijack();
-      return send(reply, answer);
+      return send(reply, answer, (text) => share.wrote(keyId, reply.raw, text));
     },
   });
 }
@@ -61,13 +74,17 @@ function messageOf(request: FastifyRequest): unknown {
   assertContentType(request, ['application/json']);
   let message: unknown;
   try {
-    message = parseJson((request.body as Buffer | undefined) ?? new Uint8Array());
+    message = parseJson((request.body as Buffer | undefined) ?? new Uint8Array(), maxMessageValues);
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'invalid_json') throw error;
     return errorAnswer(400, -32_700, error.message);
   }
-  if (!Array.isArray(message)) return message;
-  return errorAnswer(400, -32_600, 'Send one message per request. The protocol no longer has batches.');
+  if (Array.isArray(message))
+    return errorAnswer(400, -32_600, 'Send one message per request. The protocol no longer has batches.');
+  const { id } = (message ?? {}) as { id?: unknown };
+  if (typeof id === 'string' && id.length > maxIdLength)
+    return errorAnswer(400, -32_600, `The id of a message must not exceed ${maxIdLength} characters.`);
+  return message;
 }
 
 /**
@@ -83,9 +100,14 @@ const errorAnswer = (status: number, code: number, message: string) =>
   Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status });
 
 /** Sends a response whose body is whole. */
-async function send(reply: FastifyReply, answer: Response): Promise<FastifyReply> {
+async function send(
+  reply: FastifyReply,
+  answer: Response,
+  wrote: (text: string) => void = () => {},
+): Promise<FastifyReply> {
   const type = answer.headers.get('content-type');
   if (type) reply.type(type);
   const text = await answer.text();
+  wrote(text);
   return reply.code(answer.status).send(text && !text.endsWith('\n') ? `${text}\n` : text || undefined);
 }

@@ -6,6 +6,7 @@ import {
   Server,
 } from '@modelcontextprotocol/server';
 import type { FastifyInstance } from 'fastify';
+import { maxRefusalBytes, shortMessage } from '../foundation/errors.ts';
 import { quote } from '../foundation/redact.ts';
 import { version } from '../foundation/version.ts';
 import type { Exchange } from '../http/inject-fetch.ts';
@@ -97,8 +98,18 @@ export function answerer({ app, baseUrl, hasLab, clock, texts }: Parts) {
     const response = await handler.fetch(requestOf(caller), { parsedBody: message });
     const text = await response.text();
     if (failure) throw failure;
-    return new Response(text || null, response);
+    return new Response(withShortError(text) || null, response);
   };
+}
+
+/** The SDK quotes what a caller sent, and everything that its validator finds wrong. */
+function withShortError(text: string): string {
+  const start = text.indexOf('{"jsonrpc"');
+  if (text.length <= maxRefusalBytes || start === -1) return text;
+  const { error, ...others } = JSON.parse(text.slice(start));
+  if (!error) return text;
+  const short = { code: error.code, message: shortMessage(error.message) };
+  return `${text.slice(0, start)}${JSON.stringify({ ...others, error: short })}\n\n`;
 }
 
 /** A request in the form that the SDK reads. Its message is cancelled when the client disconnects. */

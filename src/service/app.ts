@@ -187,7 +187,11 @@ const documentPaths = (operations: readonly Operation[], hasLab: boolean) => [
 ];
 
 /** Serves the Model Context Protocol, with the guides. */
-function serveAgents(app: FastifyInstance, { config, clock }: AllParts, { mcpAdmission }: Components): void {
+function serveAgents(
+  app: FastifyInstance,
+  { config, clock }: AllParts,
+  { mcpAdmission, share }: Components,
+): void {
   const { baseUrl, lab: hasLab } = config;
   const rootUrl = baseUrl.replace(/\/v1$/, '');
   const texts = async () => {
@@ -199,19 +203,19 @@ function serveAgents(app: FastifyInstance, { config, clock }: AllParts, { mcpAdm
       text: guideText(guide, rootUrl),
     }));
   };
-  serveMcp(app, { baseUrl, hasLab, admission: mcpAdmission, clock, texts });
+  serveMcp(app, { baseUrl, hasLab, admission: mcpAdmission, share, clock, texts });
 }
 
 /** Serves the operations of the store and of the lab. */
 function serveApis(
   app: FastifyInstance,
   { config, db, changes, installation, clock, stopwatch, limiter, operations, hasOthers }: AllParts,
-  { identify, streams, admission, labAdmission, lab }: Components,
+  { identify, streams, share, admission, labAdmission, lab }: Components,
   routing: Pick<Parameters<typeof serveApi>[1], 'paths' | 'respondUnrouted'>,
 ): void {
   const { baseUrl, banRules, enforceSunset } = config;
   const services = {
-    ...{ db, changes, installation, streams, clock, enforceSunset, keyChanged },
+    ...{ db, changes, installation, streams, share, clock, enforceSunset, keyChanged },
     inFlight: new Set<string>(),
   };
   serveApi(app, {

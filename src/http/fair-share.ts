@@ -1,0 +1,147 @@
+import type { ServerResponse } from 'node:http';
+import { LRUCache } from 'lru-cache';
+import { ApiError } from '../foundation/errors.ts';
+
+/** The requests of a key are costly if they take longer on average. */
+const costlyMs = 0.5;
+/** The share of the latest request in this average. */
+const latestShare = 0.25;
+/** A key with costly requests pauses this many times as long as each took. So it uses a third of the time. */
+const pauseFactor = 2;
+/** If the requests of a turn take longer together, one of their keys may have costly requests. */
+const slowTurnMs = 4;
+/** How long the requests of a key run alone after a costly one. */
+const rememberMs = 60_000;
+/** Bytes of a response that waits unread. Smaller ones cost no more than their connection. */
+const largeBytes = 16 * 1024;
+/** Bytes of large responses to one key that may wait unread before it gets another. */
+export const maxUnreadBytes = 4 * 1024 * 1024;
+
+/** The requests of a key that wait to run alone. */
+interface Queue {
+  requests: (() => void)[];
+  pausedUntilMs: number;
+}
+
+/**
+ * Keeps one key from using up the time and the memory that all share. Requests that arrive together are handled together, which is fast
+ * while each is cheap. If a turn of the event loop becomes slow, the requests of its keys run alone, one in a turn, and are measured. A key
+ * whose requests are cheap after all joins the others again. The others pause between two of them.
+ */
+export class FairShare {
+  readonly #stopwatch: () => number;
+  /** The keys whose requests began together in this turn, and when the first did. */
+  #together: string[] = [];
+  #startedMs = 0;
+  /** The keys whose requests run alone, and how long these take on average: undefined before the first. */
+  readonly #alone = new LRUCache<string, { averageMs: number | undefined }>({ max: 1_000, ttl: rememberMs });
+  /** Keys take turns. */
+  readonly #queues = new Map<string, Queue>();
+  #isBusy = false;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #unreadBytes = new Map<string, number>();
+
+  /** `stopwatch`: milliseconds with fractions. */
+  constructor(stopwatch: () => number) {
+    this.#stopwatch = stopwatch;
+  }
+
+  /**
+   * Lets a request of a key begin: at once, or alone in a later turn. Throws `rate_limited` while too many bytes of responses to the key
+   * wait unread. `isCostly`: whether such a request is never cheap.
+   */
+  enter(keyId: string, isCostly: boolean): Promise<void> | undefined {
+    const unread = this.#unreadBytes.size > 0 ? (this.#unreadBytes.get(keyId) ?? 0) : 0;
+    if (unread > maxUnreadBytes) throw tooMuchUnread();
+    if (isCostly || (this.#alone.size > 0 && this.#alone.has(keyId))) return this.#wait(keyId);
+    if (this.#together.push(keyId) === 1) {
+      this.#startedMs = this.#stopwatch();
+      setImmediate(() => this.#endTurn());
+    }
+    return undefined;
+  }
+
+  /** Counts a response while it waits unread. */
+  wrote(keyId: string, response: ServerResponse, content: string | Uint8Array): void {
+    if (content.length * 3 < largeBytes || response.writableFinished) return;
+    const bytes = Buffer.byteLength(content);
+    this.#addUnread(keyId, bytes);
+    response.once('close', () => this.#addUnread(keyId, -bytes));
+  }
+
+  #addUnread(keyId: string, bytes: number): void {
+    const sum = (this.#unreadBytes.get(keyId) ?? 0) + bytes;
+    if (sum > 0) this.#unreadBytes.set(keyId, sum);
+    else this.#unreadBytes.delete(keyId);
+  }
+
+  #endTurn(): void {
+    const isSlow = this.#stopwatch() - this.#startedMs > slowTurnMs;
+    if (isSlow)
+      for (const keyId of this.#together)
+        if (!this.#alone.has(keyId)) this.#alone.set(keyId, { averageMs: undefined });
+    this.#together = [];
+  }
+
+  #wait(keyId: string): Promise<void> {
+    return new Promise((resolve) => {
+      const queue = this.#queues.get(keyId) ?? { requests: [], pausedUntilMs: 0 };
+      this.#queues.set(keyId, queue);
+      queue.requests.push(resolve);
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    if (this.#isBusy) return;
+    clearTimeout(this.#timer);
+    const nowMs = this.#stopwatch();
+    let shortestPauseMs = Number.POSITIVE_INFINITY;
+    for (const [keyId, queue] of this.#queues) {
+      const pauseMs = queue.pausedUntilMs - nowMs;
+      const isEmpty = queue.requests.length === 0;
+      if (pauseMs <= 0 && isEmpty) this.#queues.delete(keyId);
+      else if (pauseMs <= 0) {
+        this.#runOne(keyId, queue);
+        return;
+      } else if (!isEmpty) shortestPauseMs = Math.min(shortestPauseMs, pauseMs);
+    }
+    if (shortestPauseMs < Number.POSITIVE_INFINITY)
+      this.#timer = setTimeout(() => this.#next(), shortestPauseMs);
+  }
+
+  #runOne(keyId: string, queue: Queue): void {
+    this.#isBusy = true;
+    // Behind the others.
+    this.#queues.delete(keyId);
+    this.#queues.set(keyId, queue);
+    let startedMs = 0;
+    // Between the two, Node.js runs only this request, as far as it waits for nothing outside the process.
+    setImmediate(() => {
+      startedMs = this.#stopwatch();
+      queue.requests.shift()?.();
+    });
+    setImmediate(() => {
+      const endedMs = this.#stopwatch();
+      this.#took(keyId, queue, endedMs, endedMs - startedMs);
+      this.#isBusy = false;
+      this.#next();
+    });
+  }
+
+  #took(keyId: string, queue: Queue, endedMs: number, tookMs: number): void {
+    const { averageMs = tookMs } = this.#alone.get(keyId) ?? {};
+    const newMs = averageMs + latestShare * (tookMs - averageMs);
+    const isCostly = newMs > costlyMs;
+    if (isCostly) this.#alone.set(keyId, { averageMs: newMs });
+    else this.#alone.delete(keyId);
+    queue.pausedUntilMs = isCostly ? endedMs + pauseFactor * tookMs : 0;
+  }
+}
+
+const tooMuchUnread = () =>
+  new ApiError(
+    'rate_limited',
+    `More than ${maxUnreadBytes / 1024 / 1024} MiB of responses to this key wait to be read. Read them first.`,
+    { 'Retry-After': '1' },
+  );
