@@ -112,9 +112,6 @@ export class FairShare {
 
   #runOne(keyId: string, queue: Queue): void {
     this.#isBusy = true;
-    // Behind the others.
-    this.#queues.delete(keyId);
-    this.#queues.set(keyId, queue);
     let startedMs = 0;
     // Between the two, Node.js runs only this request, as far as it waits for nothing outside the process.
     setImmediate(() => {
@@ -124,6 +121,9 @@ export class FairShare {
     setImmediate(() => {
       const endedMs = this.#stopwatch();
       this.#took(keyId, queue, endedMs, endedMs - startedMs);
+      // Behind the others.
+      this.#queues.delete(keyId);
+      this.#queues.set(keyId, queue);
       this.#isBusy = false;
       this.#next();
     });

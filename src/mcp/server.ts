@@ -104,12 +104,12 @@ export function answerer({ app, baseUrl, hasLab, clock, texts }: Parts) {
 
 /** The SDK quotes what a caller sent, and everything that its validator finds wrong. */
 function withShortError(text: string): string {
-  const start = text.indexOf('{"jsonrpc"');
+  const [start, end] = [text.indexOf('{"jsonrpc"'), text.lastIndexOf('}') + 1];
   if (text.length <= maxRefusalBytes || start === -1) return text;
-  const { error, ...others } = JSON.parse(text.slice(start));
+  const { error, ...others } = JSON.parse(text.slice(start, end));
   if (!error) return text;
   const short = { code: error.code, message: shortMessage(error.message) };
-  return `${text.slice(0, start)}${JSON.stringify({ ...others, error: short })}\n\n`;
+  return text.slice(0, start) + JSON.stringify({ ...others, error: short }) + text.slice(end);
 }
 
 /** A request in the form that the SDK reads. Its message is cancelled when the client disconnects. */

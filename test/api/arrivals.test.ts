@@ -6,18 +6,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ampleKey, startService } from '../support/service.ts';
 import { temporaryStorage } from '../support/storage.ts';
 
-for (const [what, padding] of [
-  ['64 KiB', 60_000],
-  ['a small size', 0],
+const oddBody = (padding: number) => `[${Array(990).fill('1e1')},"${'x'.repeat(padding)}"]`;
+const message = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+
+for (const [what, path, body] of [
+  ['bodies of 64 KiB', '/v1/pets', oddBody(60_000)],
+  ['bodies of a small size', '/v1/pets', oddBody(0)],
+  ['messages of an agent', '/mcp', message],
+  ['requests to the lab', '/lab/rehearsals', '{"faults":[{"fault":"none"}]}'],
 ] as const) {
-  test(`a request does not wait for earlier bodies of ${what}`, async (t) => {
+  test(`a request does not wait for earlier ${what}`, async (t) => {
     const folder = await temporaryStorage(t);
     const service = await startService(t, folder);
     const key = await ampleKey(folder);
     const port = Number(new URL(service.origin).port);
-    const body = `[${Array(990).fill('1e1')},"${'x'.repeat(padding)}"]`;
-    const fields = `Host: x\r\nX-API-Key: ${key}\r\n`;
-    const head = `POST /v1/pets HTTP/1.1\r\n${fields}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+    const fields = `Host: x\r\nX-API-Key: ${key}\r\nAccept: application/json, text/event-stream\r\n`;
+    const head = `POST ${path} HTTP/1.1\r\n${fields}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
     const order: string[] = [];
     const open = async (name: string) => {
       const socket = connect(port, '127.0.0.1');
@@ -33,7 +37,7 @@ for (const [what, padding] of [
     for (let i = 0; i < 3; i++) await fetch(`${service.origin}/healthz`);
     // The whole rest is there when it continues.
     service.child.kill('SIGSTOP');
-    for (const socket of posts) socket.write(']');
+    for (const socket of posts) socket.write(body.slice(-1));
     get.write(`GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n`);
     await sleep(50);
     service.child.kill('SIGCONT');

@@ -309,8 +309,8 @@ test('a problem repeats no key, and no more of a request than an Error object', 
   }
   const many = Array.from({ length: 150 }, (_, i) => `unknown${i}=1`).join('&');
   const { body } = await asProblem('GET', `/v1/pets?${many}`);
-  assert.equal(body.errors.length, 11);
-  assert.match(body.errors.at(-1).detail, /^140 more /);
+  assert.equal(body.errors.length, 10);
+  assert.match(body.detail, / 140 more values are wrong\.$/);
 });
 
 test('each problem type of this service links to a page about its code, and contains nothing of the request', async () => {

@@ -21,9 +21,9 @@ function open(store: Petstore, text: string): Socket {
   return socket;
 }
 
-async function assertServed(store: Petstore): Promise<void> {
+async function assertServed(store: Petstore, path = '/v1/pets/1'): Promise<void> {
   const { port } = store.app.server.address() as { port: number };
-  const answer = await fetch(`http://127.0.0.1:${port}/v1/pets/1`, {
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
     headers: { 'x-api-key': store.key, connection: 'close' },
   });
   assert.equal(answer.status, 200);
@@ -110,6 +110,29 @@ test('pipelined requests get their responses in order; too many unread ones clos
   const answers = (count: number) => Array.from({ length: count }, (_, i) => (i % 2 ? 200 : 404));
   assert.deepEqual((await statuses(maxUnread - 1)).found, answers(maxUnread - 1));
   assert.deepEqual(await statuses(100), { found: answers(maxUnread), closing: 1 });
+});
+
+test('a request waits until the client has the response before it', async (t) => {
+  const store = await startPetstore(t);
+  const { promise: made, resolve: make } = Promise.withResolvers<void>();
+  const handled: string[] = [];
+  store.app.addHook('preHandler', async ({ url }) => {
+    handled.push(url);
+    if (url === '/v1/pets/1') await made;
+  });
+  await store.listen();
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`;
+  const socket = open(store, get('/v1/pets/1') + get('/v1/pets/2') + get('/v1/pets/3'));
+  while (handled.length === 0) await sleep(5);
+  await assertServed(store, '/v1/categories');
+  assert.deepEqual(handled, ['/v1/pets/1', '/v1/categories']);
+  make();
+  socket.end();
+  const text = await untilCutOff(store, socket);
+  assert.deepEqual(
+    [...text.matchAll(/"id":(\d)/g)].map(([, id]) => id),
+    ['1', '2', '3'],
+  );
 });
 
 test('an idle connection closes after the time that Keep-Alive announces', async (t) => {

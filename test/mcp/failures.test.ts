@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, test } from 'node:test';
 import { maxBodyBytes } from '../../src/foundation/bounds.ts';
+import { maxRefusalBytes } from '../../src/foundation/errors.ts';
 import { labQuota } from '../../src/lab/lab-bounds.ts';
 import { call, connectAgent, sendMessage } from '../support/agents.ts';
 import { performedOf, rehearse } from '../support/lab.ts';
@@ -169,6 +170,58 @@ test('all wrong arguments are named, and nothing is changed', async (t) => {
     const { content } = await call(agent, 'find_pets', given);
     assert.equal(content.code, 'invalid_request');
     assert.ok(content.message.includes(part), content.message);
+  }
+});
+
+test('no refusal is longer than 2 kB, whatever a message quotes or gets wrong', async () => {
+  const { key } = await store.addKey('business');
+  const wrong = (count: number, value: unknown) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`"${'🐉'.repeat(100)}${i}`, value]));
+  const long = '"\\\u0001🐉'.repeat(5_000);
+  const initialize = (experimental: object) => ({
+    method: 'initialize',
+    params: {
+      protocolVersion: '2025-06-18',
+      capabilities: { experimental },
+      clientInfo: { name: 'x', version: '1' },
+    },
+  });
+  const call = (name: unknown, given: unknown) => ({
+    method: 'tools/call',
+    params: { name, arguments: given },
+  });
+  for (const message of [
+    initialize(wrong(950, 1)),
+    initialize(wrong(200, 1)),
+    call('find_pets', wrong(950, 1)),
+    call('find_pets', wrong(200, 1)),
+    call('find_pets', { status: long, limit: long, id: [long], cursor: long }),
+    call('add_pet', { name: long, categoryId: long, status: long, idempotencyKey: long }),
+    call(long, {}),
+    call([long], [long]),
+    { method: long },
+    { method: 'resources/read', params: { uri: long } },
+    { method: 'ping', id: long },
+    { method: 'ping', id: { [long]: long } },
+  ]) {
+    const { text, status } = await sendMessage(store, { jsonrpc: '2.0', id: 1, ...message }, { key });
+    assert.ok(Buffer.byteLength(text) <= maxRefusalBytes, `${Buffer.byteLength(text)} ${text.slice(0, 300)}`);
+    const [, json = text] = /^data: (.*)$/m.exec(text) ?? [];
+    const { error, result, code } = JSON.parse(json);
+    assert.ok(error?.message || result?.isError || (status === 413 && code), text);
+  }
+  for (const [name, value] of [
+    ['mcp-protocol-version', 'x'.repeat(5_000)],
+    ['accept', 'x'.repeat(5_000)],
+    ['origin', `http://${'x'.repeat(5_000)}`],
+  ] as const) {
+    const headers = { [name]: value };
+    const { text, status } = await sendMessage(
+      store,
+      { jsonrpc: '2.0', id: 1, method: 'ping' },
+      { key, headers },
+    );
+    assert.ok(status >= 400 && text.length <= maxRefusalBytes, text.slice(0, 300));
   }
 });
 

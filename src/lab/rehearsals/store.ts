@@ -5,7 +5,7 @@ import { fragment, type Row, type Sql } from '../../db/sql.ts';
 import { ApiError } from '../../foundation/errors.ts';
 import { dayMs, toTime } from '../../foundation/time.ts';
 import { randomDigits } from '../../keys/key.ts';
-import { faultNamed } from '../faults/list.ts';
+import { faults } from '../faults/list.ts';
 import { bind, end, endActive, type Owner, rehearsals } from '../key-binding.ts';
 import { type CompiledRehearsal, compileRehearsal } from './compiled-rehearsal.ts';
 import { type ScopeProgress, totalOf } from './progress.ts';
@@ -129,9 +129,12 @@ function toRehearsal(row: Row, parts: readonly ScopeProgress[], nowMs: number): 
 }
 
 /** How many counters a fault has: one for each operation that it fits, or one for the key. */
-const countersOf = ({ fault: name, operation }: PlannedFault) => {
-  const fault = faultNamed(name);
-  return operation !== undefined || fault?.scope === 'key'
-    ? 1
-    : operations.filter((one) => fault?.fits(one)).length;
-};
+const countersOf = ({ fault: name, operation }: PlannedFault) =>
+  operation === undefined ? (counters.get(name) ?? 0) : 1;
+
+const counters = new Map(
+  faults.map((fault) => [
+    fault.name,
+    fault.scope === 'key' ? 1 : operations.filter((operation) => fault.fits(operation)).length,
+  ]),
+);

@@ -1,9 +1,9 @@
 import { columns } from '../../db/columns.ts';
 import type { Transaction } from '../../db/database.ts';
-import type { Row, Sql } from '../../db/sql.ts';
+import { fragment, type Row, type Sql } from '../../db/sql.ts';
 import { ApiError } from '../../foundation/errors.ts';
 import { recordEvent, recordUpdate } from '../../history/record.ts';
-import { type Page, type PageRequest, toPage } from '../../http/pagination.ts';
+import { fittingLimit, type Page, type PageRequest, toPage } from '../../http/pagination.ts';
 import { allocateIds } from '../../workspaces/store.ts';
 import { categoryCreated, categoryDeleted, categoryUpdated } from './events.ts';
 import type { Category, NewCategory } from './schema.ts';
@@ -22,10 +22,14 @@ export async function listCategories(
   workspaceId: number,
   page: PageRequest,
 ): Promise<Page<Category>> {
-  const rows = await sql`
-    select ${categoryColumns.list} from categories
-    where workspace_id = ${workspaceId} and id > ${page.after} order by id limit ${page.limit + 1}`;
-  return toPage(rows, page.limit, categoryColumns.read);
+  const from = fragment`
+    from categories where workspace_id = ${workspaceId} and id > ${page.after} order by id`;
+  const limit = await fittingLimit(
+    page.limit,
+    () => sql`select length(name) + coalesce(length(description), 0) ${from} limit ${page.limit}`,
+  );
+  const rows = await sql`select ${categoryColumns.list} ${from} limit ${limit + 1}`;
+  return toPage(rows, limit, categoryColumns.read);
 }
 
 export async function getCategory(sql: Sql, workspaceId: number, id: number): Promise<Category> {

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { test } from 'node:test';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { FairShare, maxUnreadBytes } from '../../src/http/fair-share.ts';
+
+/** A share whose requests take as long as a test says, in milliseconds of its own clock. */
+function start() {
+  const clock = { nowMs: 0 };
+  const share = new FairShare(() => clock.nowMs);
+  const begun: string[] = [];
+  const ask = async (key: string, tookMs: number, isCostly = false) => {
+    await share.enter(key, isCostly);
+    begun.push(key);
+    clock.nowMs += tookMs;
+  };
+  return { clock, share, begun, ask };
+}
+
+/** Long enough for each request that may begin. */
+async function turns(count = 30): Promise<void> {
+  for (let i = 0; i < count; i++) await nextTurn();
+}
+
+test('cheap requests begin at once, however many come together', async () => {
+  const { share } = start();
+  for (let i = 0; i < 1_000; i++) assert.equal(share.enter('cheap', false), undefined);
+});
+
+test('after a slow turn the requests of its keys run one in a turn, until they prove to be cheap', async () => {
+  const { share, ask, begun } = start();
+  await Promise.all([ask('greedy', 5), ask('neighbour', 0.1)]);
+  await turns();
+  assert.notEqual(share.enter('greedy', false), undefined);
+  assert.equal(share.enter('other', false), undefined);
+  begun.length = 0;
+  const all = Array.from({ length: 5 }, () => ask('neighbour', 0.1));
+  const counts: number[] = [];
+  while (begun.length < all.length) {
+    await nextTurn();
+    counts.push(begun.length);
+  }
+  assert.ok(
+    counts.every((count, i) => count - (counts[i - 1] ?? 0) <= 1),
+    String(counts),
+  );
+  await turns();
+  assert.equal(share.enter('neighbour', false), undefined);
+});
+
+test('a key with costly requests pauses twice as long as each took, and others do not wait for it', async () => {
+  const { clock, begun, ask } = start();
+  const asked = [ask('greedy', 3, true), ask('greedy', 3, true), ask('greedy', 3, true)];
+  await turns();
+  assert.deepEqual(begun, ['greedy']);
+  await ask('neighbour', 0.1, true);
+  assert.deepEqual(begun, ['greedy', 'neighbour']);
+  clock.nowMs = 8.9;
+  await turns();
+  assert.equal(begun.length, 2);
+  clock.nowMs = 9;
+  await asked[1];
+  assert.equal(clock.nowMs, 12);
+  await turns();
+  clock.nowMs = 18;
+  await asked[2];
+});
+
+test('keys take turns', async () => {
+  const { begun, ask } = start();
+  const asked = ['a', 'a', 'a', 'b', 'b', 'c'].map((key) => ask(key, 0.1, true));
+  await Promise.all(asked);
+  assert.deepEqual(begun.slice(0, 3), ['a', 'b', 'c']);
+});
+
+test('cheap requests between costly ones do not free a key at once', async () => {
+  const { clock, share, ask } = start();
+  await ask('greedy', 8, true);
+  await turns();
+  for (let i = 0; i < 3; i++) {
+    clock.nowMs += 100;
+    await ask('greedy', 0.01, true);
+    await turns();
+    assert.notEqual(share.enter('greedy', false), undefined);
+  }
+});
+
+test('while too many bytes of responses to a key are unread, its next request gets 429', async () => {
+  const { share } = start();
+  const write = (key: string, bytes: number) => {
+    const response = new EventEmitter() as ServerResponse;
+    share.wrote(key, response, Buffer.alloc(bytes));
+    return () => response.emit('close');
+  };
+  const read = write('greedy', maxUnreadBytes);
+  assert.equal(share.enter('greedy', false), undefined);
+  const readMore = write('greedy', 100_000);
+  assert.throws(() => share.enter('greedy', false), {
+    code: 'rate_limited',
+    headers: { 'Retry-After': '1' },
+  });
+  assert.throws(() => share.enter('greedy', true), { code: 'rate_limited' });
+  assert.equal(share.enter('neighbour', false), undefined);
+  readMore();
+  assert.equal(share.enter('greedy', false), undefined);
+  read();
+  await sleep(0);
+  assert.equal(share.enter('greedy', false), undefined);
+});
