@@ -8,7 +8,7 @@ import type { Fields } from '../foundation/field-names.ts';
 import type { Changes } from '../history/changes.ts';
 import { disconnected } from '../http/disconnected.ts';
 import { assertMayChange, etagOf, isKnown, type Preconditions, preconditionsOf } from '../http/etag.ts';
-import type { FairShare } from '../http/fair-share.ts';
+import '../http/fair-share.ts';
 import { hasContent } from '../http/headers.ts';
 import {
   type AnswerCipher,
@@ -65,8 +65,6 @@ export interface Services {
   inFlight: Set<string>;
   /** Which Idempotency-Keys count together, and how many of a caller are kept. */
   kept: { api: string; boundsOf(caller: Caller): KeptBounds };
-  /** Delays the requests of a key that take too much time. */
-  share: FairShare;
   /** Resolves when the key caches of all instances have expired. */
   keyChanged(keyId: string): Promise<void>;
 }
@@ -113,7 +111,7 @@ function responseHandler(
   return async (request, reply) => {
     const { rehearsed } = request;
     const { keyId } = request.caller as Caller;
-    const turn = sharesTime ? services.share.enter(keyId, services.kept.api === 'lab') : undefined;
+    const turn = sharesTime ? request.server.share.enter(keyId, services.kept.api === 'lab') : undefined;
     if (turn) await turn;
     const seen = rehearsed?.view?.(request) ?? request;
     const preconditions = method === 'POST' ? none : preconditionsOf(seen.headers, method !== 'GET');
@@ -132,7 +130,7 @@ function responseHandler(
     const final = isUnchanged ? { status: 304, headers } : answer;
     const sent = rehearsed?.answer ? await rehearsed.answer(final) : final;
     write(request, reply, sent);
-    services.share.wrote(keyId, reply.raw, sent.bytes ?? sent.body ?? '');
+    request.server.share.wrote(keyId, reply.raw, sent.bytes ?? sent.body ?? '');
   };
 }
 

@@ -1,16 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { memoize } from '../foundation/promises.ts';
+import { addressOf } from '../limits/address.ts';
 import type { Forms } from './content-codings.ts';
 import { preferredCoding } from './content-codings.ts';
-import type { DocumentSender } from './document-sender.ts';
 import { isKnown, parseEntityTags } from './etag.ts';
-
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** Sends all documents of the service. */
-    documents: DocumentSender;
-  }
-}
+import './fair-share.ts';
 
 /** The path and the headers of a document. */
 interface Served {
@@ -63,22 +57,14 @@ function serve(
     // Read before the document, so that a refusal has none of its headers.
     const ifNoneMatch = request.headers['if-none-match'];
     const tags = ifNoneMatch === undefined ? [] : parseEntityTags('If-None-Match', ifNoneMatch);
-    await app.documents.answer(request, reply.raw, async (send) => {
-      const coding = preferredCoding(request.headers['accept-encoding']);
-      const { etag, bytes } = await (await formsFor(request)).in(coding);
-      const own = { ...headers, ...(await headersFor?.(request)) };
-      reply.headers({ etag, 'cache-control': 'no-cache', vary: 'Accept-Encoding', ...own });
-      if (isKnown(tags, etag)) {
-        reply.code(304).send();
-        return;
-      }
-      if (coding !== 'identity') reply.header('content-encoding', coding);
-      reply.header('content-length', bytes.length).type(mediaType).hijack();
-      reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
-      await send(request.method === 'HEAD' ? new Uint8Array() : bytes);
-    });
-    // Its client has left.
-    if (!reply.sent) reply.hijack();
-    return reply;
+    await app.share.enter(addressOf(request).id, true);
+    const coding = preferredCoding(request.headers['accept-encoding']);
+    const { etag, bytes } = await (await formsFor(request)).in(coding);
+    const own = { ...headers, ...(await headersFor?.(request)) };
+    reply.headers({ etag, 'cache-control': 'no-cache', vary: 'Accept-Encoding', ...own });
+    if (isKnown(tags, etag)) return reply.code(304).send();
+    if (coding !== 'identity') reply.header('content-encoding', coding);
+    // All responses share these bytes, so they may wait unread.
+    return reply.header('content-length', bytes.length).type(mediaType).send(bytes);
   });
 }

@@ -2,6 +2,13 @@ import type { ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { ApiError } from '../foundation/errors.ts';
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** All requests share it. */
+    share: FairShare;
+  }
+}
+
 /** The requests of a key are costly if they take longer on average. */
 const costlyMs = 0.5;
 /** The share of the latest request in this average. */
@@ -47,7 +54,7 @@ export class FairShare {
   }
 
   /**
-   * Lets a request of a key begin: at once, or alone in a later turn. Throws `rate_limited` while too many bytes of responses to the key
+   * Lets a request of a key, or of an address, begin: at once, or alone in a later turn. Throws `rate_limited` while too many bytes of responses to the key
    * wait unread. `isCostly`: whether such a request is never cheap.
    */
   enter(keyId: string, isCostly: boolean): Promise<void> | undefined {

@@ -3,7 +3,6 @@ import { type Admission, admit } from '../api/admission.ts';
 import { ApiError } from '../foundation/errors.ts';
 import { memoize } from '../foundation/promises.ts';
 import { quote } from '../foundation/redact.ts';
-import type { FairShare } from '../http/fair-share.ts';
 import { assertContentType } from '../http/input.ts';
 import { parseJson } from '../http/json.ts';
 import { mcpPath } from '../http/target.ts';
@@ -15,7 +14,6 @@ interface Parts {
   baseUrl: string;
   hasLab: boolean;
   admission: Admission;
-  share: FairShare;
   /** Milliseconds since 1970. */
   clock: () => number;
   /** What agents may read. */
@@ -40,10 +38,7 @@ const maxMessageValues = 250;
 const maxIdLength = 200;
 
 /** Serves the Model Context Protocol. The SDK is loaded at the first message. */
-export function serveMcp(
-  app: FastifyInstance,
-  { baseUrl, hasLab, admission, share, clock, texts }: Parts,
-): void {
+export function serveMcp(app: FastifyInstance, { baseUrl, hasLab, admission, clock, texts }: Parts): void {
   const mayAsk = originCheck(baseUrl);
   const answerer = memoize(async () =>
     (await import('./server.ts')).answerer({ app, baseUrl, hasLab, clock, texts: await texts() }),
@@ -58,13 +53,13 @@ export function serveMcp(
     },
     handler: async (request, reply) => {
       const { keyId } = request.caller as Caller;
-      await share.enter(keyId, true);
+      await app.share.enter(keyId, true);
       const message = messageOf(request);
       if (message instanceof Response) return send(reply, message);
       const answer = await (await answerer())({ request, reply }, message);
       // A fault may have cut the connection.
       if (reply.raw.destroyed) return reply.hijack();
-      return send(reply, answer, (text) => share.wrote(keyId, reply.raw, text));
+      return send(reply, answer, (text) => app.share.wrote(keyId, reply.raw, text));
     },
   });
 }

@@ -21,7 +21,7 @@ import { currentTracer } from '../foundation/tracing.ts';
 import { takeBodiesAsBytes } from '../http/arrivals.ts';
 import { continueWhenRead, refuseConnect } from '../http/connect-and-expect.ts';
 import { boundConnections } from '../http/connections.ts';
-import { DocumentSender } from '../http/document-sender.ts';
+import { FairShare } from '../http/fair-share.ts';
 import { hasContent, requestIdOf } from '../http/headers.ts';
 import { jsonText } from '../http/json.ts';
 import { takePlace } from '../http/moved.ts';
@@ -127,7 +127,7 @@ function createServer(
     clientErrorHandler: respondBroken,
     frameworkErrors: respondUndecodable,
   });
-  app.decorate('documents', new DocumentSender(stopwatch));
+  app.decorate('share', new FairShare(stopwatch));
   app.decorate('errorPages', errorPagesUrl(config.baseUrl));
   for (const name of requestFields) app.decorateRequest(name, undefined);
   app.setReplySerializer(jsonText);
@@ -187,11 +187,7 @@ const documentPaths = (operations: readonly Operation[], hasLab: boolean) => [
 ];
 
 /** Serves the Model Context Protocol, with the guides. */
-function serveAgents(
-  app: FastifyInstance,
-  { config, clock }: AllParts,
-  { mcpAdmission, share }: Components,
-): void {
+function serveAgents(app: FastifyInstance, { config, clock }: AllParts, { mcpAdmission }: Components): void {
   const { baseUrl, lab: hasLab } = config;
   const rootUrl = baseUrl.replace(/\/v1$/, '');
   const texts = async () => {
@@ -203,19 +199,19 @@ function serveAgents(
       text: guideText(guide, rootUrl),
     }));
   };
-  serveMcp(app, { baseUrl, hasLab, admission: mcpAdmission, share, clock, texts });
+  serveMcp(app, { baseUrl, hasLab, admission: mcpAdmission, clock, texts });
 }
 
 /** Serves the operations of the store and of the lab. */
 function serveApis(
   app: FastifyInstance,
   { config, db, changes, installation, clock, stopwatch, limiter, operations, hasOthers }: AllParts,
-  { identify, streams, share, admission, labAdmission, lab }: Components,
+  { identify, streams, admission, labAdmission, lab }: Components,
   routing: Pick<Parameters<typeof serveApi>[1], 'paths' | 'respondUnrouted'>,
 ): void {
   const { baseUrl, banRules, enforceSunset } = config;
   const services = {
-    ...{ db, changes, installation, streams, share, clock, enforceSunset, keyChanged },
+    ...{ db, changes, installation, streams, clock, enforceSunset, keyChanged },
     inFlight: new Set<string>(),
   };
   serveApi(app, {

@@ -5,7 +5,6 @@ import { OpenStreams } from '../events/open-streams.ts';
 import { currentTracer } from '../foundation/tracing.ts';
 import { Changes } from '../history/changes.ts';
 import { defaultTimeLimits, type TimeLimits } from '../http/connections.ts';
-import { FairShare } from '../http/fair-share.ts';
 import type { Handled, Installation } from '../http/operation.ts';
 import { identifier } from '../keys/identify.ts';
 import { faultNames } from '../lab/faults/list.ts';
@@ -129,7 +128,6 @@ export function createComponents(parts: AllParts) {
     mcpAdmission,
     lab,
     streams,
-    share: new FairShare(stopwatch),
     readiness,
     metrics,
     requestLog,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fastify from 'fastify';
 import { formsFromThread } from '../../src/http/content-codings.ts';
 import { serveDocument } from '../../src/http/document.ts';
-import { DocumentSender } from '../../src/http/document-sender.ts';
+import { FairShare } from '../../src/http/fair-share.ts';
 
 const sendText = `import { sendText } from ${JSON.stringify(import.meta.resolve('../../src/http/content-codings.ts'))};`;
 
@@ -20,7 +20,7 @@ test('a thread that returns no text is ended in time, and the next request tries
   timeout: 20_000,
 }, async (t) => {
   const app = fastify();
-  app.decorate('documents', new DocumentSender());
+  app.decorate('share', new FairShare(() => performance.now()));
   t.after(() => app.close());
   const ends: Promise<void>[] = [];
   const watch = (worker: import('node:worker_threads').Worker) =>

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { grouped, kibibytes, maxBodyBytes, maxHeaderBytes, maxValues } from '../../src/foundation/bounds.ts';
 import { toApiError } from '../../src/foundation/errors.ts';
-import { documentBounds, pieceBytes } from '../../src/http/document-sender.ts';
 import type { KeptBounds } from '../../src/http/idempotency.ts';
 import { maxLimit } from '../../src/http/pagination.ts';
 import { archiveBounds, labKeptBounds, maxResetRows, maxWaitingReadings } from '../../src/lab/lab-bounds.ts';
@@ -40,17 +39,6 @@ test('the page on security has the bounds of Idempotency-Keys and of resets', ()
   assert.ok(page.includes(`(Free: ${ofFree}; Pro: ${ofPro}; Business: ${ofBusiness})`));
   assert.ok(page.includes(`below \`/lab\` ${wordsFor(labKeptBounds)}`));
   assert.ok(page.includes(`up to ${grouped(maxResetRows)} rows`));
-});
-
-test('the page on security has the bounds of documents', () => {
-  const page = textOf('docs/security.md');
-  const { sending, waiting, slowMs } = documentBounds;
-  for (const words of [
-    `sends ${kibibytes(pieceBytes)} of one document`,
-    `${sending} documents in progress and ${waiting} waiting requests`,
-    `reads nothing for ${slowMs / 1_000} s`,
-  ])
-    assert.ok(page.includes(words), words);
 });
 
 test('the page on security has the bounds of readings', () => {

@@ -8,7 +8,6 @@ import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import * as ofPackage from '../../src/foundation/distribution/package.ts';
 import * as ofTree from '../../src/foundation/distribution/tree.ts';
-import { documentBounds } from '../../src/http/document-sender.ts';
 import { tracePackages } from '../../src/observe/traces.ts';
 import { textPaths } from '../../src/web/reference/plain-texts.ts';
 import { referencePaths, referencePrograms } from '../../src/web/reference/serve-reference.ts';
@@ -168,21 +167,6 @@ for (const [name, { node, skip }] of [
       await once(silent, 'connect');
       service.npx.kill('SIGTERM');
       await until(() => !isRunning(service.pid), endsWithinMs);
-    });
-
-    test('a response that waits behind another ends with its connection, and frees its place', async (t) => {
-      const service = await serveByNpx(t, node, join(temporaryFolder(t), 'data'));
-      const { origin, port } = new URL(service.baseUrl);
-      const path = '/v1/openapi.json';
-      const whole = await (await fetch(`${origin}${path}`)).text();
-      for (let sent = 0; sent < documentBounds.sending; sent++) {
-        const socket = connect(Number(port), '127.0.0.1');
-        socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(2));
-        await once(socket, 'data');
-        socket.resetAndDestroy();
-      }
-      const answer = await fetch(`${origin}${path}`, { signal: AbortSignal.timeout(endsWithinMs) });
-      assert.equal(await answer.text(), whole);
     });
   });
 }
