@@ -66,7 +66,7 @@ export async function serve(
     const answers = isForPrograms ? new LogOutput(process.stdout.fd) : undefined;
     process.on('exit', () => answers?.flush());
     if (answers) answers.write(readyLine(shown, demoKey));
-    else if (demoKey) output.write(welcomeText(shown, demoKey));
+    else if (demoKey) output.write(welcomeText(shown, demoKey, process.stdout.isTTY === true));
     else if (config.port === 0) console.error(`petstore: The free port is ${served.port}.`);
     const answer = answers && ((line: string) => answers.write(line));
     if (control) store?.runStdinCommands(control, { answer, onEnd: () => stop('the end of standard input') });
