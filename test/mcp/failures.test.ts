@@ -242,7 +242,15 @@ test('only POST is accepted, at this spelling of the path', async () => {
     [status, headers.allow, headers['access-control-allow-origin']],
     [204, 'POST, OPTIONS', undefined],
   );
-  assert.equal((await store.send('POST', '/%6dcp', { body: {} })).status, 404);
+  for (const spelling of ['/%6dcp', '/%6Dc%70', '/m%63p/', '//mcp', '/mcp/?x=1'])
+    for (const method of ['POST', 'GET', 'OPTIONS']) {
+      const { status, body } = await store.send(method, spelling, { key: null, body: {} });
+      assert.deepEqual(
+        [status, body.message],
+        [404, 'This path does not exist. Did you mean /mcp?'],
+        spelling,
+      );
+    }
 });
 
 test('web pages of other origins must not send messages, those of this machine may', async () => {
