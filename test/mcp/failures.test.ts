@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import { after, test } from 'node:test';
 import { maxBodyBytes } from '../../src/foundation/bounds.ts';
 import { labQuota } from '../../src/lab/lab-bounds.ts';
+import { plans } from '../../src/limits/plans.ts';
 import { call, connectAgent, sendMessage } from '../support/agents.ts';
 import { performedOf, rehearse } from '../support/lab.ts';
 import { times } from '../support/limits.ts';
@@ -263,6 +264,25 @@ test('web pages of other origins must not send messages, those of this machine m
     [new URL(origin).origin, 200],
   ] as const)
     assert.equal((await sendMessage(store, message, { headers: { origin: from } })).status, expected, from);
+});
+
+test('refused messages of other origins count for their key or address, and carry its limits', async (t) => {
+  const store = await startPetstore(t);
+  const { key } = await store.addKey('free');
+  const headers = { origin: 'https://evil.example' };
+  for (const [from, admitted] of [
+    [null, plans.free.perMinute],
+    [key, labQuota.perMinute],
+  ] as const) {
+    const answers = await times(admitted + 1, () => sendMessage(store, '{}', { key: from, headers }));
+    for (const [i, answer] of answers.entries()) {
+      assert.equal(answer.status, i < admitted ? 403 : 429);
+      const { 'x-ratelimit-remaining': remaining, ratelimit, 'retry-after': wait } = answer.headers;
+      assert.equal(remaining, String(Math.max(0, admitted - 1 - i)));
+      assert.match(ratelimit as string, new RegExp(`^"minute";r=${remaining};`));
+      assert.equal(wait === undefined, i < admitted);
+    }
+  }
 });
 
 test('no stream stays open', async () => {
