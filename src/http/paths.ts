@@ -102,9 +102,8 @@ export class Paths {
     if (given.length > maxHintLength) return new ApiError('not_found', 'This path does not exist.');
     const path = given.replace(/\/{2,}/g, '/').replace(/\/$/, '');
     // Outside the APIs only one spelling works.
-    const outside = [path, `${path}.md`]
-      .map(decoded)
-      .find((candidate) => candidate === mcpPath || this.#isDocument(candidate));
+    const others = [path, `${path}.md`].map(decoded);
+    const outside = others.find((other) => other === mcpPath || this.#isDocument(other));
     const candidates = [path, ...this.#starts.map((start) => start + path)];
     const meant = outside ?? candidates.find((candidate) => this.#methods(decoded(candidate)));
     const start = this.#starts.find((start) => path.startsWith(`${start}/`)) ?? prefix;

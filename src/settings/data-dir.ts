@@ -32,9 +32,6 @@ const isOurs = (file: string) =>
 /** SQLite opens these files by itself, and follows links. A second name of a database may corrupt it (sqlite.org/howtocorrupt.html). */
 const isForSqlite = (file: string) => /^(petstore\.db|service\.lock)/.test(file) && isOurs(file);
 
-/** Whether a folder with this file is ours, whatever else it contains. */
-const isProof = (file: string) => ['petstore.db', 'demo.key'].includes(file);
-
 const mayBeInEmptyFolder = (file: string) => /^(lost\+found|\.gitignore(\.[0-9a-f-]{36}\.new)?)$/.test(file);
 
 const ignoreAll = '*\n';
@@ -47,10 +44,7 @@ const fileMode = 0o600;
 const others = 0o077;
 const othersWrite = 0o022;
 
-/**
- * Runs `action`, which needs the data folder. Creates the folder if needed, and makes it safe. Throws StorageUnavailableError that names
- * it, also if it is not ours or others control it.
- */
+/** Runs `action`, which needs the data folder. Creates the folder if needed. Throws StorageUnavailableError that names it. */
 export function inDataDir<T>(dataDir: string, action: () => T): T {
   try {
     makeFolder(dataDir);
@@ -102,16 +96,22 @@ function claimFolder(dataDir: string): void {
   const entries = readdirSync(dataDir);
   const ignoreFile = join(dataDir, '.gitignore');
   const hasOnlyOurs = entries.every((entry) => isOurs(entry) || mayBeInEmptyFolder(entry));
-  // A start that was interrupted leaves only our files.
+  // An interrupted first start leaves only our files.
   const isNew = hasOnlyOurs && [undefined, ignoreAll].includes(readPlainFile(ignoreFile));
-  if (!isNew && !entries.some(isProof)) refuse('It contains other files. Use a new folder in it,');
+  const isOlder = entries.includes('petstore.db') || entries.includes('demo.key');
+  if (!isNew && !isOlder) refuse('It contains other files. Use a new folder in it,');
   for (const file of entries.filter(isForSqlite)) {
     const stat = lstatSync(join(dataDir, file), { throwIfNoEntry: false });
     if (stat && (!stat.isFile() || stat.nlink > 1))
       refuse(`${file} is a link, or not a file. Put the file itself there,`);
   }
   closeToOthers(dataDir, hasOnlyOurs ? entries : entries.filter(isOurs), hasOnlyOurs);
-  if (!entries.includes('.gitignore')) replaceFile(ignoreFile, hasOnlyOurs ? ignoreAll : ignoreOurs);
+  if (entries.includes('.gitignore')) return;
+  try {
+    replaceFile(ignoreFile, hasOnlyOurs ? ignoreAll : ignoreOurs);
+  } catch {
+    // If other files are to be written, they report the reason. A folder that is only read needs none.
+  }
 }
 
 function refuse(reason: string): never {

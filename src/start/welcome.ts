@@ -7,13 +7,13 @@ import { targetPolicy } from '../webhooks/target-policy.ts';
 /** The settings of a service. Without a data folder the data is lost at the end. */
 type Served = Omit<Config, 'dataDir'> & { dataDir: string | undefined };
 
-/**
- * The text at the start if there is a demo workspace: everything for a first request. Output that goes to no terminal may be stored, so
- * there the key appears only once: in the command.
- */
+/** The text at the start if there is a demo workspace. Without a terminal it may be stored, so the key appears once: in the command. */
 export function welcomeText(served: Served, demoKey: string, isAtTerminal = true): string {
   const { baseUrl, dataDir, lab } = served;
   const pageUrl = (urlWithKey: string) => (isAtTerminal ? urlWithKey : urlWithKey.replace(/#.*/, ''));
+  const labPage = lab
+    ? `\nThe lab page. It shows the limits, requests, faults and store of this key live:\n\n  ${pageUrl(labPageUrlWithKey(baseUrl, demoKey))}\n`
+    : '';
   return `
 Petstore is ready.
 
@@ -25,20 +25,13 @@ ${targetPolicy(served).allowLoopback ? '  Webhooks     may call this machine, su
 The reference. It can send requests with this key:
 
   ${pageUrl(referenceUrlWithKey(baseUrl, demoKey))}
-${lab ? `\n${labLines(pageUrl(labPageUrlWithKey(baseUrl, demoKey)))}` : ''}
+${labPage}
 A first request:
 
   curl -H "Authorization: Bearer ${demoKey}" "${baseUrl}/pets?limit=2"
 
 `;
 }
-
-const labLines = (
-  url: string,
-) => `The lab page. It shows the limits, requests, faults and store of this key live:
-
-  ${url}
-`;
 
 /** The start message for programs: a line of JSON. */
 export function readyLine({ baseUrl, host, port, dataDir }: Served, key: string | undefined): string {
