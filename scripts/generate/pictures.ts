@@ -45,7 +45,7 @@ try {
   await until(isReady, 'get ready');
   save('limits.svg', drawTerminal(await recordLimits()));
   save('grade.svg', drawTerminal(await recordGrade()));
-  const key = readFileSync(join(folder, 'data/demo.key'), 'utf8').trim();
+  const key = readFileSync(join(folder, 'petstore-data/demo.key'), 'utf8').trim();
   const origin = `http://localhost:${port}`;
   for (const [scheme, picture] of await photographReference(`${origin}/reference#key=${key}`))
     save(`reference-${scheme}.webp`, picture);

@@ -2,7 +2,7 @@ import type { Database } from '../db/database.ts';
 import { openStorage } from '../db/open.ts';
 import { escapeTerminal } from '../foundation/escape-terminal.ts';
 import { readConfig, unknownVariable } from '../settings/config.ts';
-import { aboutDataDir } from '../settings/data-dir.ts';
+import { aboutDataDir, earlierDataIn } from '../settings/data-dir.ts';
 
 /** Commands may count or delete many rows, so they may take longer than requests. */
 const deadlineMs = 120_000;
@@ -15,6 +15,8 @@ export async function withStorage<T>(
   const config = readConfig(process.env);
   for (const name of config.unknownVariables)
     console.error(`petstore: ${escapeTerminal(name)}: ${unknownVariable}`);
+  const earlierData = earlierDataIn(process.env);
+  if (earlierData) console.error(`petstore: ${earlierData}`);
   const db = await openStorage(config, { deadlineMs, isService: isAlone });
   try {
     return await work(db);

@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (df4b0164e919). Do not edit.
+// Made from openapi.json by "npm run generate" (5c3cfbf5b419). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 

@@ -4,7 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { StorageUnavailableError } from '../foundation/errors.ts';
-import { closeToOthers, ensureFile, inDataDir } from '../settings/data-dir.ts';
+import { ensureFile, inDataDir } from '../settings/data-dir.ts';
 import {
   type Database,
   newCounts,
@@ -70,7 +70,6 @@ export async function openMemory(): Promise<Database> {
 
 function open(dataDir: string, { isService = false, maxGroupSize = defaultGroupSize }: Options): Database {
   assertWritable(dataDir);
-  closeToOthers(dataDir);
   const lock = isService ? new ServiceLock(dataDir) : undefined;
   try {
     return connect(dataDir, maxGroupSize, lock);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Database } from '../db/database.ts';
 import { createKey, findCaller } from '../keys/store.ts';
-import { closeToOthers, inDataDir, readOwnFile, replaceFile } from '../settings/data-dir.ts';
+import { inDataDir, readOwnFile, replaceFile } from '../settings/data-dir.ts';
 import { createWorkspace, demoWorkspace, lockWorkspace } from '../workspaces/store.ts';
 import { seedWorkspace } from './seed.ts';
 
@@ -18,10 +18,7 @@ export async function prepareDemo(db: Database, dataDir: string, nowMs: number):
         workspace = await createWorkspace(sql, demoWorkspace, nowMs);
         await seedWorkspace(sql, workspace.id);
       }
-      const kept = inDataDir(dataDir, () => {
-        closeToOthers(dataDir);
-        return readOwnFile(file)?.trim();
-      });
+      const kept = inDataDir(dataDir, () => readOwnFile(file)?.trim());
       if (kept && (await findCaller(sql, kept))?.workspaceId === workspace.id) return kept;
       const { key } = await createKey(
         sql,

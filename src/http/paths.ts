@@ -101,9 +101,11 @@ export class Paths {
     // A longer path is not a typing mistake, so it gets no hint.
     if (given.length > maxHintLength) return new ApiError('not_found', 'This path does not exist.');
     const path = given.replace(/\/{2,}/g, '/').replace(/\/$/, '');
-    const document = [path, `${path}.md`].map(decoded).find((candidate) => this.#isDocument(candidate));
+    // Outside the APIs only one spelling works.
+    const others = [path, `${path}.md`].map(decoded);
+    const outside = others.find((other) => other === mcpPath || this.#isDocument(other));
     const candidates = [path, ...this.#starts.map((start) => start + path)];
-    const meant = document ?? candidates.find((candidate) => this.#methods(decoded(candidate)));
+    const meant = outside ?? candidates.find((candidate) => this.#methods(decoded(candidate)));
     const start = this.#starts.find((start) => path.startsWith(`${start}/`)) ?? prefix;
     const hint = meant
       ? `Did you mean ${meant}?`
@@ -113,7 +115,7 @@ export class Paths {
 }
 
 /** The form of a path of the router. */
-const formOf = (path: string) => {
+export const formOf = (path: string) => {
   const parts = path.split(/:\w+\(\^(.*?)\$\)/).map((part, i) => (i % 2 === 0 ? RegExp.escape(part) : part));
   return new RegExp(`^${parts.join('')}$`);
 };

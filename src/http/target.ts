@@ -21,12 +21,17 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** The beginnings of the paths of the APIs that are served. */
     apiStarts: readonly string[];
+    /** The forms of the paths of pages, which are of no API, even if an API begins like them. */
+    pageForms: readonly RegExp[];
   }
 }
 
 /** Whether a request is for an API, whose responses all carry the limits and may be read by any web page. */
-export const isForApi = (request: FastifyRequest) =>
-  request.url.startsWith(`${prefix}/`) || startOf(request, decodedPathOf(request)) !== undefined;
+export function isForApi(request: FastifyRequest): boolean {
+  if (request.url.startsWith(`${prefix}/`)) return true;
+  const path = decodedPathOf(request);
+  return startOf(request, path) !== undefined && !request.server.pageForms.some((form) => form.test(path));
+}
 
 /** Whether a request is for the lab, where there is one. */
 export const isForLab = (request: Targeted) => isBelow(labPrefix, decodedPathOf(request));

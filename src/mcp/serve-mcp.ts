@@ -47,9 +47,15 @@ export function serveMcp(app: FastifyInstance, { baseUrl, hasLab, admission, clo
   app.post(mcpPath, {
     onRequest: async (request, reply) => {
       const { origin } = request.headers;
-      if (origin !== undefined && !mayAsk(origin))
+      const isForeign = origin !== undefined && !mayAsk(origin);
+      try {
+        // First, so that refusals count, too.
+        await admit(admission, request);
+      } catch (refusal) {
+        if (!isForeign || !(refusal instanceof ApiError) || refusal.code !== 'unauthorized') throw refusal;
+      }
+      if (isForeign)
         return send(reply, errorAnswer(403, -32_000, `Web pages of ${quote(origin)} may not send messages.`));
-      await admit(admission, request);
     },
     handler: async (request, reply) => {
       const { keyId } = request.caller as Caller;
@@ -104,5 +110,6 @@ async function send(
   if (type) reply.type(type);
   const text = await answer.text();
   wrote(text);
+  reply.headers(reply.request.limitHeaders ?? {});
   return reply.code(answer.status).send(text && !text.endsWith('\n') ? `${text}\n` : text || undefined);
 }

@@ -27,7 +27,7 @@ import { jsonText } from '../http/json.ts';
 import { takePlace } from '../http/moved.ts';
 import { answerHalfClosed } from '../http/node-internals.ts';
 import { type Operation, withServices } from '../http/operation.ts';
-import { Paths } from '../http/paths.ts';
+import { formOf, Paths } from '../http/paths.ts';
 import { datedResponse, NamedResponse } from '../http/server-response.ts';
 import { isForApi, labPrefix, labUrlOf, prefix } from '../http/target.ts';
 import { headersOf } from '../http/write-response.ts';
@@ -38,8 +38,7 @@ import { keptBoundsOf } from '../limits/plans.ts';
 import { serveMcp } from '../mcp/serve-mcp.ts';
 import { traceRequests } from '../observe/request-spans.ts';
 import { readingPaths, serveReading } from '../web/reference/serve-reading.ts';
-import { labPageFiles, labPagePaths, serveLabPage } from '../web/serve-lab-page.ts';
-import { hashedPath } from '../web/serve-page.ts';
+import { labPageRoutes, serveLabPage } from '../web/serve-lab-page.ts';
 import { type AllParts, type Components, createComponents, type Parts, withDefaults } from './components.ts';
 import { type ErrorResponses, errorResponses } from './error-responses.ts';
 import { healthPaths, serveHealth } from './health.ts';
@@ -70,6 +69,7 @@ export function buildApp(given: Parts): FastifyInstance {
   const tracer = currentTracer();
   if (tracer) traceRequests(app, tracer, healthPaths);
   app.decorate('apiStarts', Object.keys(apis));
+  app.decorate('pageForms', lab ? labPageRoutes.map(formOf) : []);
   app.decorate('startOver', () => {
     identify.forget();
     streams.endAll();
@@ -183,7 +183,7 @@ const documentPaths = (operations: readonly Operation[], hasLab: boolean) => [
   ...readingPaths({ operations, hasLab }),
   ...healthPaths,
   ...descriptionPaths(prefix),
-  ...(hasLab ? [...labPagePaths, ...labPageFiles.map(hashedPath), ...descriptionPaths(labPrefix)] : []),
+  ...(hasLab ? [...labPageRoutes, ...descriptionPaths(labPrefix)] : []),
 ];
 
 /** Serves the Model Context Protocol, with the guides. */

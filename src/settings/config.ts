@@ -50,7 +50,7 @@ export const settings = {
   },
   dataDir: {
     variable: 'PETSTORE_DATA_DIR',
-    default: './data',
+    default: './petstore-data',
     meaning: 'folder of the SQLite database, `demo.key` and `secret.key`',
     read: text,
   },

@@ -3,6 +3,7 @@ import {
   chmodSync,
   closeSync,
   constants,
+  existsSync,
   fchmodSync,
   fstatSync,
   fsyncSync,
@@ -20,12 +21,22 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { StorageUnavailableError } from '../foundation/errors.ts';
+import type { Environment } from './config.ts';
 
 /** Whether a file in the data folder belongs to the service or its commands. */
 const isOurs = (file: string) =>
   /^(petstore\.db(-wal|-shm|-journal)?|service\.lock|(generation|service\.(pid|address)|(demo|secret)\.key)((\.[0-9a-f-]{36})?\.new)?)$/.test(
     file,
   );
+
+/** SQLite opens these files by itself, and follows links. A second name of a database may corrupt it (sqlite.org/howtocorrupt.html). */
+const isForSqlite = (file: string) => /^(petstore\.db|service\.lock)/.test(file) && isOurs(file);
+
+const mayBeInEmptyFolder = (file: string) => /^(lost\+found|\.gitignore(\.[0-9a-f-]{36}\.new)?)$/.test(file);
+
+const ignoreAll = '*\n';
+/** In a folder with other files, which git should still see. */
+const ignoreOurs = 'petstore.db*\nservice.*\ngeneration*\ndemo.key*\nsecret.key*\n';
 
 const folderMode = 0o700;
 const fileMode = 0o600;
@@ -37,10 +48,17 @@ const othersWrite = 0o022;
 export function inDataDir<T>(dataDir: string, action: () => T): T {
   try {
     makeFolder(dataDir);
+    claimFolder(dataDir);
     return action();
   } catch (error) {
     throw aboutDataDir(dataDir, error);
   }
+}
+
+/** The warning that the database of an earlier version is in its default folder. Undefined if there is none, or a folder is set. */
+export function earlierDataIn({ PETSTORE_DATA_DIR, DATABASE_URL }: Environment): string | undefined {
+  if (PETSTORE_DATA_DIR?.trim() || DATABASE_URL?.trim() || !existsSync('data/petstore.db')) return undefined;
+  return './data/petstore.db is from an earlier version, which used ./data. Now the default is ./petstore-data. To continue with the earlier data, set PETSTORE_DATA_DIR=./data.';
 }
 
 /** Adds the data folder and advice to a failure of the storage. Returns any other error unchanged. */
@@ -73,20 +91,49 @@ function freeBytes(folder: string): number {
   return bavail * bsize;
 }
 
+/** Refuses a folder that is not ours or not safe. Closes it to other users and hides it from git. */
+function claimFolder(dataDir: string): void {
+  const entries = readdirSync(dataDir);
+  const ignoreFile = join(dataDir, '.gitignore');
+  const hasOnlyOurs = entries.every((entry) => isOurs(entry) || mayBeInEmptyFolder(entry));
+  // An interrupted first start leaves only our files.
+  const isNew = hasOnlyOurs && [undefined, ignoreAll].includes(readPlainFile(ignoreFile));
+  const isOlder = entries.includes('petstore.db') || entries.includes('demo.key');
+  if (!isNew && !isOlder) refuse('It contains other files. Use a new folder in it,');
+  for (const file of entries.filter(isForSqlite)) {
+    const stat = lstatSync(join(dataDir, file), { throwIfNoEntry: false });
+    if (stat && (!stat.isFile() || stat.nlink > 1))
+      refuse(`${file} is a link, or not a file. Put the file itself there,`);
+  }
+  closeToOthers(dataDir, hasOnlyOurs ? entries : entries.filter(isOurs), hasOnlyOurs);
+  if (entries.includes('.gitignore')) return;
+  try {
+    replaceFile(ignoreFile, hasOnlyOurs ? ignoreAll : ignoreOurs);
+  } catch {
+    // If other files are to be written, they report the reason. A folder that is only read needs none.
+  }
+}
+
+function refuse(reason: string): never {
+  throw new StorageUnavailableError(`${reason} or choose another folder.`);
+}
+
 /**
  * Removes the rights of other users to our files in the data folder. Also removes their rights to the folder, unless it belongs to
  * another user or contains other files, as /tmp or a home does. If others can still change our files, prints one warning to
- * standard error.
+ * standard error. Refuses a folder of another user, except root, that more users can write to.
  */
-export function closeToOthers(dataDir: string): void {
+function closeToOthers(dataDir: string, ours: string[], hasOnlyOurs: boolean): void {
   if (!process.geteuid) return; // Windows has no modes.
-  const entries = readdirSync(dataDir);
-  const paths = entries.filter(isOurs).map((entry) => join(dataDir, entry));
+  const { uid, mode } = statSync(dataDir);
+  const isOthers = ![process.geteuid(), 0].includes(uid);
+  if (isOthers && (mode & othersWrite) !== 0)
+    refuse('It belongs to another user, and others can write to it. Make it your own,');
+  const paths = ours.map((entry) => join(dataDir, entry));
   // The target of a link may be anywhere, so it is left alone.
   const files = paths.filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isFile());
   for (const file of files) restrict(file, fileMode);
-  const isOthers = ![process.geteuid(), 0].includes(statSync(dataDir).uid);
-  if (!isOthers && entries.every(isOurs)) restrict(dataDir, folderMode);
+  if (!isOthers && hasOnlyOurs) restrict(dataDir, folderMode);
   const isOpen = isOthers || [dataDir, ...files].some((path) => (modeOf(path) & othersWrite) !== 0);
   if (!isOpen || warnedFolders.has(dataDir)) return;
   warnedFolders.add(dataDir);

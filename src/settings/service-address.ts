@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { type AddressInfo, isIPv6 } from 'node:net';
 import { join } from 'node:path';
-import { closeToOthers, inDataDir, readOwnFile, replaceFile } from './data-dir.ts';
+import { inDataDir, readOwnFile, replaceFile } from './data-dir.ts';
 
 /** The address of the service of a data folder, and a secret that only the service and commands of the same user know. */
 interface ServiceAddress {
@@ -41,10 +41,7 @@ export class Announcement {
   /** Writes the address of the service. If instances share a folder, commands find the one that started last. */
   announce(address: AddressInfo): void {
     const shared: ServiceAddress = { url: localUrl(address), secret: this.#secret };
-    inDataDir(this.#dataDir, () => {
-      closeToOthers(this.#dataDir);
-      replaceFile(fileIn(this.#dataDir), `${JSON.stringify(shared)}\n`);
-    });
+    inDataDir(this.#dataDir, () => replaceFile(fileIn(this.#dataDir), `${JSON.stringify(shared)}\n`));
   }
 
   /** Removes the address, if this service wrote it. */

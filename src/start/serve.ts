@@ -9,7 +9,7 @@ import { prettyFor } from '../observe/log/pretty.ts';
 import { startTraces, type Traces } from '../observe/traces.ts';
 import { onFreePort, type Service, startService } from '../service/service.ts';
 import { type Config, type Environment, readConfig, unknownVariable } from '../settings/config.ts';
-import { aboutDataDir } from '../settings/data-dir.ts';
+import { aboutDataDir, earlierDataIn } from '../settings/data-dir.ts';
 import { installationKey } from '../settings/secret-key.ts';
 import { Announcement } from '../settings/service-address.ts';
 import { beginIfMoved, newGeneration } from '../workspaces/generation.ts';
@@ -46,6 +46,8 @@ export async function serve(
     output.onReadAgain = (dropped) =>
       log.warn({ dropped }, 'the log was not read for a while, so lines were dropped');
     for (const variable of config.unknownVariables) log.warn({ variable }, unknownVariable);
+    const earlierData = store ? undefined : earlierDataIn(env);
+    if (earlierData) log.warn(earlierData);
     if (isMoved) log.warn(`the database comes from another folder, as after a restore: ${newGeneration}`);
     const traces = await startTraces(env, log);
     const unreadLines = () => output.dropped;
@@ -64,7 +66,7 @@ export async function serve(
     const answers = isForPrograms ? new LogOutput(process.stdout.fd) : undefined;
     process.on('exit', () => answers?.flush());
     if (answers) answers.write(readyLine(shown, demoKey));
-    else if (demoKey) output.write(welcomeText(shown, demoKey));
+    else if (demoKey) output.write(welcomeText(shown, demoKey, process.stdout.isTTY === true));
     else if (config.port === 0) console.error(`petstore: The free port is ${served.port}.`);
     const answer = answers && ((line: string) => answers.write(line));
     if (control) store?.runStdinCommands(control, { answer, onEnd: () => stop('the end of standard input') });

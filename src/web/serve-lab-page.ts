@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 import { labPrefix } from '../http/target.ts';
-import { bundles, servePage } from './serve-page.ts';
+import { bundles, hashedPath, servePage } from './serve-page.ts';
 
 /** The entries of the program and the style sheet, by the paths at which they are served. */
 export const labPrograms = {
@@ -9,10 +9,13 @@ export const labPrograms = {
   '/lab/page.css': 'web/lab-page/main.css',
 };
 
-export const labPageFiles = Object.keys(labPrograms);
+const labPageFiles = Object.keys(labPrograms);
 
 /** The paths of the lab's page and its files. */
 export const labPagePaths = [labPrefix, `${labPrefix}/`, ...labPageFiles];
+
+/** The same with the paths that contain a hash, as the router takes them. */
+export const labPageRoutes = [...labPagePaths, ...labPageFiles.map(hashedPath)];
 
 /**
  * Serves the lab's page. It uses only its own origin, has no inline styles and scripts, and creates markup only by lit-html (Trusted

@@ -35,7 +35,8 @@ test('the demo starts on an empty folder and prints commands to paste; a later s
   assert.equal(statSync(keyFile(folder)).mode & 0o777, 0o600);
   const origin = first.origin.replace('127.0.0.1', 'localhost');
   assert.match(first.output(), new RegExp(`API +${origin}/v1\n`));
-  assert.ok(first.output().includes(`\n  ${origin}/reference#key=${key}\n`));
+  for (const page of ['reference', 'lab']) assert.ok(first.output().includes(`\n  ${origin}/${page}\n`));
+  assert.equal(first.output().split(key).length, 2, 'without a terminal the key is printed once');
   assert.match(first.output(), /\n {2}Webhooks +may call this machine, /);
   // Quoted, because zsh and fish expand a bare question mark.
   const [, sent, url] = /curl -H "Authorization: Bearer (\S+)" "(\S+)"\n/.exec(first.output()) ?? [];

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import {
+import { execFileSync, spawnSync } from 'node:child_process';
+import fs, {
   chmodSync,
   chownSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -12,18 +13,21 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
 import { openStorage } from '../../src/db/open.ts';
 import { prepareDemo } from '../../src/demo/prepare.ts';
+import { loadSecretKey } from '../../src/settings/secret-key.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { freePort } from '../support/port.ts';
 import { whyNo } from '../support/programs.ts';
-import { petstore, startService } from '../support/service.ts';
+import { bin, petstore, startService } from '../support/service.ts';
 import { aboutSqlite, openTestStorage, temporaryStorage } from '../support/storage.ts';
 
 const files = [
+  '.gitignore',
   'demo.key',
   'petstore.db',
   'petstore.db-shm',
@@ -87,40 +91,230 @@ test('the next start and the next command make an open data folder private', {
   assert.deepEqual(modesIn(folder), ownersAlone(files));
 });
 
-test('a folder with other files keeps its mode; a warning appears if other users can write to it', {
-  skip: noModes || aboutSqlite,
-}, (t) => {
+/** Runs a command on a folder. Returns its exit code and what it printed to standard error. */
+const runOn = (folder: string, by: string[] = []) => {
+  const { status, stderr } = petstore(['workspaces', 'list'], { PETSTORE_DATA_DIR: folder }, by);
+  return { status, stderr };
+};
+
+const warning = (folder: string) =>
+  `petstore: Other users may change the files in PETSTORE_DATA_DIR ${folder}. Give the service its own folder.\n`;
+
+const refused = (folder: string, reason: string) => ({
+  status: 1,
+  stderr: `petstore: PETSTORE_DATA_DIR ${folder} cannot be used: ${reason} or choose another folder.\n`,
+});
+
+test('a folder of ours with other files keeps its mode, and git sees the other files; a warning appears if other users can write to it', {
+  skip: noModes || aboutSqlite || whyNo('git'),
+}, async (t) => {
   const folder = temporaryFolder(t);
+  await (await open(t, folder)).close();
+  rmSync(join(folder, '.gitignore'));
   mkdirSync(join(folder, 'work'));
-  writeFileSync(join(folder, 'notes.txt'), '');
-  chmodSync(join(folder, 'notes.txt'), 0o644);
-  for (const [mode, warning] of [
-    [0o755, /^$/],
-    [0o777, /^petstore: Other users may change the files in PETSTORE_DATA_DIR .*\n$/],
+  for (const name of ['notes.txt', 'work/pet.js']) {
+    writeFileSync(join(folder, name), '');
+    chmodSync(join(folder, name), 0o644);
+  }
+  for (const [mode, said] of [
+    [0o755, ''],
+    [0o777, warning(folder)],
   ] as const) {
     chmodSync(folder, mode);
-    const { status, stderr } = petstore(['workspaces', 'list'], { PETSTORE_DATA_DIR: folder });
-    assert.equal(status, 0);
-    assert.match(stderr, warning);
-    assert.deepEqual(modesIn(folder), {
-      '.': mode.toString(8),
-      'notes.txt': '644',
-      'petstore.db': '600',
-      work: '755',
-    });
+    assert.deepEqual(runOn(folder), { status: 0, stderr: said });
+    const { '.': own, 'notes.txt': notes, work } = modesIn(folder);
+    assert.deepEqual([own, notes, work], [mode.toString(8), '644', '755']);
+  }
+  assert.deepEqual(seenByGit(folder), ['.gitignore', 'notes.txt', 'work/pet.js']);
+});
+
+test('git sees nothing of a new folder, nor of one that an earlier version left', {
+  skip: aboutSqlite || whyNo('git'),
+}, async (t) => {
+  const project = temporaryFolder(t);
+  const folder = join(project, 'petstore-data');
+  const db = await open(t, folder);
+  writeFileSync(join(folder, 'backup.db'), '');
+  assert.deepEqual(seenByGit(project), []);
+  await db.close();
+  rmSync(join(folder, 'backup.db'));
+  rmSync(join(folder, '.gitignore'));
+  assert.notDeepEqual(seenByGit(project), []);
+  await (await open(t, folder)).close();
+  assert.equal(readFileSync(join(folder, '.gitignore'), 'utf8'), '*\n');
+  assert.deepEqual(seenByGit(project), []);
+  writeFileSync(join(folder, '.gitignore'), '*.db*\n');
+  await (await open(t, folder)).close();
+  assert.equal(readFileSync(join(folder, '.gitignore'), 'utf8'), '*.db*\n', "a user's own file stays");
+});
+
+/** The files of a folder that git offers to commit. */
+function seenByGit(folder: string): string[] {
+  const git = (...args: string[]) => execFileSync('git', ['-C', folder, ...args], { encoding: 'utf8' });
+  git('init', '--quiet');
+  return git('ls-files', '--others', '--exclude-standard').trim().split('\n').filter(Boolean);
+}
+
+test('a folder with files of somebody else is refused and stays as it is', { skip: aboutSqlite }, (t) => {
+  for (const files of [['pets.csv'], ['secret.key', 'app.js'], ['.gitignore'], ['lost+found', '.env']]) {
+    const folder = temporaryFolder(t);
+    for (const file of files) writeFileSync(join(folder, file), '*\n!keep\n');
+    chmodSync(folder, 0o755);
+    const before = modesIn(folder);
+    assert.deepEqual(
+      runOn(folder),
+      refused(folder, 'It contains other files. Use a new folder in it,'),
+      String(files),
+    );
+    assert.deepEqual(modesIn(folder), before);
   }
 });
 
-test("another user's folder keeps its mode, and a warning appears", {
-  skip: aboutSqlite || (process.geteuid?.() !== 0 && 'only root can give a folder away'),
+test('an empty folder is used, with lost+found of its file system or without', {
+  skip: aboutSqlite,
+}, async (t) => {
+  const folder = temporaryFolder(t);
+  mkdirSync(join(folder, 'lost+found'));
+  await open(t, folder);
+  assert.deepEqual(readdirSync(folder).sort(), [...files, 'lost+found'].sort());
+});
+
+test('after a crash at any moment of the first start, the next one works', {
+  skip: aboutSqlite,
+}, async (t) => {
+  const folder = temporaryFolder(t);
+  const moments: string[] = [];
+  for (const name of ['openSync', 'fsyncSync', 'linkSync', 'renameSync', 'rmSync'] as const) {
+    const original = fs[name] as (...args: unknown[]) => unknown;
+    t.mock.method(fs, name, (...args: unknown[]) => {
+      const result = original(...args);
+      const copy = temporaryFolder(t);
+      fs.cpSync(folder, copy, { recursive: true });
+      moments.push(copy);
+      return result;
+    });
+  }
+  const start = async (folder: string) => {
+    loadSecretKey(folder);
+    await (await open(t, folder)).close();
+  };
+  syncBuiltinESMExports();
+  try {
+    await start(folder);
+  } finally {
+    t.mock.reset();
+    syncBuiltinESMExports();
+  }
+  const states = new Set(moments.map((moment) => String(readdirSync(moment).sort())));
+  assert.ok(states.size > 8, String(states.size));
+  for (const moment of moments) {
+    await start(moment);
+    assert.ok(files.slice(0, 3).every((file) => readdirSync(moment).includes(file)));
+  }
+});
+
+const notRoot = process.geteuid?.() !== 0;
+
+test("another user's folder keeps its mode, and a warning appears; if more users can write to it, it is refused", {
+  skip: aboutSqlite || (notRoot && 'only root can give a folder away'),
 }, (t) => {
   const folder = temporaryFolder(t);
-  chmodSync(folder, 0o755);
   chownSync(folder, 65_534, 65_534);
-  const { status, stderr } = petstore(['workspaces', 'list'], { PETSTORE_DATA_DIR: folder });
-  assert.equal(status, 0);
-  assert.match(stderr, /^petstore: Other users may change the files in PETSTORE_DATA_DIR .*\n$/);
+  for (const mode of [0o777, 0o1777, 0o775]) {
+    chmodSync(folder, mode);
+    const reason = 'It belongs to another user, and others can write to it. Make it your own,';
+    assert.deepEqual(runOn(folder), refused(folder, reason));
+    assert.deepEqual(readdirSync(folder), []);
+  }
+  chmodSync(folder, 0o755);
+  assert.deepEqual(runOn(folder), { status: 0, stderr: warning(folder) });
   assert.equal(modesIn(folder)['.'], '755');
+});
+
+const asNobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] as const;
+const cannotBeNobody =
+  spawnSync('setpriv', [...asNobody.slice(1), 'test', '-r', bin]).status !== 0 &&
+  'only root can become another user, who must be able to read the program';
+
+test("a folder of root that all users can write to, as a container's volume, works with a warning", {
+  skip: aboutSqlite || cannotBeNobody,
+}, (t) => {
+  const folder = temporaryFolder(t);
+  chmodSync(folder, 0o777);
+  assert.deepEqual(runOn(folder, [...asNobody]), { status: 0, stderr: warning(folder) });
+});
+
+test('a link, a pipe or a folder in place of a file that SQLite opens stops the start, and the target of a link stays', {
+  skip: noModes || aboutSqlite || whyNo('mkfifo'),
+}, async (t) => {
+  const elsewhere = temporaryFolder(t);
+  await (await open(t, elsewhere)).close();
+  const target = join(elsewhere, 'petstore.db');
+  const before = readFileSync(target);
+  for (const name of ['petstore.db', 'petstore.db-wal', 'petstore.db-shm', 'service.lock'])
+    for (const put of [
+      (file: string) => symlinkSync(target, file),
+      (file: string) => symlinkSync(join(elsewhere, 'none'), file),
+      (file: string) => linkSync(target, file),
+      (file: string) => execFileSync('mkfifo', [file]),
+      (file: string) => mkdirSync(file),
+    ]) {
+      const folder = temporaryFolder(t);
+      put(join(folder, name));
+      const reason = `${name} is a link, or not a file. Put the file itself there,`;
+      await assert.rejects(open(t, folder), ({ message }: Error) =>
+        refused(folder, reason).stderr.includes(message),
+      );
+      assert.deepEqual(readdirSync(folder), [name]);
+    }
+  assert.deepEqual(readFileSync(target), before);
+  assert.ok(!readdirSync(elsewhere).includes('none'));
+});
+
+test('the data folder may be a link to a folder, to which the same rules apply', {
+  skip: noModes || aboutSqlite,
+}, (t) => {
+  const folder = temporaryFolder(t);
+  const link = join(temporaryFolder(t), 'link');
+  symlinkSync(folder, link);
+  chmodSync(folder, 0o755);
+  assert.deepEqual(runOn(link), { status: 0, stderr: '' });
+  assert.deepEqual(modesIn(folder), ownersAlone(['.gitignore', 'petstore.db']));
+  if (notRoot) return;
+  chownSync(folder, 65_534, 65_534);
+  chmodSync(folder, 0o777);
+  assert.equal(runOn(link).status, 1);
+});
+
+test('a start without PETSTORE_DATA_DIR says how to continue with the folder of an earlier version', {
+  skip: aboutSqlite || (process.platform === 'win32' && 'Windows has no sh'),
+}, async (t) => {
+  const project = temporaryFolder(t);
+  const inProject = (env = {}) => {
+    const by: [string, ...string[]] = ['sh', '-c', 'cd "$0" && exec "$@"', project, process.execPath];
+    return startService(t, '', env, { by });
+  };
+  const earlier = await inProject({ PETSTORE_DATA_DIR: './data' });
+  assert.ok(!earlier.output().includes('earlier version'));
+  await earlier.stop('SIGTERM');
+  const key = readFileSync(join(project, 'data/demo.key'), 'utf8');
+
+  const next = await inProject();
+  const line =
+    next
+      .output()
+      .split('\n')
+      .find((line) => line.includes('earlier version')) ?? '';
+  assert.match(JSON.parse(line).msg, /\.\/data\/petstore\.db .* set PETSTORE_DATA_DIR=\.\/data\.$/);
+  assert.notEqual(readFileSync(join(project, 'petstore-data/demo.key'), 'utf8'), key);
+  await next.stop('SIGTERM');
+  const by = ['sh', '-c', 'cd "$0" && exec "$@"', project];
+  const { status, stderr } = petstore(['keys', 'list'], {}, by);
+  assert.equal(status, 0);
+  assert.match(stderr, /^petstore: \.\/data\/petstore\.db is from an earlier version.*\n$/);
+
+  const continued = await inProject({ PETSTORE_DATA_DIR: './data' });
+  assert.ok(continued.output().includes(key.trim()));
 });
 
 test('the target of a link in the data folder is not read as a key, not written, and keeps its mode', {

@@ -229,6 +229,21 @@ describe('a start with an unusable data folder stops with one line that names it
   });
 });
 
+test('a demo key in a folder that may only be read, as instances with PostgreSQL may have, is used', {
+  skip: noSetpriv,
+}, (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, 'demo.key');
+  writeFileSync(file, 'the key', { mode: 0o400 });
+  chmodSync(folder, 0o500);
+  const dataDir = new URL('../../src/settings/data-dir.ts', import.meta.url).href;
+  const program = `import { inDataDir, readOwnFile } from '${dataDir}';
+    process.stdout.write(inDataDir('${folder}', () => readOwnFile('${file}')));`;
+  const [command, ...args] = [...withoutPrivileges, process.execPath, '--input-type=module', '-e', program];
+  const { stdout, stderr } = spawnSync(command as string, args, { encoding: 'utf8' });
+  assert.deepEqual([stdout, stderr], ['the key', '']);
+});
+
 /** Limits the size of files that a process writes. */
 function limitFiles(pid: number | undefined, bytes: string): void {
   assert.equal(spawnSync('prlimit', [`--pid=${pid}`, `--fsize=${bytes}:unlimited`]).status, 0);

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sql } from '../../src/db/sql.ts';
 import { generateKey } from '../../src/keys/key.ts';
+import { labPagePaths } from '../../src/web/serve-lab-page.ts';
 import { assertError, assertLimitHeaders } from '../support/description.ts';
 import { exchange } from '../support/exchange.ts';
 import { fetchChecked, Petstore, startPetstore } from '../support/petstore.ts';
@@ -210,6 +211,8 @@ test('web pages of other origins can read only the API and its description', asy
     '/metrics',
     '/reference',
     '/reference/page.js',
+    ...labPagePaths,
+    `/lab/${'x'.repeat(27)}/page.js`,
     '/nowhere',
     '/%E0%',
   ];
@@ -223,7 +226,7 @@ test('web pages of other origins can read only the API and its description', asy
       );
     }
   }
-  for (const path of ['/v1/openapi.json', '/v1/openapi.yaml']) {
+  for (const path of ['/v1/openapi.json', '/v1/openapi.yaml', '/v1/asyncapi.json', '/lab/openapi.json']) {
     const read = await store.send('GET', path, { key: null, headers: { origin } });
     assert.equal(read.headers['access-control-allow-origin'], '*', path);
     const asked = await store.send('OPTIONS', path, { key: null, headers: preflight });

@@ -4,6 +4,7 @@ import { after, test } from 'node:test';
 import { maxBodyBytes } from '../../src/foundation/bounds.ts';
 import { maxRefusalBytes } from '../../src/foundation/errors.ts';
 import { labQuota } from '../../src/lab/lab-bounds.ts';
+import { plans } from '../../src/limits/plans.ts';
 import { call, connectAgent, sendMessage } from '../support/agents.ts';
 import { performedOf, rehearse } from '../support/lab.ts';
 import { times } from '../support/limits.ts';
@@ -295,7 +296,15 @@ test('only POST is accepted, at this spelling of the path', async () => {
     [status, headers.allow, headers['access-control-allow-origin']],
     [204, 'POST, OPTIONS', undefined],
   );
-  assert.equal((await store.send('POST', '/%6dcp', { body: {} })).status, 404);
+  for (const spelling of ['/%6dcp', '/%6Dc%70', '/m%63p/', '//mcp', '/mcp/?x=1'])
+    for (const method of ['POST', 'GET', 'OPTIONS']) {
+      const { status, body } = await store.send(method, spelling, { key: null, body: {} });
+      assert.deepEqual(
+        [status, body.message],
+        [404, 'This path does not exist. Did you mean /mcp?'],
+        spelling,
+      );
+    }
 });
 
 test('web pages of other origins must not send messages, those of this machine may', async () => {
@@ -308,6 +317,25 @@ test('web pages of other origins must not send messages, those of this machine m
     [new URL(origin).origin, 200],
   ] as const)
     assert.equal((await sendMessage(store, message, { headers: { origin: from } })).status, expected, from);
+});
+
+test('refused messages of other origins count for their key or address, and carry its limits', async (t) => {
+  const store = await startPetstore(t);
+  const { key } = await store.addKey('free');
+  const headers = { origin: 'https://evil.example' };
+  for (const [from, admitted] of [
+    [null, plans.free.perMinute],
+    [key, labQuota.perMinute],
+  ] as const) {
+    const answers = await times(admitted + 1, () => sendMessage(store, '{}', { key: from, headers }));
+    for (const [i, answer] of answers.entries()) {
+      assert.equal(answer.status, i < admitted ? 403 : 429);
+      const { 'x-ratelimit-remaining': remaining, ratelimit, 'retry-after': wait } = answer.headers;
+      assert.equal(remaining, String(Math.max(0, admitted - 1 - i)));
+      assert.match(ratelimit as string, new RegExp(`^"minute";r=${remaining};`));
+      assert.equal(wait === undefined, i < admitted);
+    }
+  }
 });
 
 test('no stream stays open', async () => {

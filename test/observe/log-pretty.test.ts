@@ -118,6 +118,8 @@ describe('at a terminal', { concurrency: true, ...needsTerminal }, () => {
       await until(() => /limit=2"/.test(terminal.output()));
       const [, key = '', url = ''] =
         /curl -H "Authorization: Bearer (\S+)" "(\S+)"/.exec(terminal.output()) ?? [];
+      for (const page of ['reference', 'lab'])
+        assert.ok(terminal.output().includes(`/${page}#key=${key}\r\n`));
       await fetch(url, { headers: { authorization: `Bearer ${key}` } });
       await until(() => /GET.*limit=2/s.test(terminal.output()));
       terminal.type('\u0003');

@@ -7,7 +7,6 @@ import { promisify } from 'node:util';
 import { StorageUnavailableError } from '../../src/foundation/errors.ts';
 import { withoutKeys } from '../../src/foundation/redact.ts';
 import { readConfig } from '../../src/settings/config.ts';
-import { closeToOthers } from '../../src/settings/data-dir.ts';
 import { InstallationKey, installationKey, loadSecretKey } from '../../src/settings/secret-key.ts';
 import { ConfigError } from '../../src/settings/setting.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -68,7 +67,7 @@ test('the key is created once, only its owner can read it, and it stays', { skip
   t.after(() => process.umask(before));
   const { fingerprint } = loadSecretKey(folder);
   assert.equal(loadSecretKey(folder).fingerprint, fingerprint);
-  assert.deepEqual(readdirSync(folder), ['secret.key']);
+  assert.deepEqual(readdirSync(folder).sort(), ['.gitignore', 'secret.key']);
   const file = join(folder, 'secret.key');
   assert.equal(statSync(file).mode & 0o777, 0o600);
   assert.match(readFileSync(file, 'utf8'), /^[\w-]{43}\n$/);
@@ -76,7 +75,7 @@ test('the key is created once, only its owner can read it, and it stays', { skip
   assert.notEqual(loadSecretKey(temporaryFolder(t)).fingerprint, fingerprint);
   chmodSync(file, 0o644);
   writeFileSync(`${file}.01234567-89ab-4cde-8f01-23456789abcd.new`, 'left by a crash', { mode: 0o644 });
-  closeToOthers(folder);
+  loadSecretKey(folder);
   for (const name of readdirSync(folder))
     assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600, name);
   assert.equal(statSync(folder).mode & 0o777, 0o700);
@@ -92,7 +91,7 @@ test('processes that start at once on a new folder get one key', async (t) => {
     const starts = Array.from({ length: 4 }, () => promisify(execFile)(process.execPath, args));
     const found = (await Promise.all(starts)).map(({ stdout }) => stdout);
     assert.deepEqual(new Set(found), new Set([loadSecretKey(folder).fingerprint]));
-    assert.deepEqual(readdirSync(folder), ['secret.key']);
+    assert.deepEqual(readdirSync(folder).sort(), ['.gitignore', 'secret.key']);
   }
 });
 
@@ -116,7 +115,7 @@ test('a damaged key, or one that is no plain file of this user, stops the start 
         error.message.includes(folder) &&
         reason.test(error.message),
     );
-    assert.deepEqual(readdirSync(folder), ['secret.key']);
+    assert.deepEqual(readdirSync(folder).sort(), ['.gitignore', 'secret.key']);
   }
   assert.equal(readFileSync(bait, 'utf8'), text);
 });

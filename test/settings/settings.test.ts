@@ -118,7 +118,7 @@ test('with PORT 0 the welcome, the log and every response show the chosen port',
   const baseUrl = `${address.replace('127.0.0.1', 'localhost')}/v1`;
   assert.match(output(), new RegExp(`API +${baseUrl}\n`));
   assert.deepEqual(await serversOf(address), [{ url: baseUrl }]);
-  const key = /Demo key +(\S+)/.exec(output())?.[1];
+  const key = /Bearer (pet_\w+)/.exec(output())?.[1];
   const pets = await fetch(`${address}/v1/pets?limit=1`, { headers: { authorization: `Bearer ${key}` } });
   assert.match(pets.headers.get('link') ?? '', new RegExp(`^<${baseUrl}/pets\\?`));
 });

@@ -95,10 +95,11 @@ export function assertAsDescribed(method: string, url: string, given: Answer): v
   const isWhole = method !== 'HEAD' && status !== 304 && !isUndescribed('body', answer);
   if (isJson(answer) && isWhole)
     assert.match(text, /\S\n$/, `${method} ${url}: the text does not end with a newline`);
-  const isForApi = /^\/(v1|lab)(\/|$)/.test(path);
+  const isLabPage = /^\/lab(\/|\/([\w-]{27}\/)?page\.(js|css))?$/.test(path);
+  const isForApi = /^\/(v1|lab)\//.test(path) && !isLabPage;
   const document = path.startsWith('/lab') ? labDescription : description;
   if (!isForApi) assertUnshared(`${method} ${url}`, answer);
-  if (!isForApi || /^\/(v1|lab)\/(openapi(-3\.\d)?|asyncapi|arazzo)\.(json|yaml)$|^\/lab$/.test(path)) return;
+  if (!isForApi || /^\/(v1|lab)\/(openapi(-3\.\d)?|asyncapi|arazzo)\.(json|yaml)$/.test(path)) return;
   const what = `${method} ${url} -> ${answer.status} ${answer.text}`;
   assert.ok(answer.headers['x-request-id'], `${what}: no X-Request-Id`);
   assert.equal(answer.headers['access-control-allow-origin'], '*', what);

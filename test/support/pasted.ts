@@ -31,7 +31,7 @@ export function below(heading: string, markdown: string): string {
 export function asCheckout(folder: string): string {
   for (const name of ['package.json', 'bin', 'node_modules'])
     symlinkSync(join(root, name), join(folder, name));
-  const dataDir = join(folder, 'data');
+  const dataDir = join(folder, 'petstore-data');
   mkdirSync(dataDir, { mode: 0o700 });
   return dataDir;
 }

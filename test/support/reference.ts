@@ -49,11 +49,11 @@ export async function openReference(t: TestContext): Promise<Visit> {
     await page.goto(address);
     return page;
   };
-  const printed = /^ *(http:\S+\/reference#key=pet_\S+)$/m.exec(service.output())?.[1];
+  const printed = /^ *(http:\S+\/reference)$/m.exec(service.output())?.[1];
   assert.ok(printed, service.output());
-  const page = await open(printed);
-  await heading(page).waitFor();
   const demoKey = readFileSync(join(dataDir, 'demo.key'), 'utf8').trim();
+  const page = await open(`${printed}#key=${demoKey}`);
+  await heading(page).waitFor();
   return { page, open, origin: new URL(printed).origin, demoKey, requests, complaints };
 }
 

@@ -22,7 +22,7 @@ export function documented(heading: string): string {
 
 type Environment = Record<string, string>;
 
-/** An operator in a folder with `data` in it, who runs the commands of docs/operations/backup.md. */
+/** An operator in a folder with `petstore-data` in it, who runs the commands of docs/operations/backup.md. */
 export class Operator {
   readonly folder: string;
   readonly dataDir: string;
@@ -32,7 +32,7 @@ export class Operator {
   constructor(t: TestContext, folder: string, env: Environment) {
     this.#t = t;
     this.folder = folder;
-    this.dataDir = join(folder, 'data');
+    this.dataDir = join(folder, 'petstore-data');
     this.#env = { LOG_LEVEL: 'warn', ...env, PETSTORE_DATA_DIR: this.dataDir };
     const programs = join(folder, 'bin');
     mkdirSync(programs);

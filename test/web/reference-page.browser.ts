@@ -203,6 +203,24 @@ test('the reference shows every operation and guide, sends real requests, and lo
     await page.getByRole('heading', { name: 'Versioning', level: 1 }).waitFor();
   });
 
+  await t.test('no address causes an error, in the reference and in the lab', async () => {
+    const before = complaints.length;
+    for (const [place, shown] of [
+      ['foo', 'There is no such page.'],
+      ['%E0%A4%A', 'There is no such page.'],
+      ['"]', 'There is no such page.'],
+      ['key=', 'Petstore API'],
+      ['guides/errors/"]', 'idempotency_key_in_use'],
+    ] as const) {
+      const tab = await open(`${origin}/reference#${place}`);
+      await tab.locator('main').getByText(shown).first().waitFor();
+      await goTo(tab, 'listPets');
+      await tab.goto(`${origin}/lab#key=${demoKey}&${place}`);
+      await tab.getByRole('tab').first().waitFor();
+    }
+    assert.deepEqual(complaints.slice(before), []);
+  });
+
   await t.test('a failed load is tried again when the reader asks', async () => {
     const tab = await open(`${origin}/reference`);
     for (const file of ['operations/listPets', 'openapi.json'])

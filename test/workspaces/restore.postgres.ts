@@ -19,7 +19,7 @@ suite('a restore of PostgreSQL', { skip: whyNoPostgres() }, () => {
     await run(cluster.directUrl, 'create database store');
     const databaseUrl = cluster.directUrl.replace(/\/postgres$/, '/store');
     const operator = new Operator(t, temporaryFolder(t), { DATABASE_URL: databaseUrl });
-    mkdirSync(join(operator.folder, 'data'));
+    mkdirSync(join(operator.folder, 'petstore-data'));
     const programs = postgresPrograms() as string;
     const [restore = '', begin = ''] = documented('Restore PostgreSQL').split('\n');
     await checkRestore(t, operator, {

@@ -52,7 +52,7 @@ async function openAsService(t: TestContext, dataDir: string) {
 
 /** A data folder with a workspace, which no service uses. */
 async function filledFolder(t: TestContext): Promise<string> {
-  const dataDir = join(temporaryFolder(t), 'data');
+  const dataDir = join(temporaryFolder(t), 'petstore-data');
   const { db } = await openAsService(t, dataDir);
   await prepareDemo(db, dataDir, 0);
   await db.close();
@@ -139,7 +139,7 @@ test('after an unnoticed restore no message gets the id of another', options, as
   const lost = await add(first.origin, 'Lost');
   await first.stop('SIGTERM');
   // Over the old database, so the start cannot notice it.
-  await operator.run('rm -f data/petstore.db-wal data/petstore.db-shm; cp backup.db data/petstore.db');
+  await operator.run('cd petstore-data; rm -f petstore.db-wal petstore.db-shm; cp ../backup.db petstore.db');
   const second = await operator.start();
   const found = await add(second.origin, 'New');
   assert.equal(JSON.parse(found.body).id, JSON.parse(lost.body).id);

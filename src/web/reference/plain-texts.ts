@@ -87,7 +87,7 @@ const summary =
 
 const essentials = (baseUrl: string, labUrl: string | undefined) => `- Base URL: ${baseUrl}
 - Every request carries an API key, as \`Authorization: Bearer KEY\` or \`X-API-Key: KEY\`. The operator of the service has one in
-  \`data/demo.key\`, or creates one: \`${command} keys create --plan free\`.
+  \`petstore-data/demo.key\`, or creates one: \`${command} keys create --plan free\`.
 - A list is a JSON array. While \`Link\` has \`rel="next"\`, request the next page with the \`cursor\` of that link.
 - Repeat a POST only with the same \`Idempotency-Key\`.
 - An error is \`{"code", "message", "status"}\`, or a problem (RFC 9457) if \`Accept\` is \`application/problem+json\`. After 429, 403 \`key_banned\` and 503, wait as many seconds as \`Retry-After\` says.${labUrl ? `\n- [The lab](${labUrl}/openapi.json) simulates limits, bans, failures and broken connections for your key, so that you can test a client.` : ''}`;

@@ -3,7 +3,7 @@ import type { Wire } from './interpret.ts';
 /** A line for bash that sends the request to a freshly started demo. */
 export function curlOf({ method, path, query, headers, body }: Wire, key: string): string {
   const fields = Object.entries(headers).map(([name, value]) => {
-    const shown = value.replace(key, '$(cat data/demo.key)');
+    const shown = value.replace(key, '$(cat petstore-data/demo.key)');
     return shown === value
       ? `-H ${quoted(value === '' ? `${name};` : `${name}: ${value}`)}`
       : `-H "${name}: ${shown}"`;

@@ -29,7 +29,6 @@ addEventListener('keydown', (event) => {
   event.preventDefault();
   void toggleSearch(goTo);
 });
-if (location.hash) await show();
 
 /** The place of a page in the address of this one, behind `#`: its path, and the id of its section. Undefined for other pages. */
 function placeOf({ origin, pathname, hash }: URL): string | undefined {
@@ -48,7 +47,7 @@ async function follow(event: MouseEvent): Promise<void> {
   if (link.getAttribute('href')?.startsWith('#')) {
     // The address keeps its place.
     event.preventDefault();
-    const target = document.querySelector<HTMLElement>(link.hash);
+    const target = document.getElementById(link.hash.slice(1));
     target?.scrollIntoView();
     target?.focus();
     return;
@@ -165,3 +164,6 @@ async function openConsole(offer: Element): Promise<void> {
 }
 
 const note = (text: string): HTMLElement => element('p', { role: 'status' }, text);
+
+// Last, because it may need everything above.
+if (location.hash) await show();
