@@ -20,9 +20,9 @@ export interface LoadBalancer {
   conf: string;
   /**
    * Changes that shorten the timeouts of a test: for header fields, for the end of a
-   * connection, for a response, for a reader, for a stream.
+   * connection, for a response, for a reader, for a stream, for a frozen instance.
    */
-  quick: Record<'headers' | 'linger' | 'answer' | 'unread' | 'silence', Changes>;
+  quick: Record<'headers' | 'linger' | 'answer' | 'unread' | 'silence' | 'frozen', Changes>;
   /** Allows instances that share a busy machine with their test to respond late. */
   unhurried: Changes;
   /** Allows headers and a body to pause for longer than a test takes. */
@@ -108,6 +108,7 @@ export const nginx: LoadBalancer = {
       'proxy_timeout 31s': `proxy_timeout ${quickSilenceMs}ms`,
     },
     silence: { 'proxy_read_timeout 30s': `proxy_read_timeout ${quickSilenceMs}ms` },
+    frozen: { 'proxy_read_timeout 7s;': 'proxy_read_timeout 1s;' },
   },
   unhurried: {
     'proxy_connect_timeout 1s': 'proxy_connect_timeout 1h',
@@ -142,6 +143,7 @@ export const haproxy: LoadBalancer = {
     answer: { 'wait-for-body time 20s': 'wait-for-body time 1s' },
     unread: { 'timeout client 25s': 'timeout client 1s' },
     silence: { 'timeout server 30s': `timeout server ${quickSilenceMs}ms` },
+    frozen: { [`timeout check ${patientCheck}`]: 'timeout check 600ms' },
   },
   unhurried: { 'timeout connect 1s': 'timeout connect 1h', 'timeout server 30s\n': 'timeout server 1h\n' },
   patient: {
