@@ -61,6 +61,17 @@ test('the load balancers refuse oversized requests with the same body as the ser
   assert.ok(textOf('deploy/haproxy.cfg').includes(`'${tooLarge}'\\n`), tooLarge);
 });
 
+test('the load balancers and their pages have one number of connections of an address, and room for several addresses', () => {
+  const numberIn = (file: string, pattern: RegExp) => Number(pattern.exec(textOf(`deploy/${file}`))?.[1]);
+  const most = numberIn('haproxy.cfg', /sc1_conn_cur gt (\d+) /);
+  assert.ok(most >= 30 * 7, 'a class of students with six connections and a stream each');
+  assert.equal(numberIn('nginx.conf', /limit_conn connections (\d+);/), most);
+  for (const page of ['security', 'operations/load-balancer'])
+    assert.ok(textOf(`docs/${page}.md`).includes(`An address has at most ${most} connections`), page);
+  assert.ok(numberIn('haproxy.cfg', /maxconn (\d+)/) >= 20 * most);
+  assert.ok(numberIn('nginx.conf', /worker_connections (\d+)/) >= 10 * 4 * most);
+});
+
 test('numbers are grouped by thousands, and their fractions are not', () => {
   assert.deepEqual([1, 500, 1_000, 86_400, 1_000_000, 1.5, 1234.0625].map(grouped), [
     '1',

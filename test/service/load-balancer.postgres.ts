@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { temporaryFolder } from '../support/folder.ts';
-import { emptyDatabase } from '../support/instances.ts';
-import { type Changes, haproxy, patientCheck } from '../support/load-balancers.ts';
+import { Client } from 'pg';
+import { portsOf, type RequestWords, sendOnce, startServices } from '../support/balanced.ts';
+import { type Changes, haproxy, nginx } from '../support/load-balancers.ts';
 import { freePort } from '../support/port.ts';
 import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
-import { ampleKey, type Service, startService } from '../support/service.ts';
 import { StallingProxy } from '../support/stalling-proxy.ts';
 import { until } from '../support/until.ts';
 
@@ -20,6 +19,11 @@ const pauseMs = 10;
 const calm = 15;
 /** How long slow writes take: longer than HAProxy needs to notice that an instance has gone. */
 const slowMs = 800;
+
+/** Lets each response name its instance. */
+const namesInstance = {
+  '  default_backend requests': '  http-response set-header X-Instance %s\n  default_backend requests',
+};
 
 /** Clients that send requests through a load balancer until the test ends. */
 class Load {
@@ -81,102 +85,152 @@ class Load {
   }
 }
 
-suite('instances behind HAProxy', { skip: whyNoPostgres() || haproxy.needs.skip }, () => {
+suite('instances behind a load balancer', { skip: whyNoPostgres() }, () => {
   let cluster: PostgresCluster;
   before(async () => {
     cluster = await PostgresCluster.start();
   });
   after(() => cluster.remove());
 
-  /** Three instances on one database behind HAProxy. The first one connects to PostgreSQL at `firstsPort`. */
-  async function startBehindHaproxy(
-    t: TestContext,
-    { firstsPort = cluster.port, changes = {} as Changes } = {},
-  ) {
-    const url = await emptyDatabase(cluster);
-    const folder = temporaryFolder(t);
-    const start = (port = cluster.port): Promise<Service> =>
-      startService(t, folder, {
-        DATABASE_URL: url.replace(`:${cluster.port}/`, `:${port}/`),
-        TRUST_PROXY: 'loopback',
-        LOG_LEVEL: 'error',
-      });
-    // The first instance creates the tables.
-    const first = await start(firstsPort);
-    const instances: [Service, Service, Service] = [first, await start(), await start()];
-    const [one, two, three] = instances.map(({ origin }) => Number(new URL(origin).port));
-    const port = await haproxy.start(t, [one, two, three] as [number, number, number], {
-      '  default_backend requests': '  http-response set-header X-Instance %s\n  default_backend requests',
-      ...changes,
-    });
-    const key = await ampleKey(folder, { DATABASE_URL: url });
-    return { instances, key, origin: `http://127.0.0.1:${port}` };
+  async function startBehindHaproxy(t: TestContext, firstsPort?: number, changes: Changes = {}) {
+    const behind = await startServices(t, cluster, firstsPort);
+    const port = await haproxy.start(t, portsOf(behind.instances), { ...namesInstance, ...changes });
+    return { ...behind, origin: `http://127.0.0.1:${port}` };
   }
 
-  test('clients see a failed instance for at most two seconds, and it serves again afterwards', async (t) => {
-    const way = await StallingProxy.start(t, cluster.port);
-    const {
-      instances: [first],
-      key,
-      origin,
-    } = await startBehindHaproxy(t, {
-      firstsPort: way.port,
-      changes: { [`timeout check ${patientCheck}`]: 'timeout check 600ms' },
-    });
-    const load = new Load(t, origin, key);
+  test(
+    'behind HAProxy, clients see a failed instance for at most two seconds, and it serves again afterwards',
+    haproxy.needs,
+    async (t) => {
+      const way = await StallingProxy.start(t, cluster.port);
+      const {
+        instances: [first],
+        key,
+        origin,
+      } = await startBehindHaproxy(t, way.port, haproxy.quick.frozen);
+      const load = new Load(t, origin, key);
 
-    for (const [fault, begin, end] of [
-      [
-        'refused by PostgreSQL',
-        async () => {
-          way.targetPort = await freePort();
-          way.resume();
-        },
-        () => {
-          way.targetPort = cluster.port;
-        },
-      ],
-      ['without an answer from PostgreSQL', () => way.stall(), () => way.resume()],
-      ['frozen', () => first.child.kill('SIGSTOP'), () => first.child.kill('SIGCONT')],
-    ] as const) {
-      await until(() => ['petstore-1', 'petstore-2', 'petstore-3'].every((name) => load.hasAnswers(name)));
-      load.begin();
-      await begin();
-      const beganMs = performance.now();
-      await until(() => load.isCalm);
-      const { failures, lastFailureMs, longestMs } = load;
-      end();
-      load.begin();
-      const failedMs = failures && lastFailureMs - beganMs;
-      t.diagnostic(
-        `${fault}: ${failures} failures, the last after ${Math.round(failedMs)} ms; longest wait ${Math.round(longestMs)} ms`,
+      for (const [fault, begin, end] of [
+        [
+          'refused by PostgreSQL',
+          async () => {
+            way.targetPort = await freePort();
+            way.resume();
+          },
+          () => {
+            way.targetPort = cluster.port;
+          },
+        ],
+        ['without an answer from PostgreSQL', () => way.stall(), () => way.resume()],
+        ['frozen', () => first.child.kill('SIGSTOP'), () => first.child.kill('SIGCONT')],
+      ] as const) {
+        await until(() => ['petstore-1', 'petstore-2', 'petstore-3'].every((name) => load.hasAnswers(name)));
+        load.begin();
+        await begin();
+        const beganMs = performance.now();
+        await until(() => load.isCalm);
+        const { failures, lastFailureMs, longestMs } = load;
+        end();
+        load.begin();
+        const failedMs = failures && lastFailureMs - beganMs;
+        t.diagnostic(
+          `${fault}: ${failures} failures, the last after ${Math.round(failedMs)} ms; longest wait ${Math.round(longestMs)} ms`,
+        );
+        assert.ok(failedMs < troubleMs * room, `${fault}: a failure after ${failedMs} ms`);
+        assert.ok(longestMs < troubleMs * room, `${fault}: an answer after ${longestMs} ms`);
+      }
+      await until(() => load.hasAnswers('petstore-1'));
+    },
+  );
+
+  test(
+    'behind HAProxy, a planned stop of an instance breaks no request, even one that takes as long as the checks',
+    haproxy.needs,
+    async (t) => {
+      const { instances, key, origin } = await startBehindHaproxy(t);
+      const delayed = { fault: 'delay', operation: 'createCategory', times: 1_000, delayMs: slowMs };
+      const rehearsal = await fetch(`${origin}/lab/rehearsals`, {
+        method: 'POST',
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        body: JSON.stringify({ faults: [delayed] }),
+      });
+      assert.equal(rehearsal.status, 201);
+      const load = new Load(t, origin, key);
+      const names = ['petstore-1', 'petstore-2', 'petstore-3'];
+      await until(() => names.every((name) => load.hasAnswers(name)));
+      for (const instance of instances.slice(1)) {
+        load.begin();
+        // A second signal changes nothing.
+        instance.child.kill('SIGTERM');
+        assert.deepEqual(await instance.stop('SIGTERM'), { code: 0, signal: null });
+        t.diagnostic(`longest wait ${Math.round(load.longestMs)} ms`);
+        assert.equal(load.failures, 0);
+      }
+      assert.ok(load.longestMs >= slowMs);
+    },
+  );
+
+  test('a change that a frozen instance holds is not sent to another one: its client gets 503', async (t) => {
+    const { instances, key, url } = await startServices(t, cluster);
+    // In a transaction PostgreSQL shows only what was there when it was first asked.
+    const [locker, watcher] = [new Client(url), new Client(url)];
+    for (const client of [locker, watcher]) {
+      await client.connect();
+      t.after(() => client.end());
+    }
+    /** The names of the instances with a connection to PostgreSQL in this state. */
+    const namesWhere = async (state: string): Promise<string[]> => {
+      const own = `application_name like 'petstore-%' and ${state}`;
+      const { rows } = await watcher.query(
+        `select application_name as name from pg_stat_activity where ${own}`,
       );
-      assert.ok(failedMs < troubleMs * room, `${fault}: a failure after ${failedMs} ms`);
-      assert.ok(longestMs < troubleMs * room, `${fault}: an answer after ${longestMs} ms`);
-    }
-    await until(() => load.hasAnswers('petstore-1'));
-  });
+      return rows.map(({ name }) => name);
+    };
+    const waiting = () => namesWhere(`wait_event_type = 'Lock'`);
 
-  test('a planned stop of an instance breaks no request, even one that takes as long as the checks', async (t) => {
-    const { instances, key, origin } = await startBehindHaproxy(t);
-    const delayed = { fault: 'delay', operation: 'createCategory', times: 1_000, delayMs: slowMs };
-    const rehearsal = await fetch(`${origin}/lab/rehearsals`, {
-      method: 'POST',
-      headers: { 'x-api-key': key, 'content-type': 'application/json' },
-      body: JSON.stringify({ faults: [delayed] }),
-    });
-    assert.equal(rehearsal.status, 201);
-    const load = new Load(t, origin, key);
-    const names = ['petstore-1', 'petstore-2', 'petstore-3'];
-    await until(() => names.every((name) => load.hasAnswers(name)));
-    for (const instance of instances.slice(1)) {
-      load.begin();
-      // A second signal changes nothing.
-      instance.child.kill('SIGTERM');
-      assert.deepEqual(await instance.stop('SIGTERM'), { code: 0, signal: null });
-      t.diagnostic(`longest wait ${Math.round(load.longestMs)} ms`);
-      assert.equal(load.failures, 0);
-    }
-    assert.ok(load.longestMs >= slowMs);
+    for (const balancer of [haproxy, nginx])
+      await t.test(balancer.name, balancer.needs, async (t) => {
+        const port = await balancer.start(t, portsOf(instances), balancer.quick.frozen);
+        const send = (...request: RequestWords) =>
+          sendOnce({ origin: `http://127.0.0.1:${port}`, key }, ...request);
+
+        /** Sends a write to an instance, which freezes until the load balancer has refused the write or sent it again. */
+        async function sendToFrozen(...request: RequestWords) {
+          await locker.query('begin');
+          await locker.query('select last_id from sequences where workspace_id = 1 for update');
+          let isAnswered = false;
+          const answer = send(...request).finally(() => {
+            isAnswered = true;
+          });
+          await until(async () => isAnswered || (await waiting()).length > 0);
+          const [name] = await waiting();
+          const holder = instances[Number(name?.at(-1)) - 1];
+          holder?.child.kill('SIGSTOP');
+          await until(async () => isAnswered || (await waiting()).length > 1);
+          holder?.child.kill('SIGCONT');
+          await locker.query('commit');
+          const { status } = await answer;
+          await until(async () => (await namesWhere(`state <> 'idle'`)).length === 0);
+          return status;
+        }
+
+        const made = await send('POST', '/pets', { body: { name: 'Rex', categoryId: 1 } });
+        const path = `/pets/${made.body.id}`;
+        let { etag } = made;
+        const change = async (name: string) => {
+          const body = { ...made.body, name };
+          assert.equal(await sendToFrozen('PUT', path, { body, 'if-match': etag }), 503);
+          const found = await send('GET', path);
+          etag = found.etag;
+          return found.body.name === name;
+        };
+        const remove = async () => {
+          assert.equal(await sendToFrozen('DELETE', path), 503);
+          return (await send('GET', path)).status === 404;
+        };
+        // On a very busy machine the lock lasts too long, and a change does not take effect.
+        for (let n = 1; !(await change(`Rex ${n}`)); n++);
+        while (!(await remove()));
+      });
   });
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
@@ -12,8 +13,10 @@ import { StallingProxy } from '../support/stalling-proxy.ts';
 import { openStream } from '../support/streams.ts';
 import { until } from '../support/until.ts';
 
-/** The most concurrent requests of one address. */
-const maxConnections = 100;
+/** The most concurrent requests of one address, and the most connections. */
+const [maxRequests, maxConnections] = [100, 400];
+/** More connections than any address may have, and a class of students with a few connections and a stream each. */
+const [tries, students, connectionsEach] = [5_000, 30, 6];
 /** Long, since a test's machine may be busy, but less than nginx's default of 60 s. */
 const patienceMs = 50_000;
 /** The connections of this machine, and their states. */
@@ -194,11 +197,11 @@ for (const balancer of [nginx, haproxy]) {
       let underWay = 0;
       store.app.server.on('request', ({ method }) => method === 'POST' && underWay++);
       const begin = () => open(t, port, `${post(store, 'Content-Length: 9')}{`).socket;
-      const waiting = Array.from({ length: maxConnections - 1 }, begin);
-      await until(() => underWay === maxConnections - 1, patienceMs);
+      const waiting = Array.from({ length: maxRequests - 1 }, begin);
+      await until(() => underWay === maxRequests - 1, patienceMs);
       assert.match(await ask('127.0.0.1'), /^HTTP\/1.1 200 /);
       const last = begin();
-      await until(() => underWay === maxConnections, patienceMs);
+      await until(() => underWay === maxRequests, patienceMs);
       const refused = await ask('127.0.0.1');
       assertError(refused, 429);
       assert.match(refused, /^retry-after: 1\r$/im);
@@ -206,6 +209,53 @@ for (const balancer of [nginx, haproxy]) {
       last.destroy();
       await until(async () => (await ask('127.0.0.1')).startsWith('HTTP/1.1 200 '));
       for (const socket of waiting) socket.destroy();
+    });
+
+    test('an address that opens connections without end has a bounded number, and others are served', async (t) => {
+      const { store, port } = await start(t, patient);
+      const held = new Set<Socket>();
+      for (let left = tries; left > 0; left -= maxConnections) {
+        const wave = Array.from({ length: maxConnections }, () => {
+          const { socket, ended } = open(t, port, 'GET /v1/pets HTTP/1.1\r\nX-Half: ', '127.0.0.2');
+          held.add(socket);
+          void ended.then(() => held.delete(socket));
+          return once(socket, 'ready').catch(() => {});
+        });
+        await Promise.all(wave);
+      }
+      await until(() => held.size <= maxConnections);
+      const get = `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\nConnection: close\r\n\r\n`;
+      for (let i = 0; i < 20; i++) {
+        const other = open(t, port, get);
+        await untilEnded(other);
+        assert.match(other.text, /^HTTP\/1.1 200 /);
+      }
+      assert.equal(held.size, maxConnections, 'the greedy address still had its connections');
+      for (const socket of held) socket.destroy();
+    });
+
+    test('serves a class of students behind one address, each with connections and a stream', async (t) => {
+      const { store, port } = await start(t, patient);
+      const get = `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`;
+      const student = async () => {
+        const stream = await openStream(t, `http://127.0.0.1:${port}`, { key: store.key });
+        const connections = Array.from({ length: connectionsEach }, () => open(t, port));
+        return { stream, connections };
+      };
+      const all = await Promise.all(Array.from({ length: students }, student));
+      for (let round = 1; round <= 2; round++) {
+        const ask = async ({ connections }: (typeof all)[number]) => {
+          for (const connection of connections) {
+            connection.socket.write(get);
+            await until(() => connection.text.split('"id":1,').length === round + 1);
+          }
+        };
+        await Promise.all(all.map(ask));
+      }
+      for (const { stream, connections } of all) {
+        assert.deepEqual([stream.status, stream.ended], [200, 'no']);
+        for (const { text } of connections) assert.equal(text.match(/^HTTP\/1.1 200 /gm)?.length, 2);
+      }
     });
 
     test('passes on stream events at once, and keeps an idle stream open', async (t) => {
@@ -290,13 +340,20 @@ for (const balancer of [nginx, haproxy]) {
       const store = await startPetstore(t);
       const instance = Number(new URL(await store.listen()).port);
       const port = await balancer.start(t, [await freePort(), instance, await freePort()]);
-      for (let i = 0; i < 6; i++) {
-        const answer = await fetch(`http://127.0.0.1:${port}/v1/categories`, {
-          method: 'POST',
+      const send = async (method: string, path: string, name = 'Dragons') => {
+        const answer = await fetch(`http://127.0.0.1:${port}/v1/categories${path}`, {
+          method,
           headers: { 'x-api-key': store.key, 'content-type': 'application/json' },
-          body: '{"name":"Dragons"}',
+          body: method === 'DELETE' ? null : JSON.stringify({ name }),
         });
-        assert.equal(answer.status, 201);
+        return { status: answer.status, location: answer.headers.get('location') };
+      };
+      for (let i = 0; i < 6; i++) {
+        const { status, location } = await send('POST', '');
+        assert.equal(status, 201);
+        const path = `/${location?.split('/').at(-1)}`;
+        assert.equal((await send('PUT', path, 'Unicorns')).status, 200);
+        assert.equal((await send('DELETE', path)).status, 204);
       }
       await store.app.close();
       const connection = open(t, port, 'GET /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');

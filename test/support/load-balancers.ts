@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
@@ -20,12 +20,12 @@ export interface LoadBalancer {
   conf: string;
   /**
    * Changes that shorten the timeouts of a test: for header fields, for the end of a
-   * connection, for a response, for a reader, for a stream.
+   * connection, for a response, for a reader, for a stream, for a frozen instance.
    */
-  quick: Record<'headers' | 'linger' | 'answer' | 'unread' | 'silence', Changes>;
+  quick: Record<'headers' | 'linger' | 'answer' | 'unread' | 'silence' | 'frozen', Changes>;
   /** Allows instances that share a busy machine with their test to respond late. */
   unhurried: Changes;
-  /** Allows a body to pause for longer than a test takes. */
+  /** Allows headers and a body to pause for longer than a test takes. */
   patient: Changes;
   /** Allows an address two concurrent requests. */
   twoRequests: Changes;
@@ -39,14 +39,21 @@ const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
 interface Program {
   file: string;
   /** The differences on the machine of a test. */
-  here(folder: string, address: string): Changes;
-  /** Its arguments for a configuration in a folder. */
-  args(folder: string, conf: string): string[];
+  here(folder: string, address: string): Changes | Promise<Changes>;
+  /** Its arguments for a configuration. */
+  args(conf: string): string[];
 }
 
-function needs(command: string): { skip: false | string } {
-  const isInstalled = spawnSync(command, ['-v'], { env }).status === 0;
-  return { skip: isInstalled || process.env.CI === 'true' ? false : `there is no ${command}` };
+function needs(name: string, isInstalled: boolean): { skip: false | string } {
+  return { skip: isInstalled || process.env.CI === 'true' ? false : `there is no ${name}` };
+}
+
+const runs = (command: string) => spawnSync(command, ['-v'], { env }).status === 0;
+
+/** Debian has the module in a package of its own. Other builds of nginx contain it. */
+function hasStream(): boolean {
+  const { stderr } = spawnSync('nginx', ['-V'], { env, encoding: 'utf8' });
+  return existsSync('/usr/lib/nginx/modules/ngx_stream_module.so') || / --with-stream(\s|$)/.test(stderr);
 }
 
 function startProgram(command: string, conf: string, { file, here, args }: Program) {
@@ -54,7 +61,7 @@ function startProgram(command: string, conf: string, { file, here, args }: Progr
     const port = await freePort();
     const folder = temporaryFolder(t);
     const ofMachine = {
-      ...here(folder, `127.0.0.1:${port}`),
+      ...(await here(folder, `127.0.0.1:${port}`)),
       ...Object.fromEntries(instances.map((at, i) => [`petstore-${i + 1}:8080`, `127.0.0.1:${at}`])),
     };
     const replace = (conf: string, [before, after]: [string, string]) => {
@@ -63,7 +70,7 @@ function startProgram(command: string, conf: string, { file, here, args }: Progr
     };
     const path = join(folder, file);
     writeFileSync(path, Object.entries({ ...ofMachine, ...changes }).reduce(replace, conf));
-    const child = spawn(command, args(folder, path), { env, stdio: ['ignore', 'ignore', 'pipe'] });
+    const child = spawn(command, args(path), { env, stdio: ['ignore', 'ignore', 'pipe'] });
     const errors = text(child.stderr);
     const exited = once(child, 'exit');
     t.after(async () => {
@@ -90,32 +97,45 @@ const haproxyCfg = confOf('haproxy.cfg');
 
 export const nginx: LoadBalancer = {
   name: 'nginx',
-  needs: needs('nginx'),
+  needs: needs('nginx with its module "stream"', runs('nginx') && hasStream()),
   conf: nginxConf,
   quick: {
     headers: { 'client_header_timeout 10s': 'client_header_timeout 1s' },
     linger: { 'lingering_time 5s;': 'lingering_time 1s; lingering_timeout 1s;' },
     answer: { 'proxy_read_timeout 7s;': 'proxy_read_timeout 500ms;' },
-    unread: { 'send_timeout 10s': 'send_timeout 1s' },
+    unread: {
+      'send_timeout 10s': 'send_timeout 1s',
+      'proxy_timeout 31s': `proxy_timeout ${quickSilenceMs}ms`,
+    },
     silence: { 'proxy_read_timeout 30s': `proxy_read_timeout ${quickSilenceMs}ms` },
+    frozen: { 'proxy_read_timeout 7s;': 'proxy_read_timeout 1s;' },
   },
   unhurried: {
     'proxy_connect_timeout 1s': 'proxy_connect_timeout 1h',
     'proxy_read_timeout 7s;': 'proxy_read_timeout 1h;',
     'proxy_next_upstream_timeout 8s': 'proxy_next_upstream_timeout 1h',
   },
-  patient: { 'client_body_timeout 25s': 'client_body_timeout 1h' },
+  patient: {
+    'client_header_timeout 10s': 'client_header_timeout 1h',
+    'client_body_timeout 25s': 'client_body_timeout 1h',
+    'proxy_timeout 31s': 'proxy_timeout 1h',
+  },
   twoRequests: { 'limit_conn addresses 100;': 'limit_conn addresses 2;' },
   start: startProgram('nginx', nginxConf, {
     file: 'nginx.conf',
-    here: (folder, address) => ({ 'listen 8080;': `listen ${address};`, '/tmp/': `${folder}/` }),
-    args: (folder, conf) => ['-p', folder, '-e', 'stderr', '-c', conf, '-g', 'daemon off;'],
+    here: async (folder, address) => ({
+      'listen 8080;': `listen ${address};`,
+      '127.0.0.1:8079': `127.0.0.1:${await freePort()}`,
+      '127.0.0.1:8078': `127.0.0.1:${await freePort()}`,
+      '/tmp/': `${folder}/`,
+    }),
+    args: (conf) => ['-e', 'stderr', '-c', conf, '-g', 'daemon off;'],
   }),
 };
 
 export const haproxy: LoadBalancer = {
   name: 'HAProxy',
-  needs: needs('haproxy'),
+  needs: needs('haproxy', runs('haproxy')),
   conf: haproxyCfg,
   quick: {
     headers: { 'timeout http-request 10s': 'timeout http-request 1s' },
@@ -123,9 +143,13 @@ export const haproxy: LoadBalancer = {
     answer: { 'wait-for-body time 20s': 'wait-for-body time 1s' },
     unread: { 'timeout client 25s': 'timeout client 1s' },
     silence: { 'timeout server 30s': `timeout server ${quickSilenceMs}ms` },
+    frozen: { [`timeout check ${patientCheck}`]: 'timeout check 600ms' },
   },
   unhurried: { 'timeout connect 1s': 'timeout connect 1h', 'timeout server 30s\n': 'timeout server 1h\n' },
-  patient: { 'timeout client 25s': 'timeout client 1h' },
+  patient: {
+    'timeout client 25s': 'timeout client 1h',
+    'timeout http-request 10s': 'timeout http-request 1h',
+  },
   twoRequests: { 'sc0_conn_cur gt 100': 'sc0_conn_cur gt 2' },
   start: startProgram('haproxy', haproxyCfg, {
     file: 'haproxy.cfg',
@@ -133,6 +157,6 @@ export const haproxy: LoadBalancer = {
       'bind :8080': `bind ${address}`,
       'timeout check 600ms': `timeout check ${patientCheck}`,
     }),
-    args: (_folder, conf) => ['-db', '-f', conf],
+    args: (conf) => ['-db', '-f', conf],
   }),
 };

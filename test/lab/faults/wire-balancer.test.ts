@@ -32,7 +32,7 @@ for (const [balancer, tells] of [
         return ((error as Error).cause as NodeJS.ErrnoException).code;
       }
     };
-    return { store, ask };
+    return { store, ask, origin: `http://127.0.0.1:${port}` };
   }
 
   /** The status or failure of a request by each method, under a fault. */
@@ -97,6 +97,43 @@ for (const [balancer, tells] of [
       assert.deepEqual(await outcomes(store, ask, 'truncated'), [tooShort, tooShort]);
       assert.equal(await ask('POST'), 201);
       for (const fault of cuts.slice(0, 3)) assert.equal(loggedStatuses(store, fault).length, 2);
+    });
+
+    test('a change that took effect is not sent again, so it gets no 412 or 404', async (t) => {
+      const { store, origin } = await start(t, { [tells]: '' }, false);
+      const send = async (method: string, path: string, { body, ...fields }: Record<string, string> = {}) => {
+        const headers = { 'x-api-key': store.key, 'content-type': 'application/json', ...fields };
+        const answer = await fetch(`${origin}/v1${path}`, {
+          method,
+          headers: { ...headers, connection: 'close' },
+          ...(body && { body }),
+        });
+        return { status: answer.status, etag: String(answer.headers.get('etag')), text: await answer.text() };
+      };
+      const body = '{"name":"Rex","categoryId":1}';
+      const lost = async (method: string, path: string, more: Record<string, string> = {}) => {
+        await rehearse(store, [{ fault: 'lost-answer' }]);
+        return (await send(method, path, more)).status;
+      };
+      const made = await send('POST', '/pets', { body });
+      const path = `/pets/${JSON.parse(made.text).id}`;
+      const changed = body.replace('Rex', 'Max');
+      assert.equal(await lost('PUT', path, { body: changed, 'if-match': made.etag }), 503);
+      const { etag, text } = await send('GET', path);
+      assert.equal(JSON.parse(text).name, 'Max');
+      assert.equal(await lost('PATCH', path, { body: '{"name":"Moritz"}', 'if-match': etag }), 503);
+      assert.equal(await lost('DELETE', path), 503);
+      assert.equal((await send('GET', path)).status, 404);
+      // Only HAProxy repeats a POST. The second instance returns the first response.
+      const keyed = await lost('POST', '/pets', { body, 'idempotency-key': 'one' });
+      assert.equal(keyed, balancer === haproxy ? 201 : 503);
+      // Reads were cut, too, and repeated.
+      const cut = store.log.map((line) => JSON.parse(line)).filter(({ faults }) => faults === 'lost-answer');
+      const operations = ['replacePet', 'getPet', 'updatePet', 'deletePet', 'getPet', 'createPet'];
+      assert.deepEqual(
+        cut.map(({ operation }) => operation),
+        operations,
+      );
     });
   });
 }
