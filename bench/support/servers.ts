@@ -16,7 +16,7 @@ const firstCore = 0;
 const startTimeoutMs = 30_000;
 const root = new URL('../..', import.meta.url).pathname;
 /** What `npm start` runs, after the name of Node.js. */
-const [, ...startWords] = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts.start.split(
+const [, , ...startWords] = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts.start.split(
   ' ',
 );
 

@@ -94,13 +94,17 @@ function charge(
   };
   if (!caller && !(failure instanceof ApiError)) {
     // The storage failed to find the caller, so the address is not charged.
-    setLimitHeaders(request, limiter.peek(addressOf(request), byAddress));
+    describeLimits({ limiter }, request);
     throw failure;
   }
   const { subject, terms } = caller ? accountOf(caller) : { subject: addressOf(request), terms: byAddress };
   const decided = limiter.decide(subject, terms);
   return decided instanceof Promise ? decided.then(settle) : settle(decided);
 }
+
+/** Sets the limit headers of a request that is refused without a charge: those of its address. */
+export const describeLimits = ({ limiter }: Pick<Admission, 'limiter'>, request: FastifyRequest): void =>
+  setLimitHeaders(request, limiter.peek(addressOf(request), byAddress));
 
 /** Sets the limit headers, on the raw request too, with the sender: if the body breaks, there is no reply to write to. */
 function setLimitHeaders(request: FastifyRequest, decision: Decision): void {

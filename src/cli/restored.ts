@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { counted } from '../foundation/bounds.ts';
 import { withStorage } from './storage.ts';
 import { printFields } from './terminal.ts';
 
@@ -13,6 +14,7 @@ export function restoredCommand(): Command {
       const workspaces = await withStorage((db) => beginGeneration(db, Date.now()), { isAlone: true });
       if (workspaces === 0) throw new Error('The storage is empty. Restore a backup first.');
       if (json) printFields({ workspaces }, true);
-      else console.log(`A new generation has started in ${workspaces} workspaces: ${newGeneration}.`);
+      else
+        console.log(`A new generation has started in ${counted(workspaces, 'workspace')}: ${newGeneration}.`);
     });
 }

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { counted } from '../foundation/bounds.ts';
 import { withStorage } from './storage.ts';
 import { statusOf, watchSignals } from './terminal.ts';
 import { workspaceNamed } from './workspaces.ts';
@@ -31,8 +32,8 @@ export function seedCommand(): Command {
           cause: error,
         });
       });
-      const seconds = (Date.now() - startedMs) / 1000;
-      if (added === pets) console.log(`Added ${pets} pets to ${workspace} in ${seconds.toFixed(1)} s.`);
+      const took = ((Date.now() - startedMs) / 1000).toFixed(1);
+      if (added === pets) console.log(`Added ${counted(pets, 'pet')} to ${workspace} in ${took} s.`);
       else
         endBy(
           received() as NodeJS.Signals,

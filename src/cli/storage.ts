@@ -7,7 +7,7 @@ import { aboutDataDir, earlierDataIn } from '../settings/data-dir.ts';
 /** Commands may count or delete many rows, so they may take longer than requests. */
 const deadlineMs = 120_000;
 
-/** Runs a command's work on the configured storage. `isAlone`: fails if a service uses the SQLite folder. */
+/** Runs a command's work on the configured storage. `isAlone`: fails if a service uses the storage. */
 export async function withStorage<T>(
   work: (db: Database) => Promise<T>,
   { isAlone = false } = {},
@@ -17,7 +17,7 @@ export async function withStorage<T>(
     console.error(`petstore: ${escapeTerminal(name)}: ${unknownVariable}`);
   const earlierData = earlierDataIn(process.env);
   if (earlierData) console.error(`petstore: ${earlierData}`);
-  const db = await openStorage(config, { deadlineMs, isService: isAlone });
+  const db = await openStorage(config, { deadlineMs, isService: isAlone, isAlone });
   try {
     return await work(db);
   } catch (error) {

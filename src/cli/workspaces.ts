@@ -121,7 +121,7 @@ function deletedRows(): { add(rows: number): void; end(): void } {
   return {
     add(rows) {
       deleted += rows;
-      if (isShown && rows > 0) process.stderr.write(`\r${grouped(deleted)} rows deleted`);
+      if (isShown && rows > 0) process.stderr.write(`\rrows deleted: ${grouped(deleted)}`);
     },
     end() {
       if (isShown && deleted > 0) process.stderr.write('\n');

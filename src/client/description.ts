@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (5c3cfbf5b419). Do not edit.
+// Made from openapi.json by "npm run generate" (09da689ac02f). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -165,7 +165,7 @@ export interface components {
     Error: {
       /** @description Machine-readable error code. Later versions may add codes: handle an unknown one by its status. */
       code: string;
-      /** @description Human-readable description of the error. It names every wrong field. */
+      /** @description Human-readable description of the error. It names the wrong fields, at most ten. */
       message: string;
       /**
        * Format: int32
@@ -320,7 +320,7 @@ export interface components {
       type: 'category.created';
       /**
        * Format: date-time
-       * @description When the change was made, in UTC.
+       * @description When the change was made, in UTC, by the clock of the instance that made it. It may be earlier than that of the event before: order events by `id`.
        */
       timestamp: string;
       /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
@@ -348,7 +348,7 @@ export interface components {
       type: 'category.updated';
       /**
        * Format: date-time
-       * @description When the change was made, in UTC.
+       * @description When the change was made, in UTC, by the clock of the instance that made it. It may be earlier than that of the event before: order events by `id`.
        */
       timestamp: string;
       /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
@@ -370,7 +370,7 @@ export interface components {
       type: 'category.deleted';
       /**
        * Format: date-time
-       * @description When the change was made, in UTC.
+       * @description When the change was made, in UTC, by the clock of the instance that made it. It may be earlier than that of the event before: order events by `id`.
        */
       timestamp: string;
       /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
@@ -391,7 +391,7 @@ export interface components {
       type: 'pet.created';
       /**
        * Format: date-time
-       * @description When the change was made, in UTC.
+       * @description When the change was made, in UTC, by the clock of the instance that made it. It may be earlier than that of the event before: order events by `id`.
        */
       timestamp: string;
       /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
@@ -423,7 +423,7 @@ export interface components {
       type: 'pet.updated';
       /**
        * Format: date-time
-       * @description When the change was made, in UTC.
+       * @description When the change was made, in UTC, by the clock of the instance that made it. It may be earlier than that of the event before: order events by `id`.
        */
       timestamp: string;
       /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
@@ -445,7 +445,7 @@ export interface components {
       type: 'pet.deleted';
       /**
        * Format: date-time
-       * @description When the change was made, in UTC.
+       * @description When the change was made, in UTC, by the clock of the instance that made it. It may be earlier than that of the event before: order events by `id`.
        */
       timestamp: string;
       /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
@@ -475,7 +475,7 @@ export interface components {
       type: 'inventory.updated';
       /**
        * Format: date-time
-       * @description When the change was made, in UTC.
+       * @description When the change was made, in UTC, by the clock of the instance that made it. It may be earlier than that of the event before: order events by `id`.
        */
       timestamp: string;
       /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
@@ -497,7 +497,7 @@ export interface components {
       type: 'order.placed';
       /**
        * Format: date-time
-       * @description When the change was made, in UTC.
+       * @description When the change was made, in UTC, by the clock of the instance that made it. It may be earlier than that of the event before: order events by `id`.
        */
       timestamp: string;
       /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
@@ -538,7 +538,7 @@ export interface components {
       type: 'order.updated';
       /**
        * Format: date-time
-       * @description When the change was made, in UTC.
+       * @description When the change was made, in UTC, by the clock of the instance that made it. It may be earlier than that of the event before: order events by `id`.
        */
       timestamp: string;
       /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
@@ -560,7 +560,7 @@ export interface components {
       type: 'order.completed';
       /**
        * Format: date-time
-       * @description When the change was made, in UTC.
+       * @description When the change was made, in UTC, by the clock of the instance that made it. It may be earlier than that of the event before: order events by `id`.
        */
       timestamp: string;
       /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
@@ -581,7 +581,7 @@ export interface components {
       type: 'order.cancelled';
       /**
        * Format: date-time
-       * @description When the change was made, in UTC.
+       * @description When the change was made, in UTC, by the clock of the instance that made it. It may be earlier than that of the event before: order events by `id`.
        */
       timestamp: string;
       /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
@@ -602,7 +602,7 @@ export interface components {
       type: 'workspace.reset';
       /**
        * Format: date-time
-       * @description When the change was made, in UTC.
+       * @description When the change was made, in UTC, by the clock of the instance that made it. It may be earlier than that of the event before: order events by `id`.
        */
       timestamp: string;
       /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
@@ -624,7 +624,7 @@ export interface components {
       type: 'workspace.seeded';
       /**
        * Format: date-time
-       * @description When the change was made, in UTC.
+       * @description When the change was made, in UTC, by the clock of the instance that made it. It may be earlier than that of the event before: order events by `id`.
        */
       timestamp: string;
       /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
@@ -657,7 +657,7 @@ export interface components {
        * @description Unique identifier assigned on creation.
        */
       id: Int64;
-      /** @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. If the service has the demo workspace and listens on a loopback address, it also accepts `http` and `https` URLs of its own machine. */
+      /** @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. If the service has the demo workspace and no other machine can reach it, it also accepts `http` and `https` URLs of its own machine. For that it must listen on a loopback address, have a base URL there, and trust no proxy. */
       url: string;
       /** @description Only events of these types are sent. Absent: all types, including future ones. */
       types?: (components['schemas']['EventType'] | Unknown)[];
@@ -692,7 +692,7 @@ export interface components {
       type: 'webhook.disabled';
       /**
        * Format: date-time
-       * @description When the change was made, in UTC.
+       * @description When the change was made, in UTC, by the clock of the instance that made it. It may be earlier than that of the event before: order events by `id`.
        */
       timestamp: string;
       /** @description `X-Request-Id` of the request that made the change. Absent if no request made it. */
@@ -721,7 +721,7 @@ export interface components {
     Webhooks: components['schemas']['Webhook'][];
     /** @description A webhook to add. */
     NewWebhook: {
-      /** @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. If the service has the demo workspace and listens on a loopback address, it also accepts `http` and `https` URLs of its own machine. */
+      /** @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. If the service has the demo workspace and no other machine can reach it, it also accepts `http` and `https` URLs of its own machine. For that it must listen on a loopback address, have a base URL there, and trust no proxy. */
       url: string;
       /** @description Only events of these types are sent. Absent: all types, including future ones. */
       types?: components['schemas']['EventType'][];
@@ -735,7 +735,7 @@ export interface components {
        * @description Unique identifier assigned on creation.
        */
       id: Int64;
-      /** @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. If the service has the demo workspace and listens on a loopback address, it also accepts `http` and `https` URLs of its own machine. */
+      /** @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. If the service has the demo workspace and no other machine can reach it, it also accepts `http` and `https` URLs of its own machine. For that it must listen on a loopback address, have a base URL there, and trust no proxy. */
       url: string;
       /** @description Only events of these types are sent. Absent: all types, including future ones. */
       types?: (components['schemas']['EventType'] | Unknown)[];
@@ -874,7 +874,7 @@ export interface components {
     Deliveries: components['schemas']['Delivery'][];
     /** @description Fields of a webhook to change. A `types` of null means all types. */
     WebhookPatch: {
-      /** @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. If the service has the demo workspace and listens on a loopback address, it also accepts `http` and `https` URLs of its own machine. */
+      /** @description Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. If the service has the demo workspace and no other machine can reach it, it also accepts `http` and `https` URLs of its own machine. For that it must listen on a loopback address, have a base URL there, and trust no proxy. */
       url?: string;
       /** @description Only events of these types are sent. Absent: all types, including future ones. */
       types?: components['schemas']['EventType'][] | null;

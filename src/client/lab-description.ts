@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (826593f7df7a). Do not edit.
+// Made from the description of the lab by "npm run generate" (a60dfb661050). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -95,7 +95,7 @@ export interface components {
     Error: {
       /** @description Machine-readable error code. Later versions may add codes: handle an unknown one by its status. */
       code: string;
-      /** @description Human-readable description of the error. It names every wrong field. */
+      /** @description Human-readable description of the error. It names the wrong fields, at most ten. */
       message: string;
       /**
        * Format: int32

@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (826593f7df7a). Do not edit.
+// Made from the description of the lab by "npm run generate" (a60dfb661050). Do not edit.
 
 import type * as types from './lab-description.ts';
 import type { List } from './list.ts';

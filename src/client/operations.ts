@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (5c3cfbf5b419). Do not edit.
+// Made from openapi.json by "npm run generate" (09da689ac02f). Do not edit.
 
 import type * as types from './description.ts';
 import type { Int64 } from './exact-json.ts';

@@ -96,6 +96,9 @@ export interface Database {
   readonly counts: Readonly<StorageCounts>;
   readonly measured: StorageMeasurements;
 
+  /** How many migrations its opening applied. */
+  readonly migrations?: number;
+
   /** Receives messages for the log, for example that the engine has no free connection. */
   onNotice?: ((notice: string) => void) | undefined;
 

@@ -9,15 +9,17 @@ interface Options {
   deadlineMs?: number;
   /** Whether this is the service. Only one may use a SQLite folder; any number may share a PostgreSQL database. */
   isService?: boolean;
+  /** Whether nothing else may use the PostgreSQL database. */
+  isAlone?: boolean;
 }
 
 /** Opens the configured storage. */
 export async function openStorage(
   { databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>,
-  { deadlineMs = requestDeadlineMs, isService = false }: Options = {},
+  { deadlineMs = requestDeadlineMs, isService = false, isAlone = false }: Options = {},
 ): Promise<Database> {
   if (databaseUrl === undefined) return (await import('./sqlite.ts')).openSqlite(dataDir, { isService });
-  return (await import('./postgres.ts')).openPostgres(databaseUrl, deadlineMs);
+  return (await import('./postgres.ts')).openPostgres(databaseUrl, deadlineMs, isAlone);
 }
 
 /** Opens a storage in memory. Its data is lost when it is closed. */

@@ -17,6 +17,9 @@ type Attaching = Connection & { attachListeners(stream: EventEmitter): void };
  * inside socket events, which would end the process, and closes only its own half of a connection.
  */
 export class GuardedClient extends Client {
+  /** The id that the other side names. PgBouncer names another one than the server. */
+  declare readonly processID: number;
+
   constructor(settings?: ClientConfig) {
     super(settings);
     const connection = this.connection as Attaching;

@@ -1,5 +1,6 @@
 import { DatabaseError } from 'pg';
 import { StorageUnavailableError } from '../foundation/errors.ts';
+import { ConfigError } from '../settings/setting.ts';
 import { ForeignKeyError } from './sql.ts';
 
 const deadlockDetected = '40P01';
@@ -94,6 +95,7 @@ export async function attempt<T>(action: () => Promise<T>): Promise<T> {
   try {
     return await action();
   } catch (error) {
+    if (error instanceof StorageUnavailableError) throw error;
     if (!(error instanceof DatabaseError)) throw unavailable(error);
     if (error.code === foreignKeyViolation) throw new ForeignKeyError(error.message, { cause: error });
     throw isRace(error) || !isUnavailable(error) ? error : unavailable(error);
@@ -103,6 +105,19 @@ export async function attempt<T>(action: () => Promise<T>): Promise<T> {
 /** The error to throw after the last run: a lost race that counts as a failure of the server becomes StorageUnavailableError. */
 export function toFinalError(error: unknown): unknown {
   return error instanceof DatabaseError && isUnavailable(error) ? unavailable(error) : error;
+}
+
+/** The error of a failed start: ConfigError if it needs another address, password or certificate. Other failures may pass. */
+export function startError(error: unknown): unknown {
+  if (![DatabaseError, StorageUnavailableError, ConfigError].some((kind) => error instanceof kind))
+    return error;
+  const { message, cause = error } = error as Error;
+  const mayPass =
+    cause instanceof DatabaseError
+      ? isUnavailable(cause) && !/^(28|3D)/.test(cause.code ?? '')
+      : !(error instanceof ConfigError || /SASL|SSL|certificate/.test(message));
+  const Failure = mayPass ? StorageUnavailableError : ConfigError;
+  return new Failure(`DATABASE_URL cannot be used: ${message}`, { cause: error });
 }
 
 const isUnavailable = ({ code = '' }: DatabaseError) =>

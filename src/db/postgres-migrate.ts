@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClientConfig, DatabaseError } from 'pg';
 import { type Migration, pendingMigrations } from './migrations.ts';
+import type { GuardedClient } from './postgres-client.ts';
 import { attempt, isRace } from './postgres-errors.ts';
 import { beginWithin, connect, type Limits } from './postgres-pooler.ts';
 import { assertPrimary } from './postgres-pools.ts';
@@ -14,23 +15,47 @@ type Query = (text: string, values?: number[]) => Promise<Row[]>;
 
 /**
  * Brings the tables up to date. If several instances start at once, one does it, and the others wait for the row with the version.
- * Only reads that row if nothing is pending. Throws a plain Error if the database is newer than this code.
+ * Only reads that row if nothing is pending. Returns how many migrations it applied. Throws a plain Error if the database is newer
+ * than this code.
  */
-export async function migratePostgres(settings: ClientConfig, limits: Limits): Promise<void> {
+export async function migratePostgres(settings: ClientConfig, limits: Limits): Promise<number> {
   const pending = pendingMigrations('postgres');
   const version = await withClient(settings, readVersion);
-  if (pending(version).length === 0) return;
+  if (pending(version).length === 0) return 0;
   const begin = beginWithin({ ...limits, lock_timeout: patienceMs });
-  await withClient({ ...settings, query_timeout: patienceMs }, (query) => migrate(query, begin, pending));
+  return withClient({ ...settings, query_timeout: patienceMs }, (query) => migrate(query, begin, pending));
 }
 
-async function withClient<T>(settings: ClientConfig, work: (query: Query) => Promise<T>): Promise<T> {
+/** The name of connections that may be one of many. Users see it in `pg_stat_activity`. */
+export const sharedName = 'petstore';
+/** For this time the clients of PgBouncer are watched. An instance reads once a second. */
+const watchSeconds = 2;
+
+/**
+ * Throws if an instance or a command is connected to the database. PgBouncer keeps connections of clients that have left, and names each by
+ * its last client. So behind it only those count that are used meanwhile. The transaction keeps ours from being one of them.
+ */
+export const assertAlone = (settings: ClientConfig): Promise<void> =>
+  withClient(settings, async (query, { processID }) => {
+    await query(`begin; select pg_sleep(${watchSeconds}) where pg_backend_pid() <> ${processID}`);
+    const others = await query(
+      `select pid from pg_stat_activity where datname = current_database() and application_name = '${sharedName}'
+       and (pg_backend_pid() = ${processID} or state_change > now()) is not false`,
+    );
+    await query('commit');
+    if (others.length > 0)
+      throw new Error('An instance or a command uses the database. Stop them all, and run this again.');
+  });
+
+type Work<T> = (query: Query, client: GuardedClient) => Promise<T>;
+
+async function withClient<T>(settings: ClientConfig, work: Work<T>): Promise<T> {
   const client = await connect({ ...settings, pipeline: false });
   try {
     await attempt(() => assertPrimary(client));
-    return await work((text, values = []) =>
-      attempt(async () => (await client.query<Row>({ text, values, rowMode: 'array' })).rows),
-    );
+    const query: Query = (text, values = []) =>
+      attempt(async () => (await client.query<Row>({ text, values, rowMode: 'array' })).rows);
+    return await work(query, client);
   } finally {
     await client.end();
   }
@@ -41,7 +66,7 @@ async function migrate(
   query: Query,
   begin: string,
   pending: (version: number) => Migration[],
-): Promise<void> {
+): Promise<number> {
   for (let tries = 1; ; tries++) {
     try {
       await query(
@@ -50,12 +75,13 @@ async function migrate(
       await query('insert into schema_version (id, version) values (1, 0) on conflict (id) do nothing');
       await query(begin);
       const [row] = await query('update schema_version set version = version where id = 1 returning version');
-      for (const { version, sql } of pending(Number(row?.[0]))) {
+      const migrations = pending(Number(row?.[0]));
+      for (const { version, sql } of migrations) {
         await query(sql);
         await query('update schema_version set version = $1 where id = 1', [version]);
       }
       await query('commit');
-      return;
+      return migrations.length;
     } catch (error) {
       await query('rollback');
       if (!(isRace(error) || hasCode(error, existsAlready)) || tries === maxAttempts) throw error;

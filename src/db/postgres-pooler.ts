@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, ClientConfig } from 'pg';
 import { StorageUnavailableError } from '../foundation/errors.ts';
+import { ConfigError } from '../settings/setting.ts';
 import { GuardedClient } from './postgres-client.ts';
 import { attempt, missesStatement } from './postgres-errors.ts';
 import type { Row } from './sql.ts';
@@ -33,7 +34,7 @@ export const beginWithin = (limits: Limits): string =>
   ].join('; ');
 
 /** Opens a connection. Throws StorageUnavailableError. */
-export const connect = (settings: ClientConfig): Promise<Client> =>
+export const connect = (settings: ClientConfig): Promise<GuardedClient> =>
   attempt(async () => {
     const client = new GuardedClient(settings);
     await client.connect();
@@ -42,7 +43,7 @@ export const connect = (settings: ClientConfig): Promise<Client> =>
 
 /**
  * Checks that a connection pooler, if there is one, keeps transactions and prepared statements. Returns the settings of
- * connections, with the limits unless the pooler refuses them. Throws StorageUnavailableError that says what to change.
+ * connections, with the limits unless the pooler refuses them. Throws ConfigError that says what to change, or StorageUnavailableError.
  */
 export async function fitPooler<T extends ClientConfig>(settings: T, limits: Limits): Promise<T> {
   const limited = { ...settings, ...limits };
@@ -60,10 +61,11 @@ async function check(settings: ClientConfig): Promise<void> {
   try {
     await attempt(() => exchange(settings));
   } catch (error) {
-    if (missesStatement(error)) throw new StorageUnavailableError(needsStatements, { cause: error });
     const message = messageOf(error);
+    if (missesStatement(error) || message === needsStatements)
+      throw new ConfigError(needsStatements, { cause: error });
     const known = advice.find(([refusal]) => refusal.test(message));
-    throw known ? new StorageUnavailableError(`${message}. ${known[1]}`, { cause: error }) : error;
+    throw known ? new ConfigError(`${message}. ${known[1]}`, { cause: error }) : error;
   }
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ClientConfig, DatabaseError, type PoolConfig } from 'pg';
+import { DatabaseError, type PoolConfig } from 'pg';
 import { StorageUnavailableError } from '../foundation/errors.ts';
 import { durationBounds, Histogram } from '../foundation/histogram.ts';
 import { memoizeFor } from '../foundation/promises.ts';
@@ -11,8 +11,8 @@ import {
   type Transaction,
   type WriteContext,
 } from './database.ts';
-import { attempt, isDeadlock, isOfConnection, isRace, toFinalError } from './postgres-errors.ts';
-import { migratePostgres } from './postgres-migrate.ts';
+import { attempt, isDeadlock, isOfConnection, isRace, startError, toFinalError } from './postgres-errors.ts';
+import { assertAlone, migratePostgres, sharedName } from './postgres-migrate.ts';
 import { beginWithin, fitPooler, type Limits } from './postgres-pooler.ts';
 import { Pools, writers } from './postgres-pools.ts';
 import { Statements, textOf } from './postgres-statements.ts';
@@ -49,12 +49,13 @@ const aloneMs = 10_000;
 
 /**
  * Opens a PostgreSQL database and brings its tables up to date. A read or a write that is not done within `deadlineMs`
- * fails. Throws StorageUnavailableError that names DATABASE_URL, or a plain Error if the database is newer than this code.
+ * fails. `isAlone`: nothing else may use the database. Throws StorageUnavailableError if the same settings may work later, and else
+ * ConfigError; both name DATABASE_URL. Throws a plain Error if the database is newer than this code, or in use.
  */
-export async function openPostgres(url: string, deadlineMs: number): Promise<Database> {
+export async function openPostgres(url: string, deadlineMs: number, isAlone = false): Promise<Database> {
   const settings: PoolConfig = {
     connectionString: url,
-    application_name: 'petstore',
+    application_name: isAlone ? 'petstore alone' : sharedName,
     types: { getTypeParser: parserOf as never },
     // A statement may be sent before the previous one has its result.
     pipeline: true,
@@ -67,21 +68,21 @@ export async function openPostgres(url: string, deadlineMs: number): Promise<Dat
     // Shorter than lock_timeout, so that a write that waits for a lock of a frozen instance still gets it.
     idle_in_transaction_session_timeout: Math.max(minSilenceMs, Math.ceil(deadlineMs * 0.4)),
   };
-  return new PostgresDatabase(await prepareServer(settings, limits), deadlineMs, beginWithin(limits));
+  const { accepted, migrations } = await prepareServer(settings, limits, isAlone);
+  return Object.assign(new PostgresDatabase(accepted, deadlineMs, beginWithin(limits)), { migrations });
 }
 
 /**
- * Checks that a database can be used, and brings its tables up to date. Returns the settings of connections to it. Throws
- * StorageUnavailableError that names DATABASE_URL, or a plain Error if the database is newer than this code.
+ * Checks that a database can be used, and brings its tables up to date. Returns the settings of connections to it, and how many
+ * migrations it applied.
  */
-async function prepareServer<T extends ClientConfig>(settings: T, limits: Limits): Promise<T> {
+async function prepareServer(settings: PoolConfig, limits: Limits, isAlone: boolean) {
   try {
     const accepted = await fitPooler(settings, limits);
-    await migratePostgres(accepted, limits);
-    return accepted;
+    if (isAlone) await assertAlone(accepted);
+    return { accepted, migrations: await migratePostgres(accepted, limits) };
   } catch (error) {
-    if (!(error instanceof DatabaseError || error instanceof StorageUnavailableError)) throw error;
-    throw new StorageUnavailableError(`DATABASE_URL cannot be used: ${error.message}`, { cause: error });
+    throw startError(error);
   }
 }
 

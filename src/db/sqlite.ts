@@ -51,7 +51,7 @@ interface Options {
 /**
  * Opens `petstore.db` in `dataDir` and brings its tables up to date. Creates the folder and the file if needed, readable by
  * their owner alone. One connection writes and one reads, so that readers see committed rows only (WAL). Throws
- * StorageUnavailableError, also if another service uses the folder. Throws a plain Error if the database is newer than this code.
+ * ConfigError, also if another service uses the folder. Throws a plain Error if the database is newer than this code.
  */
 export async function openSqlite(dataDir: string, options: Options = {}): Promise<Database> {
   return inDataDir(dataDir, () => attempt(() => open(dataDir, options)));
@@ -88,13 +88,13 @@ function connect(dataDir: string, maxGroupSize: number, lock: ServiceLock | unde
     writer.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on');
     // Temporary data stays in memory, so that no other folder, such as /tmp, must be writable.
     writer.exec('pragma temp_store = memory');
-    migrate(writer, pendingMigrations('sqlite'));
+    const migrations = migrate(writer, pendingMigrations('sqlite'));
     // From here on a wait for a lock must not block the event loop. #begin waits without blocking.
     writer.exec('pragma busy_timeout = 0');
     const reader = new DatabaseSync(path, { readOnly: true, timeout: readerLockWaitMs });
     const db = new SqliteDatabase(writer, reader, maxGroupSize, lock);
     const mark = new FolderMark(dataDir);
-    return Object.assign(db, { origin: () => mark.origin(db), adopt: () => mark.renew(db) });
+    return Object.assign(db, { migrations, origin: () => mark.origin(db), adopt: () => mark.renew(db) });
   } catch (error) {
     writer.close();
     throw error;
@@ -273,16 +273,18 @@ function executor(connection: DatabaseSync, counts: StorageCounts) {
  * Applies each pending migration in a transaction that also records its number. Only reads the number if nothing is pending, so
  * that a command opens a database to which another process writes all the time.
  */
-function migrate(connection: DatabaseSync, pending: (version: number) => Migration[]): void {
+function migrate(connection: DatabaseSync, pending: (version: number) => Migration[]): number {
   const missing = () => pending(Number(connection.prepare('pragma user_version').get()?.user_version));
-  if (missing().length === 0) return;
+  if (missing().length === 0) return 0;
   connection.exec('begin immediate');
   try {
-    for (const migration of missing()) {
+    const migrations = missing();
+    for (const migration of migrations) {
       connection.exec(migration.sql);
       connection.exec(`pragma user_version = ${migration.version}`);
     }
     connection.exec('commit');
+    return migrations.length;
   } catch (error) {
     if (connection.isTransaction) connection.exec('rollback');
     throw error;

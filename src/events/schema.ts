@@ -17,7 +17,10 @@ const variants = events.map(({ type, data, meaning, previous }) =>
         'The position of the event in the history of the workspace: 1, 2, 3 and so on, without gaps. After a restore from a backup, the history starts over at a much higher position.',
       ),
       type: Type.Literal(type, { description: 'What happened.', examples: [type] }),
-      timestamp: DateTime('When the change was made, in UTC.', '2026-11-21T09:30:00.000Z'),
+      timestamp: DateTime(
+        'When the change was made, in UTC, by the clock of the instance that made it. It may be earlier than that of the event before: order events by `id`.',
+        '2026-11-21T09:30:00.000Z',
+      ),
       requestId: Type.Optional(
         Type.String({
           description: '`X-Request-Id` of the request that made the change. Absent if no request made it.',

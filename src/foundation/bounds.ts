@@ -14,5 +14,8 @@ export const maxDepth = 500;
 /** A number with separators, such as `1,000`. `toLocaleString` would cost 10 ms at the start. */
 export const grouped = (number: number) => String(number).replaceAll(/(?<!\.\d*)\B(?=(\d{3})+(?!\d))/g, ',');
 
+/** `1 request`, `2 requests`. */
+export const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
 /** A size, such as `64 KiB`. */
 export const kibibytes = (bytes: number) => `${grouped(bytes / 1024)} KiB`;

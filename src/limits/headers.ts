@@ -1,3 +1,4 @@
+import { counted } from '../foundation/bounds.ts';
 import { digits } from '../foundation/digits.ts';
 import { ApiError } from '../foundation/errors.ts';
 import type { Fields } from '../foundation/field-names.ts';
@@ -49,7 +50,7 @@ export function limitRefusal(decision: Decision): ApiError {
   const window = bindingWindow(decision);
   return new ApiError(
     'rate_limited',
-    `The limit of ${decision[window].quota} requests per ${window} is used up. Try again after ${seconds} s.`,
+    `The limit of ${counted(decision[window].quota, 'request')} per ${window} is used up. Try again after ${seconds} s.`,
     headers,
     { violatedPolicies: (['minute', 'day'] as const).filter((name) => decision[name].remaining === 0) },
   );

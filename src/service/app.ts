@@ -5,6 +5,7 @@ import fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify';
+import { describeLimits } from '../api/admission.ts';
 import { serveApi } from '../api/api.ts';
 import { guidePath } from '../description/guide-names.ts';
 import { firstSentence } from '../description/markdown.ts';
@@ -16,6 +17,7 @@ import {
   serveDescriptions,
 } from '../description/serve-description.ts';
 import { maxBodyBytes, maxHeaderBytes } from '../foundation/bounds.ts';
+import { StorageUnavailableError } from '../foundation/errors.ts';
 import { errorPagesUrl } from '../foundation/reference-url.ts';
 import { currentTracer } from '../foundation/tracing.ts';
 import { takeBodiesAsBytes } from '../http/arrivals.ts';
@@ -76,6 +78,10 @@ export function buildApp(given: Parts): FastifyInstance {
   });
   app.decorate('drain', () => readiness.drain());
   app.addHook('onRequest', (request, reply, done) => {
+    if (parts.isWaiting && request.routeOptions.url !== '/healthz') {
+      if (isForApi(request)) describeLimits(components.admission, request);
+      throw new StorageUnavailableError('The storage is not open yet.');
+    }
     begin(request, reply);
     ignoreTypeOfNothing(request);
     paths.assertSpelling(request);

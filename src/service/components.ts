@@ -53,6 +53,8 @@ export interface Parts {
   prove?: ((challenge: unknown) => string | undefined) | undefined;
   /** Whether other instances may serve the same keys. */
   hasOthers?: boolean;
+  /** Whether the storage is not open yet: everything but `/healthz` gets 503. */
+  isWaiting?: boolean;
   recorderBounds?: RecorderBounds;
   /** The thread that reads recordings. Default: one of this app. */
   readingWorker?: WorkerOfReadings | undefined;

@@ -189,7 +189,7 @@ function sweepsOf({ config, db, clock }: ServiceParts, limiter: Limiter) {
 export class PortInUseError extends Error {}
 
 /** Explains why the server cannot listen on the configured address. */
-function refuse(error: NodeJS.ErrnoException, { port, host }: Pick<Config, 'port' | 'host'>): never {
+export function refuse(error: NodeJS.ErrnoException, { port, host }: Pick<Config, 'port' | 'host'>): never {
   const { code } = error;
   if (code === 'EADDRINUSE')
     throw new PortInUseError(

@@ -48,6 +48,12 @@ export const settings = {
     meaning: '`postgres://user:password@host:port/database` to use PostgreSQL instead of SQLite',
     read: databaseUrl,
   },
+  startWaitMs: {
+    variable: 'PETSTORE_START_WAIT',
+    default: '60',
+    meaning: 'how many seconds a start waits for PostgreSQL while it cannot be reached',
+    read: scaled(number(0), secondMs),
+  },
   dataDir: {
     variable: 'PETSTORE_DATA_DIR',
     default: './petstore-data',

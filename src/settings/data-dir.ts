@@ -22,6 +22,7 @@ import {
 import { dirname, join } from 'node:path';
 import { StorageUnavailableError } from '../foundation/errors.ts';
 import type { Environment } from './config.ts';
+import { ConfigError } from './setting.ts';
 
 /** Whether a file in the data folder belongs to the service or its commands. */
 const isOurs = (file: string) =>
@@ -44,7 +45,7 @@ const fileMode = 0o600;
 const others = 0o077;
 const othersWrite = 0o022;
 
-/** Runs `action`, which needs the data folder. Creates the folder if needed. Throws StorageUnavailableError that names it. */
+/** Runs `action`, which needs the data folder. Creates the folder if needed. Throws ConfigError that names it. */
 export function inDataDir<T>(dataDir: string, action: () => T): T {
   try {
     makeFolder(dataDir);
@@ -67,10 +68,9 @@ export function aboutDataDir(dataDir: string, error: unknown): unknown {
   const isFileError = (error as { syscall?: string } | null)?.syscall !== undefined;
   if (!isFileError && !(error instanceof StorageUnavailableError)) return error;
   const { message } = error as Error;
-  if (message.startsWith(begins)) return error;
   // Messages of the system and of SQLite give no advice.
   const said = message.endsWith('.') ? message : `${message}. Correct this, or choose another folder.`;
-  return new StorageUnavailableError(begins + (isFull(dataDir, error) ? fullDisk : said), { cause: error });
+  return new ConfigError(begins + (isFull(dataDir, error) ? fullDisk : said), { cause: error });
 }
 
 const fullDisk = 'The disk is full. Free some space, or choose another folder.';

@@ -104,7 +104,7 @@ export function installationKey({
   return loadSecretKey(dataDir);
 }
 
-/** The key in `secret.key` in the data folder. Creates it if needed. Throws StorageUnavailableError that names the folder. */
+/** The key in `secret.key` in the data folder. Creates it if needed. Throws ConfigError that names the folder. */
 export function loadSecretKey(dataDir: string): InstallationKey {
   return inDataDir(dataDir, () => {
     const path = join(dataDir, 'secret.key');

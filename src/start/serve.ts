@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { openStorage } from '../db/open.ts';
@@ -14,9 +13,9 @@ import { installationKey } from '../settings/secret-key.ts';
 import { Announcement } from '../settings/service-address.ts';
 import { beginIfMoved, newGeneration } from '../workspaces/generation.ts';
 import type { WorkspaceOptions } from './from-code/access.ts';
+import { openPatiently } from './open-patiently.ts';
 import { readyLine, welcomeText } from './welcome.ts';
 
-const checkParentEveryMs = 250;
 /** The time limit for writing the last lines of the log. */
 const lastWriteMs = 2_000;
 
@@ -35,17 +34,17 @@ export async function serve(
   const config = readConfig(env);
   allocateYoung();
   const store = ephemeral && (await (await import('./ephemeral.ts')).openEphemeral(config, ephemeral));
+  const logStream = isForPrograms ? process.stderr : process.stdout;
+  const output = new LogOutput(logStream.fd);
+  process.on('exit', () => output.flush());
+  const log = createLogger(config.logLevel, output, prettyFor(config.logFormat, logStream));
+  output.onReadAgain = (dropped) =>
+    log.warn({ dropped }, 'the log was not read for a while, so lines were dropped');
+  for (const variable of config.unknownVariables) log.warn({ variable }, unknownVariable);
   const { demoKey, isMoved, ...parts } = store
     ? { ...store.parts, demoKey: store.key, isMoved: false }
-    : await openKept(config);
+    : await openPatiently(config, log, () => openKept(config));
   try {
-    const logStream = isForPrograms ? process.stderr : process.stdout;
-    const output = new LogOutput(logStream.fd);
-    process.on('exit', () => output.flush());
-    const log = createLogger(config.logLevel, output, prettyFor(config.logFormat, logStream));
-    output.onReadAgain = (dropped) =>
-      log.warn({ dropped }, 'the log was not read for a while, so lines were dropped');
-    for (const variable of config.unknownVariables) log.warn({ variable }, unknownVariable);
     const earlierData = store ? undefined : earlierDataIn(env);
     if (earlierData) log.warn(earlierData);
     if (isMoved) log.warn(`the database comes from another folder, as after a restore: ${newGeneration}`);
@@ -133,23 +132,5 @@ function stopOnSignal(
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), lastWriteMs).unref();
   };
   process.on('SIGTERM', stop).on('SIGINT', stop).on('SIGHUP', stop);
-  if (process.env.npm_lifecycle_event) stopWithParent(() => stop('SIGTERM'));
   return stop;
-}
-
-/** Stops when npm or its shell ends. npm runs scripts in a shell that does not pass signals on. */
-function stopWithParent(stop: () => void): void {
-  const started = ancestors();
-  setInterval(() => {
-    if (ancestors() !== started) stop();
-  }, checkParentEveryMs).unref();
-}
-
-/** The parent and, on Linux, its parent. On macOS the shell replaces itself with its command. */
-function ancestors(): string {
-  try {
-    return `${process.ppid} ${/^PPid:.*$/m.exec(readFileSync(`/proc/${process.ppid}/status`, 'utf8'))}`;
-  } catch {
-    return String(process.ppid);
-  }
 }

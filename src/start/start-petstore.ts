@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net';
-import { StorageUnavailableError } from '../foundation/errors.ts';
 import { createLogger } from '../observe/log/logger.ts';
 import { onFreePort, PortInUseError, type Service, startService } from '../service/service.ts';
 import { readConfig } from '../settings/config.ts';
+import { ConfigError } from '../settings/setting.ts';
 import {
   type Access,
   addWorkspace,
@@ -108,7 +108,7 @@ export async function startPetstoreOn(
 
 /** Names the option `dataDir` in the message, instead of the variable of the service. */
 function refuse(error: Error): never {
-  if (!(error instanceof StorageUnavailableError)) throw error;
+  if (!(error instanceof ConfigError)) throw error;
   throw new Error(error.message.replace('PETSTORE_DATA_DIR', 'dataDir'), { cause: error });
 }
 

@@ -14,7 +14,7 @@ const exampleSecret = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2Vv5d7OnLyM=';
 
 const url = Text(
   maxUrlLength,
-  'Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. If the service has the demo workspace and listens on a loopback address, it also accepts `http` and `https` URLs of its own machine.',
+  'Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. If the service has the demo workspace and no other machine can reach it, it also accepts `http` and `https` URLs of its own machine. For that it must listen on a loopback address, have a base URL there, and trust no proxy.',
   exampleUrl,
   ofForm(urlPattern),
 );

@@ -15,7 +15,7 @@ const cases: [act: string, typed: string, question: RegExp, after: [number, numb
   [
     'delete',
     'y\r',
-    /Delete workspace \S+ .*pets: 21, .*keys: 1\)\? \[y\/N\][\s\S]* rows deleted\r\n/,
+    /Delete workspace \S+ .*pets: 21, .*keys: 1\)\? \[y\/N\][\s\S]*rows deleted: \d+\r\n/,
     undefined,
   ],
   ['reset', 'yes\r', /Replace everything in workspace \S+ .*pets: 21, [^k]*\) with .*\? \[y\/N\]/, [20, 1]],

@@ -152,6 +152,18 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
     await untilStatus(201, () => instance.call('POST', '/pets', { body: { name: 'Rex', categoryId: 1 } }));
   });
 
+  test('petstore restored finds an instance behind PgBouncer, which has connections of its own', async (t) => {
+    await run(cluster.directUrl, 'create database restored');
+    const env = { DATABASE_URL: pooler.url.replace(/\/postgres$/, '/restored'), LOG_LEVEL: 'warn' };
+    await startService(t, temporaryFolder(t), env);
+    const { status, stderr } = petstore(['restored'], env);
+    assert.equal(status, 1);
+    assert.match(
+      stderr,
+      /^petstore: An instance or a command uses the database\. Stop them all, and run this again\.\n$/,
+    );
+  });
+
   test('an instance that freezes during writes blocks a workspace for others for two seconds at most', async (t) => {
     await run(cluster.directUrl, 'create database frozen');
     const url = new URL(pooler.url);

@@ -51,6 +51,24 @@ test('the history starts with the first change, and each event says who changed 
   assert.equal((await store.call('GET', '/store/events/3')).status, 404);
 });
 
+test('ids give the order of events, also if the clock of an instance is behind that of another', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  await happen(store, 1);
+  store.nowMs -= 238;
+  await happen(store, 1);
+  const { body } = await store.call('GET', '/store/events');
+  assert.deepEqual(
+    body.map(({ id, timestamp }: { id: number; timestamp: string }) => [id, timestamp]),
+    [
+      [1, '2026-06-01T12:00:00.000Z'],
+      [2, '2026-06-01T11:59:59.762Z'],
+    ],
+  );
+  const times = JSON.stringify(description).match(/"timestamp":{[^}]*made it\.[^}]*}/g) ?? [];
+  assert.equal(times.length, eventTypes.length);
+  for (const text of times) assert.match(text, /order events by `id`/);
+});
+
 test('a list from the oldest event is not empty while that event is removed', async (t) => {
   const folder = await temporaryStorage(t);
   const db = await openTestStorage(folder);

@@ -288,6 +288,8 @@ test('only the first of many differences are reported, with the number of the ot
   const reported = differenceOf(many, store());
   assert.equal(reported.length, 21);
   assert.equal(reported.at(-1), '30 more differences');
+  const fewer = changed(...Array.from({ length: 21 }, (_, i) => addPet(i + 3, `Pet ${i}`)));
+  assert.equal(differenceOf(fewer, store()).at(-1), '1 more difference');
 });
 
 test('values that vary without faults are reported and not compared, and all others are compared', () => {

@@ -95,7 +95,7 @@ test('it starts as its own user without capabilities, and writes only to its vol
   assert.match(status, /^NoNewPrivs:\s1$/m);
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const likeNpmStart = scripts.start
-    .replace('node ', '/app/node_modules/.bin/node ')
+    .replace('exec node ', '/app/node_modules/.bin/node ')
     .replace(' bin/', ' /app/bin/');
   assert.deepEqual(inside('cat', '/proc/1/cmdline').split('\0'), [...likeNpmStart.split(' '), '']);
 

@@ -101,6 +101,13 @@ test('if fewer requests remain of the day than of the minute, the headers and Re
   assert.equal((await store.call('GET', '/pets/1', { key })).status, 200);
 });
 
+test('the refusal names a limit of one request in the singular', async (t) => {
+  const store = await startPetstore(t);
+  const { key } = await store.addKey('enterprise', { perMinute: 1, perDay: 5 });
+  const [, refused] = await times(2, () => store.call('GET', '/pets/1', { key }));
+  assert.match(refused?.body.message, /^The limit of 1 request per minute is used up\./);
+});
+
 test('refused requests are not counted: the next minute has its full limit', async (t) => {
   const store = await startPetstore(t);
   const { key } = await store.addKey('free');

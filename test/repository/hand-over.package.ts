@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { beginPost } from '../support/begin-post.ts';
 import { fakeNodeVersion } from '../support/fake-node-version.ts';
 import { whyNo } from '../support/programs.ts';
 import { ampleKey, bin, environment, petstore, type Service, startService } from '../support/service.ts';
@@ -70,7 +70,7 @@ for (const [who, by, skip] of [
     test('after kill -9 of the process that started it, the service finishes its requests and ends', async (t) => {
       const folder = await temporaryStorage(t);
       const service = await startService(t, folder, {}, { by });
-      const socket = await beginPost(t, service, await ampleKey(folder));
+      const socket = await beginPost(t, service.origin, await ampleKey(folder));
       const ended = kill(service);
       await Promise.race([ended, until(() => service.output().includes('stopping on SIGTERM'))]);
       socket.write('{}');
@@ -82,7 +82,7 @@ for (const [who, by, skip] of [
     test('after kill -9 of the process that started it, a slow request does not keep the service running', async (t) => {
       const folder = await temporaryStorage(t);
       const service = await startService(t, folder, {}, { by });
-      await beginPost(t, service, await ampleKey(folder));
+      await beginPost(t, service.origin, await ampleKey(folder));
       await kill(service);
       assert.doesNotMatch(service.output(), /"stopped"/, 'a stop would have waited for the request');
     });
@@ -129,14 +129,4 @@ function isRunning(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-/** A connection on which the service waits for the two bytes of a body. */
-async function beginPost(t: TestContext, { origin }: Service, key: string) {
-  const socket = connect(Number(new URL(origin).port), '127.0.0.1').on('error', () => {});
-  t.after(() => socket.destroy());
-  const head = `POST /v1/categories HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nContent-Type: application/json\r\nContent-Length: 2\r\n`;
-  socket.write(`${head}Expect: 100-continue\r\n\r\n`);
-  assert.match(String(await once(socket, 'data')), /^HTTP\/1\.1 100 /);
-  return socket;
 }

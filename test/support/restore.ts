@@ -15,9 +15,9 @@ const page = readFileSync(new URL('../../docs/operations/backup.md', import.meta
 /** The commands below a heading of docs/operations/backup.md. */
 export function documented(heading: string): string {
   const section = page.split(`\n## ${heading}\n`)[1]?.split('\n#')[0] ?? '';
-  const commands = /```sh\n(.+?)```/s.exec(section)?.[1];
-  assert.ok(commands, `${heading} has commands`);
-  return commands;
+  const blocks = [...section.matchAll(/```sh\n(.+?)\n *```/gs)];
+  assert.ok(blocks.length > 0, `${heading} has commands`);
+  return blocks.map(([, commands]) => commands).join('\n');
 }
 
 type Environment = Record<string, string>;

@@ -66,9 +66,10 @@ test('a curl command has a body only if the recording has all of it, and names n
     without: 'the body, which is incomplete',
   });
   const binary = recorded(1, { method: 'PUT', body: '(28 bytes that are not text)', bodyBytes: 28 });
+  const byte = recorded(1, { method: 'PUT', body: '(1 byte that is not text)', bodyBytes: 1 });
   const unread = { ...recorded(1, { method: 'PUT' }), bodyBytes: undefined } as unknown as RecordedRequest;
   const harmful = recorded(1, { method: 'PUT', body: '\u001b[2J', bodyBytes: 4 });
-  for (const request of [binary, unread, harmful])
+  for (const request of [binary, byte, unread, harmful])
     assert.ok(!curlOf(request, base).line.includes('--data-raw'), String(request.body));
   assert.match(
     curlOf(recorded(1, { method: 'HEAD', target: '/v1/a/../b' }), base).line,

@@ -7,6 +7,7 @@ import { temporaryFolder } from '../support/folder.ts';
 import { PostgresCluster, postgresPrograms, whyNoPostgres } from '../support/postgres-cluster.ts';
 import { checkRestore, documented, Operator } from '../support/restore.ts';
 import { run } from '../support/storage.ts';
+import { until } from '../support/until.ts';
 
 suite('a restore of PostgreSQL', { skip: whyNoPostgres() }, () => {
   let cluster: PostgresCluster;
@@ -21,10 +22,22 @@ suite('a restore of PostgreSQL', { skip: whyNoPostgres() }, () => {
     const operator = new Operator(t, temporaryFolder(t), { DATABASE_URL: databaseUrl });
     mkdirSync(join(operator.folder, 'petstore-data'));
     const programs = postgresPrograms() as string;
-    const [restore = '', begin = ''] = documented('Restore PostgreSQL').split('\n');
+    const [check = '', restore = '', begin = ''] = documented('Restore PostgreSQL').split('\n');
+    const isConnected = async () => Number(await operator.run(check, programs)) > 0;
     await checkRestore(t, operator, {
-      backUp: () => operator.run(documented('Back up PostgreSQL'), programs),
+      backUp: async () => {
+        await operator.run(documented('Back up PostgreSQL'), programs);
+        assert.equal(await isConnected(), true);
+        const { status, stderr } = operator.command('restored');
+        assert.equal(status, 1);
+        assert.match(
+          stderr,
+          /^petstore: An instance or a command uses the database\. Stop them all, and run this again\.\n$/,
+        );
+      },
       restore: async () => {
+        // The server notices a moment later that the connections of the instance are closed.
+        await until(async () => !(await isConnected()));
         await operator.run(restore, programs);
         // A stream and a lease of an instance that is gone, as in the backup.
         await run(

@@ -34,7 +34,7 @@ test(
     const operator = new Operator(t, temporaryFolder(t), {});
     const service = await checkRestore(t, operator, {
       backUp: () => operator.run(documented('Back up SQLite')),
-      restore: () => operator.run(documented('Restore SQLite').replace(/petstore restored\n/, '')),
+      restore: () => operator.run(documented('Restore SQLite').replace('petstore restored', '')),
     });
     assert.ok(service.output().includes(automatic), service.output());
     await service.stop('SIGTERM');
@@ -109,7 +109,7 @@ test(
       assert.equal(status, 0, stderr);
       assert.deepEqual(JSON.parse(stdout), { workspaces: 1 });
     }
-    assert.match(runs.at(-1)?.stdout ?? '', /^A new generation has started in 1 workspaces: /);
+    assert.match(runs.at(-1)?.stdout ?? '', /^A new generation has started in 1 workspace: /);
     const { db } = await openAsService(t, dataDir);
     const { key } = await db.write((sql) => createKey(sql, { workspaceId: 1, plan: 'free' }, Date.now()));
     const store = new Petstore(db, dataDir);

@@ -1,3 +1,4 @@
+import { counted as countedAs } from '../../foundation/bounds.ts';
 import { contentOf, type Matched, matchRows, type Pair, type Varying } from './match.ts';
 import {
   absent,
@@ -122,7 +123,7 @@ export function inWords({ fields, groups }: Variation, base: StoreResult): strin
   ]);
   return things.length <= maxShown
     ? things
-    : [...things.slice(0, maxShown), `${things.length - maxShown} more things`];
+    : [...things.slice(0, maxShown), countedAs(things.length - maxShown, 'more thing')];
 }
 
 /** How the rows of a kind match. */
@@ -419,7 +420,7 @@ const maxShown = 20;
 function bounded(differences: readonly Difference[]): Difference[] {
   const rest = differences.slice(maxShown);
   if (rest.length === 0) return [...differences];
-  const what = `${rest.length} more differences`;
+  const what = countedAs(rest.length, 'more difference');
   return [
     ...differences.slice(0, maxShown),
     { kind: worstOf(rest.map(({ kind }) => kind)), what, changes: [], missing: [] },

@@ -88,10 +88,7 @@ function oneForEachCause(deviations: readonly Deviation[]): Deviation[] {
   return [...byCause.values()].map((same) => {
     const shown = same.slice(0, maxJoined).map(({ what }) => what);
     const rest = same.length - shown.length;
-    const what = [
-      ...shown,
-      ...(rest > 0 ? [`and ${rest} more difference${rest === 1 ? '' : 's'}`] : []),
-    ].join('; ');
+    const what = [...shown, ...(rest > 0 ? [`and ${counted(rest, 'more difference')}`] : [])].join('; ');
     return { ...(same[0] as Deviation), what };
   });
 }

@@ -1,3 +1,4 @@
+import { counted } from '../../foundation/bounds.ts';
 import { escapeTerminal } from '../../foundation/escape-terminal.ts';
 import { withoutSecrets } from '../../foundation/redact.ts';
 import type { Printed } from './printed-lines.ts';
@@ -16,7 +17,7 @@ export function missingLines(expected: ReadonlySet<string>, { lines, others }: P
     return `printed ${quoted(instead)} instead of ${quoted(line)}`;
   });
   const rest = missing.length - sentences.length;
-  return rest > 0 ? [...sentences, `did not print ${rest} more lines`] : sentences;
+  return rest > 0 ? [...sentences, `did not print ${counted(rest, 'more line')}`] : sentences;
 }
 
 /** The line that shares the longest beginning and end with `line`, if they make up at least half of it. */

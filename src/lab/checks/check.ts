@@ -57,8 +57,7 @@ const inOrder = (requests: readonly Recorded[]) =>
 
 const inFull = (text: Text) => (typeof text === 'string' ? text : text());
 
-/** `1 request`, `2 requests`. */
-export const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+export { counted } from '../../foundation/bounds.ts';
 
 /** `1.5 s` */
 export const inSeconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;

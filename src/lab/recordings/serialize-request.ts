@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { counted } from '../../foundation/bounds.ts';
 import { withoutSecrets } from '../../foundation/redact.ts';
 import { commonHeaders, hasContent, isPassedOn } from '../../http/headers.ts';
 import type { NamedResponse } from '../../http/server-response.ts';
@@ -104,7 +105,8 @@ export function propertiesOf(body: Buffer | string | undefined): string[] {
 
 /** The beginning of a body as text, without secrets. */
 function textOf(bytes: Buffer): string {
-  if (!isUtf8(bytes) || bytes.includes(0)) return `(${bytes.length} bytes that are not text)`;
+  if (!isUtf8(bytes) || bytes.includes(0))
+    return `(${counted(bytes.length, 'byte')} that ${bytes.length === 1 ? 'is' : 'are'} not text)`;
   // Comes before the cut, since half of a secret would not be recognized.
   const clean = Buffer.from(withoutSecrets(bytes.toString()));
   // With `stream`, a character that is cut in two is left out.

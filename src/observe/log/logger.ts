@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { type DestinationStream, pino } from 'pino';
+import { counted } from '../../foundation/bounds.ts';
 import { withoutSecrets } from '../../foundation/redact.ts';
 import type { LogLevel } from '../../settings/config.ts';
 
@@ -84,5 +85,5 @@ function cutText(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
   const clean = withoutSecrets(text);
   const more = clean.length - maxLength;
-  return more > 0 ? `${clean.slice(0, maxLength)}… (${more} characters more)` : clean;
+  return more > 0 ? `${clean.slice(0, maxLength)}… (${counted(more, 'character')} more)` : clean;
 }

@@ -4,7 +4,7 @@ import type { RecordedRequest } from './types.ts';
 const ofConnection = new Set(
   'connection content-length expect host keep-alive te trailer transfer-encoding upgrade'.split(' '),
 );
-const notText = /^\(\d+ bytes that are not text\)$/;
+const notText = /^\(\d+ bytes? that (?:is|are) not text\)$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal would act on them
 const control = /[\0-\x08\x0b-\x1f\x7f]/;
 

@@ -76,6 +76,7 @@ test('the first 8 KiB of a text body are kept, in whole characters, and of other
   await send(`a${'é'.repeat(8_000)}`);
   await send(Buffer.of(0xff, 0xfe, 1));
   await send('a\u0000b');
+  await send('\u0000');
   await send('');
   const recorded = await recordedIn(petstore, recording);
   assert.deepEqual(
@@ -85,6 +86,7 @@ test('the first 8 KiB of a text body are kept, in whole characters, and of other
       [`a${'é'.repeat(4_095)}`, 16_001],
       ['(3 bytes that are not text)', 3],
       ['(3 bytes that are not text)', 3],
+      ['(1 byte that is not text)', 1],
       [undefined, 0],
     ],
   );

@@ -1,0 +1,2 @@
+@rem Windows has no "exec", with which scripts of package.json begin.
+@%*
