@@ -107,11 +107,12 @@ function responseHandler(
   const write = responseWriter(lifecycle);
   const execute = method === 'GET' ? read : method === 'POST' ? create : change;
   // A write waits for the disk, and several share one commit.
-  const sharesTime = method === 'GET' || services.kept.api === 'lab';
+  const sharesTime = method === 'GET';
+  const isCostly = services.kept.api === 'lab';
   return async (request, reply) => {
     const { rehearsed } = request;
     const { keyId } = request.caller as Caller;
-    const turn = sharesTime ? request.server.share.enter(keyId, services.kept.api === 'lab') : undefined;
+    const turn = sharesTime ? request.server.share.enter(keyId, isCostly) : undefined;
     if (turn) await turn;
     const seen = rehearsed?.view?.(request) ?? request;
     const preconditions = method === 'POST' ? none : preconditionsOf(seen.headers, method !== 'GET');

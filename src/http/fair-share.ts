@@ -15,6 +15,8 @@ const costlyMs = 0.5;
 const latestShare = 0.25;
 /** A key with costly requests pauses this many times as long as each took. So it uses a third of the time. */
 const pauseFactor = 2;
+/** No request takes longer. If it seems so, something else stopped the process. */
+const longestMs = 25;
 /** If the requests of a turn take longer together, one of their keys may have costly requests. */
 const slowTurnMs = 4;
 /** How long the requests of a key run alone after a costly one. */
@@ -27,7 +29,7 @@ export const maxUnreadBytes = 4 * 1024 * 1024;
 /** The requests of a key that wait to run alone. */
 interface Queue {
   requests: (() => void)[];
-  pausedUntilMs: number;
+  isPaused: boolean;
 }
 
 /**
@@ -45,7 +47,6 @@ export class FairShare {
   /** Keys take turns. */
   readonly #queues = new Map<string, Queue>();
   #isBusy = false;
-  #timer: NodeJS.Timeout | undefined;
   readonly #unreadBytes = new Map<string, number>();
 
   /** `stopwatch`: milliseconds with fractions. */
@@ -92,7 +93,7 @@ export class FairShare {
 
   #wait(keyId: string): Promise<void> {
     return new Promise((resolve) => {
-      const queue = this.#queues.get(keyId) ?? { requests: [], pausedUntilMs: 0 };
+      const queue = this.#queues.get(keyId) ?? { requests: [], isPaused: false };
       this.#queues.set(keyId, queue);
       queue.requests.push(resolve);
       this.#next();
@@ -101,48 +102,48 @@ export class FairShare {
 
   #next(): void {
     if (this.#isBusy) return;
-    clearTimeout(this.#timer);
-    const nowMs = this.#stopwatch();
-    let shortestPauseMs = Number.POSITIVE_INFINITY;
     for (const [keyId, queue] of this.#queues) {
-      const pauseMs = queue.pausedUntilMs - nowMs;
-      const isEmpty = queue.requests.length === 0;
-      if (pauseMs <= 0 && isEmpty) this.#queues.delete(keyId);
-      else if (pauseMs <= 0) {
-        this.#runOne(keyId, queue);
-        return;
-      } else if (!isEmpty) shortestPauseMs = Math.min(shortestPauseMs, pauseMs);
+      if (queue.isPaused) continue;
+      const begin = queue.requests.shift();
+      if (begin) return this.#runAlone(keyId, queue, begin);
+      this.#queues.delete(keyId);
     }
-    if (shortestPauseMs < Number.POSITIVE_INFINITY)
-      this.#timer = setTimeout(() => this.#next(), shortestPauseMs);
   }
 
-  #runOne(keyId: string, queue: Queue): void {
+  #runAlone(keyId: string, queue: Queue, begin: () => void): void {
     this.#isBusy = true;
     let startedMs = 0;
     // Between the two, Node.js runs only this request, as far as it waits for nothing outside the process.
     setImmediate(() => {
       startedMs = this.#stopwatch();
-      queue.requests.shift()?.();
+      begin();
     });
     setImmediate(() => {
-      const endedMs = this.#stopwatch();
-      this.#took(keyId, queue, endedMs, endedMs - startedMs);
+      this.#isBusy = false;
+      const pauseMs = this.#pauseAfter(keyId, Math.min(longestMs, this.#stopwatch() - startedMs));
+      if (pauseMs > 0) {
+        queue.isPaused = true;
+        setTimeout(() => {
+          queue.isPaused = false;
+          this.#next();
+        }, pauseMs);
+      }
       // Behind the others.
       this.#queues.delete(keyId);
       this.#queues.set(keyId, queue);
-      this.#isBusy = false;
       this.#next();
     });
   }
 
-  #took(keyId: string, queue: Queue, endedMs: number, tookMs: number): void {
+  #pauseAfter(keyId: string, tookMs: number): number {
     const { averageMs = tookMs } = this.#alone.get(keyId) ?? {};
     const newMs = averageMs + latestShare * (tookMs - averageMs);
-    const isCostly = newMs > costlyMs;
-    if (isCostly) this.#alone.set(keyId, { averageMs: newMs });
-    else this.#alone.delete(keyId);
-    queue.pausedUntilMs = isCostly ? endedMs + pauseFactor * tookMs : 0;
+    if (newMs > costlyMs) {
+      this.#alone.set(keyId, { averageMs: newMs });
+      return pauseFactor * tookMs;
+    }
+    this.#alone.delete(keyId);
+    return 0;
   }
 }
 

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { openMemory, openSqlite } from '../../src/db/sqlite.ts';
-import { StorageUnavailableError } from '../../src/foundation/errors.ts';
+import { ConfigError } from '../../src/settings/setting.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { startPetstore } from '../support/petstore.ts';
 import { assertDeclared, sqliteCatalog } from '../support/schema.ts';
@@ -151,7 +151,7 @@ test('a file that is not a database stops the start with one clear line', {
 }, async (t) => {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, 'petstore.db'), 'not a database at all, not a database at all'.repeat(100));
-  await assert.rejects(openSqlite(folder), StorageUnavailableError);
+  await assert.rejects(openSqlite(folder), ConfigError);
 });
 
 test('the migrations of both engines create the same tables', () => {

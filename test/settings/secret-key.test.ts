@@ -4,7 +4,6 @@ import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileS
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { StorageUnavailableError } from '../../src/foundation/errors.ts';
 import { withoutKeys } from '../../src/foundation/redact.ts';
 import { readConfig } from '../../src/settings/config.ts';
 import { InstallationKey, installationKey, loadSecretKey } from '../../src/settings/secret-key.ts';
@@ -111,9 +110,7 @@ test('a damaged key, or one that is no plain file of this user, stops the start 
     assert.throws(
       () => loadSecretKey(folder),
       (error: Error) =>
-        error instanceof StorageUnavailableError &&
-        error.message.includes(folder) &&
-        reason.test(error.message),
+        error instanceof ConfigError && error.message.includes(folder) && reason.test(error.message),
     );
     assert.deepEqual(readdirSync(folder).sort(), ['.gitignore', 'secret.key']);
   }

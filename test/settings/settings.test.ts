@@ -66,6 +66,7 @@ for (const [variable, value] of [
   test(`${variable}=${value} stops the start with one line that names it and repeats no password`, async (t) => {
     const { status, stdout, stderr } = petstore(['serve'], {
       PETSTORE_DATA_DIR: await temporaryStorage(t),
+      PETSTORE_START_WAIT: '0',
       [variable]: value,
     });
     assert.equal(status, 1);

@@ -197,10 +197,11 @@ test('a reading beyond the limit of its key gets 429', async (t) => {
   const held = holdRows(petstore);
   const paths = ['har', 'requests', 'report', 'report/markdown', 'report/junit', 'har'];
   const answers = paths.map((path) => petstore.send('GET', `${recording}/${path}`));
-  const refused = await Promise.race(answers);
-  assert.equal(refused.status, 429);
-  assert.equal(refused.body.code, 'rate_limited');
-  assert.equal(refused.headers['retry-after'], '1');
+  for (const refused of await Promise.all(answers.slice(1 + maxWaitingReadings))) {
+    assert.equal(refused.status, 429);
+    assert.equal(refused.body.code, 'rate_limited');
+    assert.equal(refused.headers['retry-after'], '1');
+  }
   held.release();
   const statuses = (await Promise.all(answers)).map(({ status }) => status);
   assert.equal(statuses.filter((status) => status === 200).length, 1 + maxWaitingReadings);
