@@ -105,7 +105,10 @@ export class FairShare {
     for (const [keyId, queue] of this.#queues) {
       if (queue.isPaused) continue;
       const begin = queue.requests.shift();
-      if (begin) return this.#runAlone(keyId, queue, begin);
+      if (begin) {
+        this.#runAlone(keyId, queue, begin);
+        return;
+      }
       this.#queues.delete(keyId);
     }
   }
