@@ -1,8 +1,6 @@
-// The lab's page proves by a token that a request is its own. Recordings mark such requests, and reports leave them out.
+// The lab's page proves by a token that it sends a request for itself. Recordings mark such requests, and reports leave them out.
 
-/** The header of the page's requests that contains the token. */
+/** The header with the token, the name of the page's `meta` element with it, and its place in the file of the page. */
 export const labPageHeader = 'petstore-lab-page';
-/** The name of the `meta` element of the page with the token. */
 export const tokenName = 'lab-page-token';
-/** Stands for the token in the file of the page. */
 export const tokenPlace = '{token}';

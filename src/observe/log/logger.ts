@@ -8,8 +8,8 @@ import type { LogLevel } from '../../settings/config.ts';
 /** Maximum characters of a field: of the line of a request, which callers write, of other lines, of a stack and of a whole error. */
 const maxRequestFieldLength = 200;
 const maxFieldLength = 1_000;
-const maxStackLength = 4_000;
-const maxErrorLength = 6_000;
+const maxStackLength = 3_000;
+const maxErrorLength = 4_000;
 
 /** The log of the service. */
 export interface Log extends FastifyBaseLogger {
@@ -84,17 +84,18 @@ function cutFields<Fields extends Record<string, unknown>>(fields: Fields, maxLe
   return cut;
 }
 
-/** The fields of an error, its stack before what a program has added. */
+/** The fields of an error. Its stack comes before what a program has added. */
 function cutError({ type, message, stack, ...added }: Record<string, unknown>): Record<string, unknown> {
+  const fields: Record<string, unknown> = { type, message, stack, ...added };
   let room = maxErrorLength;
-  const cut = Object.entries({ type, message, stack, ...added }).map(([name, value]) => {
+  for (const [name, value] of Object.entries(fields)) {
     const text = typeof value === 'object' && value !== null ? inspect(value) : value;
-    if (typeof text !== 'string') return [name, text];
+    if (typeof text !== 'string') continue;
     const short = cutText(text, Math.min(room, name === 'stack' ? maxStackLength : maxFieldLength));
     room = Math.max(0, room - short.length);
-    return [name, short];
-  });
-  return Object.fromEntries(cut);
+    fields[name] = short;
+  }
+  return fields;
 }
 
 /** Secrets are removed first: half a key would not be recognized. */

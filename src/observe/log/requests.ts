@@ -16,36 +16,35 @@ const intervalMs = 60_000;
  */
 export class RequestLog {
   readonly #log: Log;
-  readonly #ofKeys: RateSample;
-  readonly #ofAddresses: RateSample;
-  readonly #refusals: RateSample;
-  readonly #failures: RateSample;
+  /** What is sampled, each with a share of its own. */
+  readonly #samples;
 
   constructor(log: Log) {
     this.#log = log;
     const left = (leftOut: number) => log.info({ leftOut }, 'further requests were not logged one by one');
-    this.#ofKeys = new RateSample(sampled, left);
-    this.#ofAddresses = new RateSample(sampled, left);
-    this.#refusals = new RateSample(sampled, (leftOut) =>
-      log.debug({ leftOut }, 'further reasons of refusals were not logged one by one'),
-    );
-    this.#failures = new RateSample(failures, (leftOut) =>
-      log.error({ leftOut }, 'further failures were not logged one by one'),
-    );
+    this.#samples = {
+      keys: new RateSample(sampled, left),
+      addresses: new RateSample(sampled, left),
+      refusals: new RateSample(sampled, (leftOut) =>
+        log.debug({ leftOut }, 'further reasons of refusals were not logged one by one'),
+      ),
+      failures: new RateSample(failures, (leftOut) =>
+        log.error({ leftOut }, 'further failures were not logged one by one'),
+      ),
+    };
   }
 
   /** Lines that were left out until now, because there were too many of their kind. */
   get dropped(): number {
-    return this.#samples.reduce((sum, { dropped }) => sum + dropped, 0);
+    return Object.values(this.#samples).reduce((sum, { dropped }) => sum + dropped, 0);
   }
 
   /** The line for a response, or none. */
   answered(outcome: RequestOutcome) {
     const { requestId, method, url, operation, caller, sender, address, status, durationMs, faults, error } =
       outcome;
-    const isCounted = caller && isForPlan(outcome);
-    const sample = sender ? this.#ofKeys : this.#ofAddresses;
-    if (!isCounted && !sample.takes(sender?.keyId ?? addressGroup(address))) return;
+    const sample = sender ? this.#samples.keys : this.#samples.addresses;
+    if (!(caller && isForPlan(outcome)) && !sample.takes(sender?.keyId ?? addressGroup(address))) return;
     const fields = {
       reqId: requestId,
       method,
@@ -63,23 +62,19 @@ export class RequestLog {
 
   /** A failure of the service, beside the line for its response. */
   failed(request: FastifyRequest, err: unknown): void {
-    if (this.#failures.takes(senderOf(request)))
+    if (this.#samples.failures.takes(senderOf(request)))
       this.#log.error({ reqId: request.id, trace_id: traceIdOf(request), err }, 'failed');
   }
 
   /** Why a request was refused, beside the line for its response. */
   refused(request: FastifyRequest, err: Error): void {
-    if (this.#log.isLevelEnabled('debug') && this.#refusals.takes(senderOf(request)))
+    if (this.#log.isLevelEnabled('debug') && this.#samples.refusals.takes(senderOf(request)))
       this.#log.debug({ reqId: request.id, err }, 'refused');
   }
 
   /** Logs how much was left out since the last report. */
   close(): void {
-    for (const sample of this.#samples) sample.endInterval();
-  }
-
-  get #samples(): RateSample[] {
-    return [this.#ofKeys, this.#ofAddresses, this.#refusals, this.#failures];
+    for (const sample of Object.values(this.#samples)) sample.endInterval();
   }
 }
 

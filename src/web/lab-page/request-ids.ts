@@ -6,15 +6,13 @@ import { randomId } from '../../client/platform.ts';
 export const pagePrefix = 'lab-page-';
 const demoPrefix = `${pagePrefix}demo-`;
 
-/** The end of the ids of this tab. It is random, so no other client marks its requests as those of the page. */
+/** The end of the ids of this tab. It is random, so that no other client can use it. */
 const tab = `-${randomId().slice(0, 12)}`;
 
-/** The id of a request that the page sends for itself. */
+/** The id of a request that the page sends for itself, and of one of its demos. */
 export const pageId = (id: string | null): string => `${pagePrefix}${id}${tab}`;
-
-/** The id of a request of a demo. */
 export const demoId = (id: string): string => `${demoPrefix}${id}${tab}`;
 
-/** Whether this tab sent the request for itself, or for a demo. */
-export const isOfPage = (id: string): boolean => id.endsWith(tab) && !isOfDemo(id);
-export const isOfDemo = (id: string): boolean => id.endsWith(tab) && id.startsWith(demoPrefix);
+/** Whether this tab sent the request, and for a demo. */
+export const isOfPage = (id: string): boolean => id.endsWith(tab);
+export const isOfDemo = (id: string): boolean => isOfPage(id) && id.startsWith(demoPrefix);
