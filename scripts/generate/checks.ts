@@ -5,7 +5,6 @@ import { fileOf } from '../../src/description/guide-names.ts';
 import type { Check } from '../../src/lab/checks/check.ts';
 import { checks, checksVersion } from '../../src/lab/checks/list.ts';
 import { faultNames } from '../../src/lab/faults/list.ts';
-import { burstRequest, ownRequest } from '../../src/lab/own-requests.ts';
 
 /** Faults without a check. */
 const unchecked = faultNames
@@ -40,7 +39,8 @@ checks. The version increases when a check is added or removed, or changes its m
   recording does not have to show all cases. The rehearsal shows whether each fault was performed. In JUnit only a failed required check
   is a failure.
 - **Behind a proxy** the connections are not those of the client, and are not judged.
-- **Requests of the lab page itself are not judged**: their \`X-Request-Id\` begins with \`${ownRequest}\`, but not with \`${burstRequest}\`.
+- **Requests that the lab page sends for itself are not judged.** A recording marks them with \`labPage\`, because they contain a token of the
+  service. No other header and no \`X-Request-Id\` hides a request. The requests of the page's demos are judged.
 - Read the report after the client has ended: a client that is still waiting counts as one that gave up.`,
     ['| Check | Level | Requirement |', '| ----- | ----- | ------------ |', ...checks.map(rowOf)].join('\n'),
     ...checks.map(describe),

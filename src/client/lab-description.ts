@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (a60dfb661050). Do not edit.
+// Made from the description of the lab by "npm run generate" (5d31b46e949d). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -502,6 +502,11 @@ export interface components {
        * @enum {boolean}
        */
       proxied?: true;
+      /**
+       * @description Whether the lab's page sent it for itself. Report cards leave it out.
+       * @enum {boolean}
+       */
+      labPage?: true;
       /**
        * @description Whether the client closed its side of the connection before the response was complete. A half-closed connection, on which the client still reads, looks the same.
        * @enum {boolean}

@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (a60dfb661050). Do not edit.
+// Made from the description of the lab by "npm run generate" (5d31b46e949d). Do not edit.
 
 import type * as types from './lab-description.ts';
 import type { List } from './list.ts';
@@ -59,7 +59,7 @@ export interface Lab {
   /**
    * Get a report card: `GET /recordings/{recordingId}/report`.
    *
-   * Judges the requests recorded so far: each check with its result, the requests that show it, and how to fix a failure. Read it after the client has ended: a client that is still waiting counts as one that gave up. Requests of the lab page itself are not judged: their `X-Request-Id` begins with `lab-page-`, but not with `lab-page-burst-`. The report is stored until the recording changes. A key can read one report, archive or page of requests at a time. 3 more wait. The next gets 429 `rate_limited` with `Retry-After`. A read stops when its client disconnects, even if the client only closes its sending side.
+   * Judges the requests recorded so far: each check with its result, the requests that show it, and how to fix a failure. Read it after the client has ended: a client that is still waiting counts as one that gave up. Requests that the lab page sends for itself are not judged: they have `labPage`. Those of its demos are judged. The report is stored until the recording changes. A key can read one report, archive or page of requests at a time. 3 more wait. The next gets 429 `rate_limited` with `Retry-After`. A read stops when its client disconnects, even if the client only closes its sending side.
    */
   getReport(recordingId: string, options?: ReadOptions): Promise<types.Report>;
 

@@ -39,6 +39,10 @@ export const isForLab = (request: Targeted) => isBelow(labPrefix, decodedPathOf(
 /** Whether a request is a message of an agent. */
 export const isForMcp = (request: Targeted) => decodedPathOf(request) === mcpPath;
 
+/** Whether a plan counts a request with a key: all but messages and those to the lab, which have limits of their own. */
+export const isForPlan = (request: Targeted) =>
+  request.url?.startsWith(`${prefix}/`) || (!isForLab(request) && !isForMcp(request));
+
 /**
  * The path of a request: within an API decoded as the router does, elsewhere as it is written. A proxy may block paths such
  * as `/metrics`, and would not recognize them in another spelling.

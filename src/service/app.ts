@@ -179,7 +179,7 @@ function serveDocuments(
   );
   if (lab) {
     serveDescriptions(app, labPrefix, async (version) => (await apis()).describeLab(baseUrl, version));
-    serveLabPage(app);
+    serveLabPage(app, parts.installation.key.labPageToken);
   }
   serveReading(app, { baseUrl, hasLab: config.lab, operations });
 }

@@ -149,6 +149,7 @@ function createLab(parts: AllParts, outcomes: OutcomeReporter): Lab {
   const recorder = {
     ...{ db, log, clock, stopwatch: parts.clockStopwatch, bounds: parts.recorderBounds },
     isBehindProxy: config.trustProxy !== false,
+    labPageToken: parts.installation.key.labPageToken,
   };
   return new Lab(
     { db, operations, baseUrl: config.baseUrl, clock },

@@ -12,7 +12,7 @@ import type { AllParts, Components } from './components.ts';
 export type ErrorResponses = ReturnType<typeof errorResponses>;
 
 /** Responds to every exception of a request with an error, even if the request could not be read completely. */
-export function errorResponses({ config, log, clock }: AllParts, components: Components, paths: Paths) {
+export function errorResponses({ config, clock }: AllParts, components: Components, paths: Paths) {
   const { admission, labAdmission, outcomes, requestLog } = components;
   return { respondWithError, respondUnrouted, respondUndecodable, respondBroken };
 
@@ -25,7 +25,7 @@ export function errorResponses({ config, log, clock }: AllParts, components: Com
     // A rehearsed error is thrown, too.
     const isRehearsed = error instanceof ApiError && request.rehearsed !== undefined;
     if (apiError.status >= 500 && !isRehearsed) requestLog.failed(request, error);
-    else if (apiError.cause) log.debug({ reqId: request.id, err: apiError }, 'refused');
+    else if (apiError.cause) requestLog.refused(request, apiError);
     return sendError(request, reply, apiError);
   }
 

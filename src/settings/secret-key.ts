@@ -21,6 +21,8 @@ const idDigits = 25;
 export class InstallationKey {
   /** Identifies the key without revealing it. */
   readonly fingerprint: string;
+  /** Marks the requests of the lab's page. Only that page contains it. */
+  readonly labPageToken: string;
   readonly #secrets: Buffer;
   readonly #sealing: Buffer;
   readonly #ids: Buffer;
@@ -31,6 +33,7 @@ export class InstallationKey {
     // One key for each purpose (RFC 5869), so that none reveals another.
     const keyFor = (purpose: string) => Buffer.from(hkdfSync('sha256', text, '', `petstore ${purpose}`, 32));
     this.fingerprint = keyFor('fingerprint').toString('hex', 0, 8);
+    this.labPageToken = keyFor('lab page').toString('base64url');
     this.#secrets = keyFor('webhook secrets');
     this.#sealing = keyFor('sealing');
     this.#ids = keyFor('message ids');

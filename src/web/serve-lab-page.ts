@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 import { labPrefix } from '../http/target.ts';
+import { tokenPlace } from '../lab/lab-page-token.ts';
 import { bundles, hashedPath, servePage } from './serve-page.ts';
 
 /** The entries of the program and the style sheet, by the paths at which they are served. */
@@ -19,13 +20,14 @@ export const labPageRoutes = [...labPagePaths, ...labPageFiles.map(hashedPath)];
 
 /**
  * Serves the lab's page. It uses only its own origin, has no inline styles and scripts, and creates markup only by lit-html (Trusted
- * Types). It is the same for every user and contains no key: each tab has its own.
+ * Types). It is the same for every user and contains no key: each tab has its own. `token` marks its requests as its own.
  */
-export function serveLabPage(app: FastifyInstance): void {
+export function serveLabPage(app: FastifyInstance, token: string): void {
   app.get(`${labPrefix}/`, async (_request, reply) => reply.redirect(`..${labPrefix}`));
   servePage(app, {
     path: labPrefix,
-    html: () => readFile(new URL('lab-page/index.html', import.meta.url), 'utf8'),
+    html: async () =>
+      (await readFile(new URL('lab-page/index.html', import.meta.url), 'utf8')).replace(tokenPlace, token),
     policy: [
       "style-src 'self'",
       "img-src 'self'",

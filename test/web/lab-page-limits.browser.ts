@@ -89,7 +89,7 @@ for (const { name, skip, launch } of browsers)
     await draws(page, '0 of 60 left in this minute, during the ban');
     await draws(page, '940 of 1,000 left in this day, during the ban');
     assert.equal(await part(page).getByText('applies', { exact: true }).count(), 0);
-    await shows(page, /request lab-page-burst-demo-\w+-\d+, sent by a demo on this page\./);
+    await shows(page, /request lab-page-demo-\w+-\d+-\w+, sent by a demo on this page\./);
     await openDetails(page);
     await shows(page, 'Strikes start again from 0 after the ban.');
     assert.match(await page.locator('.limits').innerText(), /Banned for [01]:\d\d/);
@@ -260,7 +260,7 @@ test('at a fixed time of day', { skip, timeout }, async (t) => {
     await page.keyboard.press('Enter');
     await draws(page, '2xx admitted: 1, 429 limited: 0, 403 banned: 0');
     assert.equal(bursts.size, sent, 'each request has its own id');
-    for (const id of bursts) assert.match(id, /^lab-page-burst-/);
+    for (const id of bursts) assert.match(id, /^lab-page-demo-/);
     await page.getByRole('button', { name: 'Forget key' }).click();
     await page.locator('lab-limits:not(:has(*))').waitFor({ state: 'attached' });
     await enter(page, await addFree(visit));

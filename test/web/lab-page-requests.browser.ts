@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Locator, Page, Response, Route } from 'playwright-core';
+import { labPageHeader } from '../../src/lab/lab-page-token.ts';
 import { findings } from '../support/axe.ts';
 import { browsers, skip, timeout } from '../support/browsers.ts';
 import { type LabVisit, type Look, visitLab } from '../support/lab-page.ts';
@@ -54,6 +55,12 @@ const textsOfLine = (page: Page): Promise<{ shown: string[]; crossed: string[] }
     const crossed = seen.filter((one) => seen.some((other) => other !== one && meets(one.box, other.box)));
     return { shown: words(seen), crossed: words(crossed) };
   })()`);
+
+/** The header with which the page marks its requests. */
+async function asPage({ origin }: LabVisit): Promise<Record<string, string>> {
+  const page = await (await fetch(`${origin}/lab`)).text();
+  return { [labPageHeader]: /name="lab-page-token" content="(.+?)"/.exec(page)?.[1] as string };
+}
 
 /** Opens the page, and waits for its rows. */
 async function openWithRows(lab: LabVisit, look?: Look) {
@@ -107,11 +114,12 @@ test('filters select requests, requests of the page are hidden, and hostile text
   const send = clientOf(lab);
   await send('GET', '/pets/999999');
   await send('GET', '/categories');
-  await send('GET', '/pets?limit=2', undefined, { 'x-request-id': 'lab-page-burst-1' });
+  await send('GET', '/pets?limit=2', undefined, { 'x-request-id': 'lab-page-1' });
+  const ofPage = await asPage(lab);
   const hostile = `<img src=x onerror="throw 1">\u202e${'a'.repeat(2_000)}`;
   await send('POST', '/pets', { name: hostile, categoryId: 1 });
   await send('GET', `/${encodeURI(hostile)}`);
-  await send('GET', '/categories', undefined, { 'x-request-id': 'lab-page-1' });
+  await send('GET', '/categories', undefined, ofPage);
   const { page, complaints } = await openWithRows(lab, { width: 390, height: 844, colorScheme: 'dark' });
   assert.equal(await rows(page).count(), 5);
   assert.match(await page.locator('lab-requests').innerText(), /: 6 requests; 1 of them sent by this page/);
@@ -185,7 +193,7 @@ test('new rows wait while the user reads, and the page shows a text that it cann
   await page.getByText('“another”, since').waitFor();
   await page.getByText('Waiting for the first request.').waitFor();
   assert.equal(await rows(page).count(), 0);
-  await send('GET', '/tags', undefined, { 'x-request-id': 'lab-page-1' });
+  await send('GET', '/tags', undefined, await asPage(lab));
   await button(page, 'This page 1').waitFor();
   assert.equal(await page.locator('lab-requests .list').count(), 0);
   await button(page, 'This page 1').click();

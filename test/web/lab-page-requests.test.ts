@@ -95,8 +95,8 @@ test('filters of one group are combined by or, groups by and, and requests of th
     recorded(1),
     recorded(2, { status: 404, fault: 'large-ids', target: '/v1/Orders/1' }),
     recorded(3, { status: 503, retryOf: '2', answerHeaders: { deprecation: '@1' } }),
-    recorded(4, { requestId: 'lab-page-burst-1', status: 429 }, startMs - 10),
-    recorded(5, { requestId: 'lab-page-1', answerHeaders: { 'idempotency-replayed': 'true' } }),
+    recorded(4, { requestId: 'lab-page-1', status: 429 }, startMs - 10),
+    recorded(5, { labPage: true, answerHeaders: { 'idempotency-replayed': 'true' } }),
   ];
   const seen = (only: string[], path = '', own = false) => {
     const wanted = { only: new Set(only) as never, path, own };

@@ -58,6 +58,7 @@ for (const browser of browsers)
     const sent = sentBy(page);
     await page.getByText('counts as 5 requests').waitFor();
     assert.deepEqual(sent, [], 'nothing is asked before');
+    const recording = await store.record();
     await openStore(page);
     assert.deepEqual(sent.toSorted(), [
       'GET /categories',
@@ -66,6 +67,8 @@ for (const browser of browsers)
       'GET /store/events/stream',
       'GET /store/orders',
     ]);
+    const recorded = await recording.requests();
+    assert.ok(recorded.length >= 4 && recorded.every(({ labPage }) => labPage), 'reports leave them out');
     assert.equal(await page.locator('lab-store article .drawing').count(), 20);
     await has(page, 2, '2 in stock');
     await call(store, 'POST', '/store/orders', { body: { petId: 2, quantity: 2 } });

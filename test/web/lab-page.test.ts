@@ -147,3 +147,27 @@ test('the title shows the remaining requests, the ban, or why the page is paused
   assert.equal(title(free, 'away'), 'paused - Petstore lab');
   assert.equal(title(undefined, 'revoked'), 'unknown key - Petstore lab');
 });
+
+test("the page's client marks its requests with the token of its page, and a recording shows it", async (t) => {
+  const store = await startPetstore(t);
+  await store.send('POST', '/lab/recordings', { body: {} });
+  const origin = await store.listen();
+  const page = await (await fetch(`${origin}/lab`)).text();
+  const querySelector = (selector: string) => {
+    const [, name] = /^meta\[name="(.+)"\]$/.exec(selector) ?? [];
+    const [, content] = new RegExp(`<meta name="${name}" content="(.+?)"`).exec(page) ?? [];
+    return { getAttribute: () => content };
+  };
+  Object.assign(globalThis, { document: { baseURI: `${origin}/lab`, querySelector } });
+  t.after(() => Reflect.deleteProperty(globalThis, 'document'));
+  // Only the type check of browser code knows this module.
+  const { clientsFor } = await import(String(new URL('../../src/web/lab-page/api.ts', import.meta.url)));
+  await clientsFor(store.key).petstore.getPet(1);
+  await store.call('GET', '/pets/1');
+  const { body } = await store.send('GET', '/lab/recordings');
+  const requests = (await store.send('GET', `/lab/recordings/${body[0].id}/requests`)).body;
+  assert.deepEqual(
+    requests.map(({ labPage }: { labPage?: boolean }) => labPage),
+    [true, undefined],
+  );
+});

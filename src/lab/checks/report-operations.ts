@@ -1,5 +1,4 @@
 import { operation, resource, text } from '../../http/operation.ts';
-import { burstRequest, ownRequest } from '../own-requests.ts';
 import { recordingId } from '../recordings/schema.ts';
 import {
   type Reader,
@@ -53,7 +52,7 @@ export const reportOperations = [
     path: '/recordings/{recordingId}/report',
     id: 'getReport',
     summary: 'Get a report card',
-    description: `Judges the requests recorded so far: each check with its result, the requests that show it, and how to fix a failure. Read it after the client has ended: a client that is still waiting counts as one that gave up. Requests of the lab page itself are not judged: their \`X-Request-Id\` begins with \`${ownRequest}\`, but not with \`${burstRequest}\`. The report is stored until the recording changes. ${readingsBounded}`,
+    description: `Judges the requests recorded so far: each check with its result, the requests that show it, and how to fix a failure. Read it after the client has ended: a client that is still waiting counts as one that gave up. Requests that the lab page sends for itself are not judged: they have \`labPage\`. Those of its demos are judged. The report is stored until the recording changes. ${readingsBounded}`,
     params: { recordingId },
     success: resource(Report, 'The report card.'),
     prepare: whenRecorded,

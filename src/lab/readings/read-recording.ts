@@ -2,7 +2,6 @@ import { LRUCache } from 'lru-cache';
 import type { Row } from '../../db/sql.ts';
 import { reportOn } from '../checks/report.ts';
 import { archiveBounds, maxFollowed } from '../lab-bounds.ts';
-import { isOwn } from '../own-requests.ts';
 import { toHar } from '../recordings/har.ts';
 import { type AttemptLink, linkAttempts, type TimedRequest } from '../recordings/link-attempts.ts';
 import { outcomeOf } from '../recordings/outcome-kinds.ts';
@@ -36,14 +35,14 @@ export function readRecording(task: ReadingTask, tools: Tools): Promise<Content>
   }
 }
 
-/** The report card, without the own requests of the lab's page. It reads no bodies. */
+/** The report card, without the requests of the lab's page. It reads no bodies. */
 async function report(task: TaskOf<'report'>, { readRows, links, throwIfCanceled }: Tools): Promise<Content> {
   const { recordingId, requests: upTo } = task;
   const linkOf = await links.of(task, readRows);
   const recorded: Recorded[] = [];
   for await (const row of rowsOf(readRows, { ...task, columns: 'facts', after: 0, upTo })) {
     const request = linked(toRequest(row), linkOf);
-    if (!isOwn(request)) recorded.push(request);
+    if (!request.labPage) recorded.push(request);
   }
   return { value: reportOn(recordingId, recorded.sort(byTime), { between: throwIfCanceled }) };
 }

@@ -46,6 +46,8 @@ export interface Recorded {
   connection: string;
   /** Whether it came through a proxy: then connections and how they end are not the client's own. */
   isProxied: boolean;
+  /** The lab's page sent it for itself. */
+  labPage?: true;
   /** Equal for attempts at the same request: method, target and body. */
   fingerprint: string;
   /** Whether its body, and so its fingerprint, is a guess. */

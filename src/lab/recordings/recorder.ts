@@ -25,6 +25,8 @@ export interface RecorderParts {
   stopwatch: () => number;
   /** Whether proxies are configured, so that connections are theirs. */
   isBehindProxy: boolean;
+  /** The token of the lab's page. */
+  labPageToken: string;
   bounds: RecorderBounds;
 }
 
@@ -102,6 +104,7 @@ export class Recorder {
       sentAtUs,
       connection: this.#connectionOf(raw?.socket),
       isBehindProxy: this.#parts.isBehindProxy,
+      labPageToken: this.#parts.labPageToken,
     });
     if (!row) return;
     batch.requests.push(row);

@@ -144,6 +144,13 @@ const RecordedRequest = Type.Object(
         examples: [true],
       }),
     ),
+    labPage: Type.Optional(
+      Type.Literal(true, {
+        type: 'boolean',
+        description: "Whether the lab's page sent it for itself. Report cards leave it out.",
+        examples: [true],
+      }),
+    ),
     left: Type.Optional(
       Type.Literal(true, {
         type: 'boolean',

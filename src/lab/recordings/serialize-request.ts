@@ -8,6 +8,7 @@ import type { NamedResponse } from '../../http/server-response.ts';
 import type { RequestOutcome } from '../../observe/request-outcome.ts';
 import { cutEvents } from '../faults/shared/stream-writes.ts';
 import { maxRecordedBody, maxRecordedHead } from '../lab-bounds.ts';
+import { labPageHeader } from '../lab-page-token.ts';
 import { fingerprintOf } from './link-attempts.ts';
 import { notKept, type RecordedFacts, type RecordedRow } from './recorded.ts';
 
@@ -37,6 +38,7 @@ interface Context {
   connection: string;
   /** Whether proxies are configured. */
   isBehindProxy: boolean;
+  labPageToken: string;
 }
 
 /** The row of a recorded request, without secrets; undefined if nothing of it could be read. */
@@ -76,6 +78,7 @@ export function serializeRequest(facts: RequestOutcome, context: Context): Recor
     answer: exchange ? answerFields(exchange.reply.raw) : {},
     connection,
     isProxied: context.isBehindProxy || isPassedOn(raw),
+    ...(raw.headers[labPageHeader] === context.labPageToken && { labPage: true }),
   };
   return {
     atUs,

@@ -1,15 +1,19 @@
+import { inspect } from 'node:util';
 import type { FastifyBaseLogger } from 'fastify';
 import { type DestinationStream, pino } from 'pino';
 import { counted } from '../../foundation/bounds.ts';
 import { withoutSecrets } from '../../foundation/redact.ts';
 import type { LogLevel } from '../../settings/config.ts';
 
-/** Maximum characters of a field, which may hold text of a caller, and of a field of an error, which has a stack. */
+/** Maximum characters of a field: of the line of a request, which callers write, of other lines, of a stack and of a whole error. */
+const maxRequestFieldLength = 200;
 const maxFieldLength = 1_000;
-const maxErrorFieldLength = 4_000;
+const maxStackLength = 3_000;
+const maxErrorLength = 4_000;
 
 /** The log of the service. */
 export interface Log extends FastifyBaseLogger {
+  isLevelEnabled(level: LogLevel): boolean;
   /**
    * Writes the same line as `info` at a third of the cost: `fields` in their order, `msg` and the trace id. pino would check each
    * character of each field. Takes plain values only, and leaves out undefined ones. Names and `msg` must need no escape.
@@ -37,7 +41,7 @@ export function createLogger(
         log: (fields) => cutFields(fields, maxFieldLength),
       },
       serializers: {
-        err: (error: Error) => cutFields(pino.stdSerializers.err(error), maxErrorFieldLength),
+        err: (error: Error) => cutError(pino.stdSerializers.err(error)),
       },
       hooks: { streamWrite: finish },
     },
@@ -48,7 +52,7 @@ export function createLogger(
     let line = `{"level":"info","time":"${timeText()}"`;
     for (const name in fields) {
       const value = fields[name];
-      const cut = typeof value === 'string' ? cutText(value, maxFieldLength) : value;
+      const cut = typeof value === 'string' ? cutText(value, maxRequestFieldLength) : value;
       if (cut !== undefined) line += `,"${name}":${JSON.stringify(cut)}`;
     }
     stream.write(finish(`${line},"msg":"${msg}","trace_id":"${traceId}"}\n`));
@@ -78,6 +82,20 @@ function cutFields<Fields extends Record<string, unknown>>(fields: Fields, maxLe
       cut = { ...cut, [name]: cutText(value, maxLength) };
   }
   return cut;
+}
+
+/** The fields of an error. Its stack comes before what a program has added. */
+function cutError({ type, message, stack, ...added }: Record<string, unknown>): Record<string, unknown> {
+  const fields: Record<string, unknown> = { type, message, stack, ...added };
+  let room = maxErrorLength;
+  for (const [name, value] of Object.entries(fields)) {
+    const text = typeof value === 'object' && value !== null ? inspect(value) : value;
+    if (typeof text !== 'string') continue;
+    const short = cutText(text, Math.min(room, name === 'stack' ? maxStackLength : maxFieldLength));
+    room = Math.max(0, room - short.length);
+    fields[name] = short;
+  }
+  return fields;
 }
 
 /** Secrets are removed first: half a key would not be recognized. */

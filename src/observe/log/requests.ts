@@ -1,42 +1,50 @@
 import type { FastifyRequest } from 'fastify';
+import { isForPlan } from '../../http/target.ts';
 import { traceIdOf } from '../../http/trace.ts';
+import { addressGroup } from '../../limits/address.ts';
 import { type RequestOutcome, traceIdOfOutcome } from '../request-outcome.ts';
 import type { Log } from './logger.ts';
 
-/** Lines per second about requests without an admitted key: from one address, and from all addresses. */
-const perAddress = 10;
-const fromAll = 100;
-const intervalMs = 1_000;
+/** Lines a minute that no plan bounds: of one key or address, and of all keys or all addresses together. */
+const sampled = { perSender: 20, ofAll: 200 };
+const failures = { perSender: 5, ofAll: 50 };
+const intervalMs = 60_000;
 
 /**
- * Writes one line for each request that got a response. Requests of callers with a key are bounded by
- * their limits and are all logged. Others are not bounded, so only a sample of them is logged.
+ * Writes one line for each request that got a response. Plans bound the requests of keys to the API, so all of them are logged. Nothing
+ * bounds the others enough, so only a sample of them is logged. Keys, addresses and failures have shares of their own.
  */
 export class RequestLog {
   readonly #log: Log;
-  readonly #answers: RateSample;
-  readonly #failures: RateSample;
+  /** What is sampled, each with a share of its own. */
+  readonly #samples;
 
   constructor(log: Log) {
     this.#log = log;
-    this.#answers = new RateSample((leftOut) =>
-      log.info({ leftOut }, 'further requests were not logged one by one'),
-    );
-    this.#failures = new RateSample((leftOut) =>
-      log.error({ leftOut }, 'further failures were not logged one by one'),
-    );
+    const left = (leftOut: number) => log.info({ leftOut }, 'further requests were not logged one by one');
+    this.#samples = {
+      keys: new RateSample(sampled, left),
+      addresses: new RateSample(sampled, left),
+      refusals: new RateSample(sampled, (leftOut) =>
+        log.debug({ leftOut }, 'further reasons of refusals were not logged one by one'),
+      ),
+      failures: new RateSample(failures, (leftOut) =>
+        log.error({ leftOut }, 'further failures were not logged one by one'),
+      ),
+    };
   }
 
   /** Lines that were left out until now, because there were too many of their kind. */
   get dropped(): number {
-    return this.#answers.dropped + this.#failures.dropped;
+    return Object.values(this.#samples).reduce((sum, { dropped }) => sum + dropped, 0);
   }
 
   /** The line for a response, or none. */
   answered(outcome: RequestOutcome) {
-    const { requestId, method, url, operation, caller, address, status, durationMs, reason, faults, error } =
+    const { requestId, method, url, operation, caller, sender, address, status, durationMs, faults, error } =
       outcome;
-    if (!caller && !this.#answers.takes(address)) return;
+    const sample = sender ? this.#samples.keys : this.#samples.addresses;
+    if (!(caller && isForPlan(outcome)) && !sample.takes(sender?.keyId ?? addressGroup(address))) return;
     const fields = {
       reqId: requestId,
       method,
@@ -46,50 +54,58 @@ export class RequestLog {
       durationMs: durationMs && Math.round(durationMs * 1000) / 1000,
       keyId: caller?.keyId,
       address,
-      reason,
+      reason: outcome.reason ?? error?.message,
       faults: faults?.length ? faults.join(' ') : undefined,
     };
-    const traceId = traceIdOfOutcome(outcome);
-    if (error) this.#log.info({ ...fields, trace_id: traceId, err: error }, 'answered');
-    else this.#log.infoFast(fields, 'answered', traceId);
+    this.#log.infoFast(fields, 'answered', traceIdOfOutcome(outcome));
   }
 
   /** A failure of the service, beside the line for its response. */
   failed(request: FastifyRequest, err: unknown): void {
-    if (request.caller || this.#failures.takes(request.ip))
+    if (this.#samples.failures.takes(senderOf(request)))
       this.#log.error({ reqId: request.id, trace_id: traceIdOf(request), err }, 'failed');
+  }
+
+  /** Why a request was refused, beside the line for its response. */
+  refused(request: FastifyRequest, err: Error): void {
+    if (this.#log.isLevelEnabled('debug') && this.#samples.refusals.takes(senderOf(request)))
+      this.#log.debug({ reqId: request.id, err }, 'refused');
   }
 
   /** Logs how much was left out since the last report. */
   close(): void {
-    this.#answers.endInterval();
-    this.#failures.endInterval();
+    for (const sample of Object.values(this.#samples)) sample.endInterval();
   }
 }
+
+const senderOf = ({ sender, ip }: FastifyRequest) => sender?.keyId ?? addressGroup(ip);
 
 /** Lets a fixed number of lines through in each interval, and reports at its end how many were left out. */
 class RateSample {
   dropped = 0;
+  readonly #bounds: typeof sampled;
   readonly #reportDropped: (dropped: number) => void;
-  /** Holds at most as many addresses as lines. */
+  /** Holds at most as many senders as lines. */
   readonly #taken = new Map<string | undefined, number>();
-  #left = fromAll;
+  #left: number;
   #reported = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(reportDropped: (dropped: number) => void) {
+  constructor(bounds: typeof sampled, reportDropped: (dropped: number) => void) {
+    this.#bounds = bounds;
+    this.#left = bounds.ofAll;
     this.#reportDropped = reportDropped;
   }
 
-  /** Whether a line about this address is to be written. */
-  takes(address: string | undefined): boolean {
+  /** Whether a line about this sender is to be written. */
+  takes(sender: string | undefined): boolean {
     this.#timer ??= setTimeout(() => this.endInterval(), intervalMs).unref();
-    const taken = this.#taken.get(address) ?? 0;
-    if (taken === perAddress || this.#left === 0) {
+    const taken = this.#taken.get(sender) ?? 0;
+    if (taken === this.#bounds.perSender || this.#left === 0) {
       this.dropped++;
       return false;
     }
-    this.#taken.set(address, taken + 1);
+    this.#taken.set(sender, taken + 1);
     this.#left--;
     return true;
   }
@@ -98,7 +114,7 @@ class RateSample {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#taken.clear();
-    this.#left = fromAll;
+    this.#left = this.#bounds.ofAll;
     const dropped = this.dropped - this.#reported;
     this.#reported = this.dropped;
     if (dropped > 0) this.#reportDropped(dropped);

@@ -1,13 +1,13 @@
 import { answerOf, type Int64, PetstoreError } from '../../client/index.ts';
-import { ownRequest } from '../../lab/own-requests.ts';
 import { reasonOf } from './api.ts';
+import { pagePrefix } from './request-ids.ts';
 import { session } from './session.ts';
 import { forEachKey, State } from './state.ts';
 
 const maxKept = 6;
 
 /** The beginning of a request id of the page, long enough to distinguish two ids. */
-export const shortened = (requestId = ''): string => `${requestId.slice(0, ownRequest.length + 4)}…`;
+export const shortened = (requestId = ''): string => `${requestId.slice(0, pagePrefix.length + 4)}…`;
 
 /** The subject of a reset. */
 export const workspaceSubject = 'the workspace';

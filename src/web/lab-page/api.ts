@@ -10,7 +10,8 @@ import {
   type Petstore,
   PetstoreError,
 } from '../../client/index.ts';
-import { ownRequest } from '../../lab/own-requests.ts';
+import { labPageHeader, tokenName } from '../../lab/lab-page-token.ts';
+import { pageId } from './request-ids.ts';
 import { keySignal, untilKeyChange } from './state.ts';
 import { clockTime, endToSecond } from './times.ts';
 
@@ -24,11 +25,15 @@ export const baseUrl = new URL('v1', document.baseURI).href;
 const faults = new Map<string, string>();
 const maxFaults = 100;
 
+/** The service put it into the page. */
+const token = document.querySelector(`meta[name="${tokenName}"]`)?.getAttribute('content') ?? '';
+
 /** Marks a request as the page's own, and keeps the fault of its answer. */
 async function send(url: string | URL | Request, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
-  const requestId = `${ownRequest}${headers.get('x-request-id')}`;
+  const requestId = pageId(headers.get('x-request-id'));
   headers.set('x-request-id', requestId);
+  headers.set(labPageHeader, token);
   const response = await fetch(url, { ...init, headers });
   const [, fault] = /fault=([\w-]+)/.exec(response.headers.get('petstore-rehearsal') ?? '') ?? [];
   if (fault) faults.set(requestId, fault);

@@ -1,6 +1,6 @@
-import { burstRequest, isOwn } from '../../lab/own-requests.ts';
 import { needsService } from './panel.ts';
 import { recording } from './recording.ts';
+import { isOfDemo, isOfPage } from './request-ids.ts';
 import { html, nothing, type TemplateResult } from './template.ts';
 import { endToSecond, toBothTimes, toCountdown, toLength } from './times.ts';
 import type { Account } from './types.ts';
@@ -80,6 +80,6 @@ const request = (
     request <code>${requestId.slice(0, maxShown)}</code>${senderOf(requestId)}.`;
 
 function senderOf(requestId: string): string {
-  if (requestId.startsWith(burstRequest)) return ', sent by a demo on this page';
-  return isOwn({ requestId }) ? ', sent by this page itself' : '';
+  if (isOfDemo(requestId)) return ', sent by a demo on this page';
+  return isOfPage(requestId) ? ', sent by this page itself' : '';
 }

@@ -1,10 +1,10 @@
 // A small client for the demos. Its requests are traffic like that of any client: they count, and are recorded and judged.
 
 import { randomId } from '../../client/platform.ts';
-import { burstRequest } from '../../lab/own-requests.ts';
 import { baseUrl } from './api.ts';
 import { recording } from './recording.ts';
 import { rehearsal } from './rehearsal.ts';
+import { demoId } from './request-ids.ts';
 import { session } from './session.ts';
 import { keySignal, sleep, untilKeyChange } from './state.ts';
 import type { PlannedFault } from './types.ts';
@@ -31,7 +31,7 @@ export function sendAsClient(path: string, { method = 'GET', body, headers, sign
     headers: {
       ...headers,
       authorization: `Bearer ${session.key}`,
-      'x-request-id': `${burstRequest}demo-${Date.now().toString(36)}-${++sent}`,
+      'x-request-id': demoId(`${Date.now().toString(36)}-${++sent}`),
       ...(body && { 'content-type': 'application/json' }),
     },
     ...(body && { body: JSON.stringify(body) }),

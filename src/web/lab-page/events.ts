@@ -1,9 +1,9 @@
-import { isOwn } from '../../lab/own-requests.ts';
 import type { Block } from './blocked-by.ts';
 import { changesOf, countsByType, isMarker, type StoreEvent, summaryOf, unchangedOf } from './event-text.ts';
 import { addPanel, failureNote, needsService, Panel } from './panel.ts';
 import { counted, plain, timeOf } from './plain-text.ts';
 import { recording } from './recording.ts';
+import { isOfPage } from './request-ids.ts';
 import { session } from './session.ts';
 import { keySignal } from './state.ts';
 import { stream, streamBadge } from './stream.ts';
@@ -141,7 +141,7 @@ class Events extends Panel {
 
   #by({ requestId }: StoreEvent): View {
     if (!requestId) return html`by the service`;
-    if (isOwn({ requestId })) return html`by this page`;
+    if (isOfPage(requestId)) return html`by this page`;
     return html`by <bdi><code>${plain(requestId, 40)}</code></bdi>`;
   }
 

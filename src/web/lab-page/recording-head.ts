@@ -1,4 +1,3 @@
-import { isOwn } from '../../lab/own-requests.ts';
 import { needsService } from './panel.ts';
 import { counted, plain } from './plain-text.ts';
 import { maxRequests, recording } from './recording.ts';
@@ -14,7 +13,7 @@ export function recordingHead(
 ): TemplateResult {
   const { isActive, requests } = recording;
   const count = Number(requests.at(-1)?.id ?? facts.requests);
-  const own = requests.filter(isOwn).length;
+  const own = requests.filter(({ labPage }) => labPage).length;
   const counts = [
     counted(count, 'request'),
     count > maxRequests && `the newest ${maxRequests.toLocaleString('en')} are shown`,

@@ -1,4 +1,3 @@
-import { isOwn } from '../../lab/own-requests.ts';
 import { reasonOf } from './api.ts';
 import { save } from './copying.ts';
 import { addPanel, failureNote, needsService, Panel } from './panel.ts';
@@ -199,7 +198,7 @@ class Report extends Panel {
 }
 
 /** The requests that the report card judges. */
-const judgedOf = () => recording.requests.filter((request) => !isOwn(request));
+const judgedOf = () => recording.requests.filter(({ labPage }) => !labPage);
 
 /** The failure of a recommended check is advice. */
 const kindOf = (level: string, result: CheckResult['result']) =>

@@ -1,4 +1,3 @@
-import { isOwn } from '../../lab/own-requests.ts';
 import { type Attempt, attemptsOf } from '../../lab/recordings/timeline-layout.ts';
 import { html, live, nothing, type TemplateResult, when } from './template.ts';
 import type { RecordedRequest } from './types.ts';
@@ -37,7 +36,7 @@ function has(name: string): Test {
 /** The attempts that the filters choose among, in the order of their numbers: those with the path, and those of the page if wanted. */
 export function inScope(requests: readonly RecordedRequest[], { path, own }: Wanted): Attempt[] {
   const part = path.trim().toLowerCase();
-  return attemptsOf(own ? requests : requests.filter((one) => !isOwn(one)), 0)
+  return attemptsOf(own ? requests : requests.filter((one) => !one.labPage), 0)
     .filter(({ request: { id, target } }) => `#${id}` === part || target.toLowerCase().includes(part))
     .sort((a, b) => Number(a.request.id) - Number(b.request.id));
 }

@@ -1,4 +1,3 @@
-import { isOwn } from '../../lab/own-requests.ts';
 import { type Attempt, attemptsOf } from '../../lab/recordings/timeline-layout.ts';
 import { reasonOf } from './api.ts';
 import { copied } from './copying.ts';
@@ -59,7 +58,7 @@ class Requests extends Panel {
     const steps = { act, copy: () => void this.#copyCommand(), copying: this.#copying };
     const failures = html`${failureNote(this.#failure)} ${failureNote(recording.failure)}`;
     if (!facts) return html`${firstSteps(steps)} ${failures}`;
-    const isQuiet = !recording.isUnread && recording.requests.every(isOwn);
+    const isQuiet = !recording.isUnread && recording.requests.every(({ labPage }) => labPage);
     return html`${recordingHead(facts, act)} ${failures}
       ${when(isQuiet && !recording.isActive, () => html`<p>No request was recorded.</p>`)}
       ${when(isQuiet && recording.isActive, () => html`<p>Waiting for the first request. Start your client, or send this:</p>${command(steps)}`)}
@@ -68,7 +67,7 @@ class Requests extends Panel {
 
   /** Whether there is a request that the user may want to see. */
   #hasRows(): boolean {
-    return recording.requests.some((one) => this.#wanted.own || !isOwn(one));
+    return recording.requests.some((one) => this.#wanted.own || !one.labPage);
   }
 
   #rows() {
@@ -85,7 +84,7 @@ class Requests extends Panel {
       ${filterBar({
         wanted: this.#wanted,
         attempts: this.#hasRows() ? scope : undefined,
-        own: kept.filter(isOwn).length,
+        own: kept.filter(({ labPage }) => labPage).length,
         want: (change) => {
           this.#wanted = { ...this.#wanted, ...change(this.#wanted) };
           this.#rest();
@@ -218,7 +217,7 @@ class Requests extends Panel {
           .reverse()
           .findIndex((attempt) => attempt.request === request);
       if (isKept && place() < 0)
-        this.#wanted = { only: new Set(), path: '', own: this.#wanted.own || isOwn(request) };
+        this.#wanted = { only: new Set(), path: '', own: this.#wanted.own || request.labPage === true };
       this.#older = isKept ? undefined : request;
       this.#page = isKept ? Math.floor(place() / rowsOnPage) : 0;
       this.#unfold(id);

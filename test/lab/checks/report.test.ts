@@ -7,6 +7,7 @@ import { maxEvidence, type Report, reportOn, verdictOf } from '../../../src/lab/
 import { asJunit } from '../../../src/lab/checks/report-as-junit.ts';
 import { asMarkdown } from '../../../src/lab/checks/report-as-markdown.ts';
 import { maxRecorded } from '../../../src/lab/lab-bounds.ts';
+import { InstallationKey } from '../../../src/settings/secret-key.ts';
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
 import { whyNo } from '../../support/programs.ts';
 import { recorded } from '../../support/recorded.ts';
@@ -53,21 +54,60 @@ test('a report card has the verdict, and for each check the level, the result, t
   );
 });
 
-test('a report card ignores the requests of the lab page, except its bursts', async (t) => {
+/** The token that the service puts into the lab's page. */
+async function labPageToken(store: Petstore): Promise<string> {
+  const { text } = await store.send('GET', '/lab', { key: null });
+  return /name="lab-page-token" content="([\w-]{43})"/.exec(text)?.[1] as string;
+}
+
+test('a report card ignores only requests with the token of the lab page; no other header or id hides a request', async (t) => {
   const store = await startPetstore(t);
   const recording = await startRecording(store);
-  for (const id of ['lab-page-1', 'lab-page-2', 'lab-page-burst-1', 'lab-page-burst-2']) {
-    await store.call('GET', '/pets?limit=0', { headers: { 'X-Request-Id': id } });
+  const token = await labPageToken(store);
+  const other = new InstallationKey('another installation of the service').labPageToken;
+  const sent = [
+    { 'Petstore-Lab-Page': token },
+    { 'Petstore-Lab-Page': token },
+    { 'X-Request-Id': 'lab-page-0' },
+    { 'X-Request-Id': 'lab-page-0' },
+    { 'Petstore-Lab-Page': '{token}' },
+    { 'Petstore-Lab-Page': other },
+    { 'Petstore-Lab-Page': 'true' },
+  ];
+  for (const headers of sent) {
+    await store.call('GET', '/pets?limit=0', { headers });
     // Later than any request that could have been in flight.
     store.nowMs += 1_000;
   }
   const { checks: results } = (await store.send('GET', `${recording}/report`)).body as Report;
-  assert.deepEqual(
-    results.flatMap(({ evidence }) => evidence).filter((id) => Number(id) < 3),
-    [],
-  );
   const found = results.find(({ name }) => name === 'retry.only-when-useful');
-  assert.deepEqual([found?.result, found?.evidence], ['failed', ['3', '4']]);
+  assert.deepEqual([found?.result, found?.evidence], ['failed', ['3', '4', '5', '6', '7']]);
+  const { body: requests, text } = await store.send('GET', `${recording}/requests`);
+  assert.deepEqual(
+    requests.map(({ labPage }: { labPage?: boolean }) => labPage ?? false),
+    [true, true, false, false, false, false, false],
+  );
+  assert.ok(!text.includes(token), 'a recording does not contain the token');
+});
+
+test('web pages of other origins can neither read nor send the token of the lab page, and every instance has the same', async (t) => {
+  const store = await startPetstore(t);
+  const origin = 'https://shop.example';
+  const { headers } = await store.send('GET', '/lab', { key: null, headers: { origin } });
+  assert.equal(headers['access-control-allow-origin'], undefined);
+  const preflight = {
+    origin,
+    'access-control-request-method': 'GET',
+    'access-control-request-headers': 'petstore-lab-page',
+  };
+  const allowed = await store.send('OPTIONS', '/v1/pets', { key: null, headers: preflight });
+  assert.doesNotMatch(allowed.headers['access-control-allow-headers'] as string, /lab-page/i);
+  const text = 'a secret of the installation, the same for all';
+  const [one, two, three] = [text, text, `${text}!`].map(
+    (secret) => new InstallationKey(secret).labPageToken,
+  );
+  assert.equal(one, two);
+  assert.notEqual(one, three);
 });
 
 test('each format of a report card has its media type, and is sent again only if it has changed', async (t) => {

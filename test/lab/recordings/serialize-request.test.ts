@@ -13,7 +13,7 @@ function timesOf(nowUs: number, leftAtUs?: number) {
     },
     {
       ...{ nowUs, leftAtUs, beganAtMs: 0, admittedAtUs: 1_000_000, sentAtUs: undefined },
-      ...{ connection: 'c', isBehindProxy: false },
+      ...{ connection: 'c', isBehindProxy: false, labPageToken: 'token' },
     },
   );
   return [row?.atUs, row?.tookUs];
