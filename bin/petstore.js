@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Plain JavaScript, so that an older Node.js can hand over to the one that npm installed beside this file.
 import './protect.js';
+import './stop-with-npm.js';
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import module from 'node:module';
@@ -12,11 +13,6 @@ const neededMajor = 26;
 /** How long this process may take to end after its starter is gone. "grade" must first end its programs. */
 const endWithinMs = process.argv[2] === 'grade' ? 3_000 : 600;
 
-/** How often to look whether npm still runs. */
-const checkNpmEveryMs = 250;
-
-// The process that an older Node.js starts has a channel to it instead.
-if (process.env.npm_lifecycle_event && process.connected === undefined) stopWithNpm();
 if (Number.parseInt(process.versions.node, 10) >= neededMajor) {
   endWithStarter();
   keepCompiledCode();
@@ -78,26 +74,6 @@ function installedNode() {
 function fail(message) {
   console.error(`petstore: ${message}`);
   process.exit(1);
-}
-
-/** Sends SIGTERM to this process when npm, or a shell that npm runs it in, ends without doing so. */
-function stopWithNpm() {
-  const started = ancestors(process.ppid);
-  setInterval(() => {
-    if (ancestors(process.ppid) !== started) process.kill(process.pid, 'SIGTERM');
-  }, checkNpmEveryMs).unref();
-}
-
-/** A process and, on Linux, its ancestors up to npm: npm sets the variable for its script, not for itself. */
-function ancestors(pid) {
-  try {
-    const environment = readFileSync(`/proc/${pid}/environ`, 'latin1');
-    const [, parent] = /^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? [];
-    const isOfScript = `\0${environment}`.includes('\0npm_lifecycle_event=');
-    return isOfScript ? `${pid} ${ancestors(Number(parent))}` : String(pid);
-  } catch {
-    return String(pid);
-  }
 }
 
 /** Ends this process when the channel to its starter closes. The channel alone does not keep it running. */

@@ -29,6 +29,7 @@ copy('src/web/lab-page/index.html', 'lib/web/lab-page/index.html');
 mkdirSync(join(dist, 'bin'));
 copy('scripts/package/petstore.js', 'bin/petstore.js');
 copy('bin/protect.js');
+copy('bin/stop-with-npm.js');
 copy('scripts/package/README.md', 'README.md');
 copy('CHANGELOG.md');
 await carryPrograms();

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The program of the npm package. Every Node.js must understand this file, to say that it is too old.
 import './protect.js';
+import './stop-with-npm.js';
 import { readFileSync } from 'node:fs';
 
 const { engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));

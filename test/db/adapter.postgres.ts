@@ -251,7 +251,10 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
       'postgres:hush-hush@localhost:5432/postgres',
     ];
     for (const databaseUrl of wrong) {
-      const { status, stdout, stderr } = petstore(['serve'], { DATABASE_URL: databaseUrl });
+      const { status, stdout, stderr } = petstore(['serve'], {
+        DATABASE_URL: databaseUrl,
+        PETSTORE_START_WAIT: '0',
+      });
       assert.equal(status, 1, stderr);
       assert.equal(stdout, '');
       assert.match(stderr, /^petstore: DATABASE_URL .+\n$/);

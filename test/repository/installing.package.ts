@@ -41,6 +41,7 @@ test('the tarball has the built code, the files that it reads, and nothing else'
   const others = [
     'bin/petstore.js',
     'bin/protect.js',
+    'bin/stop-with-npm.js',
     'lib/web/lab-page/index.html',
     'lib/web/reference/page/icon.svg',
     ...Object.values({ ...labPrograms, ...referencePrograms }).map(
