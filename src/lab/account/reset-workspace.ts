@@ -4,10 +4,12 @@ import { type ContentKind, contentInWords } from '../../db/tables.ts';
 import { resetWorkspace } from '../../demo/seed.ts';
 import { grouped } from '../../foundation/bounds.ts';
 import { ApiError } from '../../foundation/errors.ts';
+import { dayMs } from '../../foundation/time.ts';
 import { findKey, unknownKey } from '../../keys/store.ts';
 import { countContent } from '../../workspaces/store.ts';
+import { addToDay } from '../count-of-day.ts';
 import type { Owner } from '../key-binding.ts';
-import { maxResetRows } from '../lab-bounds.ts';
+import { maxResetRows, maxResetsPerDay } from '../lab-bounds.ts';
 
 /** A reset costs hundreds of times as much as other writes, and blocks those of its workspace. */
 const pauseMs = 1_000;
@@ -53,7 +55,10 @@ export class ResetLimiter {
   }
 }
 
-/** Resets the workspace of a key to the demo data. Throws `conflict` if it has more than `maxResetRows` rows. */
+/**
+ * Resets the workspace of a key to the demo data. Throws `conflict` if it has more than `maxResetRows` rows, and `rate_limited` after
+ * `maxResetsPerDay` resets.
+ */
 export async function resetOwn(
   sql: Transaction,
   { workspaceId, keyId }: Owner,
@@ -68,6 +73,19 @@ export async function resetOwn(
       `This workspace has more than ${grouped(maxResetRows)} ${contentInWords}, too many to reset with a request. The operator of the service can reset it with the command "petstore workspaces reset ${key.workspace}".`,
     );
   }
+  await countReset(sql, workspaceId);
   await resetWorkspace(sql, { id: workspaceId, name: key.workspace });
   return count();
+}
+
+async function countReset(sql: Transaction, workspaceId: number): Promise<void> {
+  const { atMs } = sql.context;
+  const [row] = await sql`
+    update workspaces set ${addToDay('resets', 1, atMs)} where id = ${workspaceId} returning resets_count`;
+  if (Number(row?.[0]) <= maxResetsPerDay) return;
+  throw new ApiError(
+    'rate_limited',
+    `Requests have reset this workspace ${grouped(maxResetsPerDay)} times today, the maximum of a day (UTC). Try again tomorrow.`,
+    { 'Retry-After': String(Math.ceil((dayMs - (atMs % dayMs)) / 1_000)) },
+  );
 }
