@@ -17,12 +17,10 @@ import type { LabServices } from './operations.ts';
 import { Readings } from './readings/readings.ts';
 import type { WorkerOfReadings } from './readings/worker.ts';
 import { Recorder, type RecorderParts } from './recordings/recorder.ts';
-import { deleteRemovedOf } from './recordings/recording-store.ts';
 import { type CutOff, RehearsalPerformer } from './rehearsals/rehearsal-performer.ts';
 
 /** What the lab does to requests of the API: rehearsals change them, recordings store them. */
 export class Lab {
-  readonly #db: RecorderParts['db'];
   readonly #rehearsals: RehearsalPerformer;
   readonly #delayQueue = new DelayQueue();
   readonly #openLinks = new OpenLinks();
@@ -46,7 +44,6 @@ export class Lab {
       },
       cutOff,
     );
-    this.#db = parts.db;
     this.#recorder = new Recorder(parts);
     this.#banStarts = new BanStarts(parts);
     this.#readings = new Readings(parts.db, readingWorker);
@@ -92,7 +89,6 @@ export class Lab {
       waitUntilRecordedByAll: async (keyId) => {
         await Promise.all([waitUntilRecorded(keyId), hasOthers && sleep(othersWriteMs)]);
       },
-      waitUntilDeleted: (workspaceId) => deleteRemovedOf(this.#db, workspaceId),
       waitUntilBanStartKnown: (keyId) => this.#banStarts.settled(keyId),
       resets: new ResetLimiter(stopwatch),
       readings: this.#readings,

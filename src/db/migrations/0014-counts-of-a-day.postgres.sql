@@ -1,4 +1,4 @@
--- How often requests have reset a workspace in a day (UTC), and how many requests of a key were recorded in one.
+-- The resets of a workspace by requests in a day (UTC), and the recorded requests of a key.
 alter table workspaces add column resets_day bigint not null default 0;
 alter table workspaces add column resets_count bigint not null default 0;
 alter table api_keys add column recorded_day bigint not null default 0;

@@ -73,19 +73,16 @@ export async function resetOwn(
       `This workspace has more than ${grouped(maxResetRows)} ${contentInWords}, too many to reset with a request. The operator of the service can reset it with the command "petstore workspaces reset ${key.workspace}".`,
     );
   }
-  await countReset(sql, workspaceId);
+  const { atMs } = sql.context;
+  const [counted] = await sql`
+    update workspaces set ${addToDay('resets', 1, atMs)} where id = ${workspaceId} returning resets_count`;
+  if (Number(counted?.[0]) > maxResetsPerDay) {
+    throw new ApiError(
+      'rate_limited',
+      `Requests have reset this workspace ${grouped(maxResetsPerDay)} times today, the maximum of a day (UTC). Try again tomorrow.`,
+      { 'Retry-After': String(Math.ceil((dayMs - (atMs % dayMs)) / 1_000)) },
+    );
+  }
   await resetWorkspace(sql, { id: workspaceId, name: key.workspace });
   return count();
-}
-
-async function countReset(sql: Transaction, workspaceId: number): Promise<void> {
-  const { atMs } = sql.context;
-  const [row] = await sql`
-    update workspaces set ${addToDay('resets', 1, atMs)} where id = ${workspaceId} returning resets_count`;
-  if (Number(row?.[0]) <= maxResetsPerDay) return;
-  throw new ApiError(
-    'rate_limited',
-    `Requests have reset this workspace ${grouped(maxResetsPerDay)} times today, the maximum of a day (UTC). Try again tomorrow.`,
-    { 'Retry-After': String(Math.ceil((dayMs - (atMs % dayMs)) / 1_000)) },
-  );
 }

@@ -45,7 +45,6 @@ export const recordingOperations = [
     bindsKey: true,
     body: NewRecording,
     success: created(BegunRecording, 'The recording.'),
-    prepare: ({ workspaceId }, { waitUntilDeleted }: RecordingServices) => waitUntilDeleted(workspaceId),
     handle: async (sql, input) => {
       const { name = '', expiresInSeconds = defaultExpirySeconds } = input.body;
       const expiresAtMs = input.nowMs + expiresInSeconds * 1_000;

@@ -3,7 +3,7 @@ import { type Fragment, fragment, join, type Row, type Sql } from '../../db/sql.
 import { ApiError } from '../../foundation/errors.ts';
 import { dayMs, toTime } from '../../foundation/time.ts';
 import { randomDigits } from '../../keys/key.ts';
-import { addToDay, countOfDay } from '../count-of-day.ts';
+import { addToDay } from '../count-of-day.ts';
 import { bind, end, endActive, type Owner, recordings, unbind } from '../key-binding.ts';
 import { maxKept, maxKeptSize, type recorderBounds } from '../lab-bounds.ts';
 import { type RecordedRow, sizeOf } from './recorded.ts';
@@ -58,7 +58,7 @@ async function removeBeyond(sql: Sql, { workspaceId, keyId }: Owner, newId: stri
   }
 }
 
-/** Removed recordings belong to no key, so nobody sees them. `deleteRemoved` deletes them later, in short transactions. */
+/** Nobody sees removed recordings, since they belong to no key. `deleteRemoved` deletes them soon, in short transactions. */
 const remove = (sql: Sql, some: Fragment) => sql`
   update recordings set key_id = '', created_at_ms = 0 where ${some} returning id`;
 
@@ -113,7 +113,9 @@ export function keepRequests(
     if (!row) return Number.NEGATIVE_INFINITY;
     const [kept, size, endMs, isFinal] = row.map(Number) as [number, number, number, number];
     const ofKey = fragment`workspace_id = ${workspaceId} and id = ${String(row[4])}`;
-    const [[today] = []] = await sql`select ${countOfDay('recorded', nowMs)} from api_keys where ${ofKey}`;
+    const count = (more: number) =>
+      sql`update api_keys set ${addToDay('recorded', more, nowMs)} where ${ofKey} returning recorded_count`;
+    const room = Math.min(maxRecorded - kept, maxRecordedPerDay - Number((await count(0))[0]?.[0]));
     const inTime = requests.filter(({ beganAtMs }) => beganAtMs <= endMs);
     const [first] = inTime;
     if (isRetry && first) {
@@ -122,9 +124,7 @@ export function keepRequests(
           and at_us = ${first.atUs} and took_us = ${first.tookUs} and facts = ${first.facts}`;
       if (found.length > 0) return endMs;
     }
-    const fitting = isFinal
-      ? []
-      : inTime.slice(0, Math.max(0, Math.min(maxRecorded - kept, maxRecordedPerDay - Number(today))));
+    const fitting = isFinal ? [] : inTime.slice(0, Math.max(0, room));
     let grown = size;
     const written = fitting.filter((one) => {
       const fits = grown + sizeOf(one) <= maxRecordedSize;
@@ -148,24 +148,17 @@ export function keepRequests(
     await sql`
       update recordings set kept = kept + ${written.length}, size = ${grown}, left_out = left_out + ${more}
       where workspace_id = ${workspaceId} and id = ${recordingId}`;
-    if (written.length > 0)
-      await sql`update api_keys set ${addToDay('recorded', written.length, nowMs)} where ${ofKey}`;
+    await count(written.length);
     return endMs;
   });
 }
 
-/** Removes recordings that began a day ago, and deletes all that were removed. */
+/** Removes recordings that began a day ago. */
 export async function deleteOldRecordings(db: Database, nowMs: number): Promise<void> {
-  await inBatches(db, (sql) =>
-    remove(
-      sql,
-      fragment`(workspace_id, id) in (
-        select workspace_id, id from recordings
-        where created_at_ms <= ${nowMs - keptMs} and key_id <> '' limit ${batchSize})`,
-    ),
-  );
-  await deleteRemoved(db, fragment`created_at_ms = 0`);
-  // An older release, which knows no reports, may have removed their recordings.
+  const old = fragment`
+    select workspace_id, id from recordings where created_at_ms <= ${nowMs - keptMs} and key_id <> '' limit ${batchSize}`;
+  await inBatches(db, (sql) => remove(sql, fragment`(workspace_id, id) in (${old})`));
+  await deleteRemoved(db);
   await inBatches(
     db,
     (sql) => sql`
@@ -177,12 +170,9 @@ export async function deleteOldRecordings(db: Database, nowMs: number): Promise<
   );
 }
 
-/** Deletes the removed recordings of a workspace with their requests. A recording that starts waits for it, so removed ones cannot pile up. */
-export const deleteRemovedOf = (db: Database, workspaceId: number) =>
-  deleteRemoved(db, fragment`workspace_id = ${workspaceId}`);
-
-async function deleteRemoved(db: Database, some: Fragment): Promise<void> {
-  const removed = fragment`from recordings where ${some} and key_id = ''`;
+/** Deletes removed recordings with their requests. */
+export async function deleteRemoved(db: Database): Promise<void> {
+  const removed = fragment`from recordings c where created_at_ms = 0 and key_id = ''`;
   if ((await db.read`select 1 ${removed} limit 1`).length === 0) return;
   await inBatches(
     db,
@@ -194,22 +184,15 @@ async function deleteRemoved(db: Database, some: Fragment): Promise<void> {
       returning number`,
     requestsPerBatch,
   );
+  // Another instance may still delete requests of some.
   await inBatches(
     db,
-    async (sql) => {
-      // Another instance may still delete requests of some.
-      const rows = await sql`
-        delete from recordings where (workspace_id, id) in (
-          select workspace_id, id ${removed} and not exists (
-            select 1 from recorded_requests r
-            where r.workspace_id = recordings.workspace_id and r.recording_id = recordings.id)
-          limit ${requestsPerBatch})
-        returning workspace_id, id`;
-      for (const [workspaceId = 0, id = ''] of rows)
-        await sql`delete from recording_reports where workspace_id = ${workspaceId} and recording_id = ${id}`;
-      return rows;
-    },
-    requestsPerBatch,
+    (sql) => sql`
+      delete from recordings where (workspace_id, id) in (
+        select workspace_id, id ${removed} and not exists (
+          select 1 from recorded_requests r where r.workspace_id = c.workspace_id and r.recording_id = c.id)
+        limit ${batchSize})
+      returning id`,
   );
 }
 

@@ -11,8 +11,6 @@ export interface RecordingServices {
   waitUntilRecorded(keyId: string): Promise<void>;
   /** The same, and gives other instances the time to write what they recorded. */
   waitUntilRecordedByAll(keyId: string): Promise<void>;
-  /** Deletes the removed recordings of a workspace. */
-  waitUntilDeleted(workspaceId: number): Promise<void>;
   readings: {
     page(reader: Reader, recordingId: string, part: PageRequest): Promise<Rendered>;
     archive(reader: Reader, recordingId: string, after: number, url: string): Promise<Rendered>;
