@@ -262,7 +262,7 @@ test('readers at one position share a read, unless it began before the change', 
     reads++;
     return new Promise(() => {});
   };
-  const broadcaster = new EventBroadcaster({ read } as unknown as Database, changes);
+  const broadcaster = new EventBroadcaster({ read } as unknown as Database, changes, () => 0);
   const [one, other] = [broadcaster.subscribe(1, () => {}), broadcaster.subscribe(1, () => {})];
   for (const watch of [one, other]) void watch.read(0);
   for (let turn = 0; turn < 5; turn++) await nextTurn();
@@ -279,7 +279,7 @@ test('readers that catch up read a few pages per turn of the event loop, and wor
     read.push(workspaceId);
     return [[1, 'category.created', 0, null, '{}', null, 1, 1]];
   };
-  const broadcaster = new EventBroadcaster({ read: answer } as unknown as Database, new Changes());
+  const broadcaster = new EventBroadcaster({ read: answer } as unknown as Database, new Changes(), () => 0);
   const [many, one] = [broadcaster.subscribe(1, () => {}), broadcaster.subscribe(2, () => {})];
   const reading = Array.from({ length: 100 }, (_, after) => many.read(after));
   reading.push(one.read(0));

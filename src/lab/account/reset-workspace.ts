@@ -7,7 +7,7 @@ import { ApiError } from '../../foundation/errors.ts';
 import { dayMs } from '../../foundation/time.ts';
 import { findKey, unknownKey } from '../../keys/store.ts';
 import { countContent } from '../../workspaces/store.ts';
-import { addToDay } from '../count-of-day.ts';
+import { countToday } from '../count-today.ts';
 import type { Owner } from '../key-binding.ts';
 import { maxResetRows, maxResetsPerDay } from '../lab-bounds.ts';
 
@@ -55,10 +55,7 @@ export class ResetLimiter {
   }
 }
 
-/**
- * Resets the workspace of a key to the demo data. Throws `conflict` if it has more than `maxResetRows` rows, and `rate_limited` after
- * `maxResetsPerDay` resets.
- */
+/** Resets the workspace of a key to the demo data. Throws `conflict` beyond `maxResetRows`, and `rate_limited` beyond `maxResetsPerDay`. */
 export async function resetOwn(
   sql: Transaction,
   { workspaceId, keyId }: Owner,
@@ -74,9 +71,7 @@ export async function resetOwn(
     );
   }
   const { atMs } = sql.context;
-  const [counted] = await sql`
-    update workspaces set ${addToDay('resets', 1, atMs)} where id = ${workspaceId} returning resets_count`;
-  if (Number(counted?.[0]) > maxResetsPerDay) {
+  if ((await countToday(sql, { workspaceId, id: 'resets' }, 1, atMs)) > maxResetsPerDay) {
     throw new ApiError(
       'rate_limited',
       `Requests have reset this workspace ${grouped(maxResetsPerDay)} times today, the maximum of a day (UTC). Try again tomorrow.`,

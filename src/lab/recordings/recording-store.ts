@@ -3,7 +3,7 @@ import { type Fragment, fragment, join, type Row, type Sql } from '../../db/sql.
 import { ApiError } from '../../foundation/errors.ts';
 import { dayMs, toTime } from '../../foundation/time.ts';
 import { randomDigits } from '../../keys/key.ts';
-import { addToDay } from '../count-of-day.ts';
+import { countToday } from '../count-today.ts';
 import { bind, end, endActive, type Owner, recordings, unbind } from '../key-binding.ts';
 import { maxKept, maxKeptSize, type recorderBounds } from '../lab-bounds.ts';
 import { type RecordedRow, sizeOf } from './recorded.ts';
@@ -112,10 +112,8 @@ export function keepRequests(
       returning kept, size, coalesce(ended_at_ms, expires_at_ms), is_final, key_id`;
     if (!row) return Number.NEGATIVE_INFINITY;
     const [kept, size, endMs, isFinal] = row.map(Number) as [number, number, number, number];
-    const ofKey = fragment`workspace_id = ${workspaceId} and id = ${String(row[4])}`;
-    const count = (more: number) =>
-      sql`update api_keys set ${addToDay('recorded', more, nowMs)} where ${ofKey} returning recorded_count`;
-    const room = Math.min(maxRecorded - kept, maxRecordedPerDay - Number((await count(0))[0]?.[0]));
+    const count = (more: number) => countToday(sql, { workspaceId, id: `recorded ${row[4]}` }, more, nowMs);
+    const room = Math.min(maxRecorded - kept, maxRecordedPerDay - (await count(0)));
     const inTime = requests.filter(({ beganAtMs }) => beganAtMs <= endMs);
     const [first] = inTime;
     if (isRetry && first) {
@@ -172,26 +170,22 @@ export async function deleteOldRecordings(db: Database, nowMs: number): Promise<
 
 /** Deletes removed recordings with their requests. */
 export async function deleteRemoved(db: Database): Promise<void> {
-  const removed = fragment`from recordings c where created_at_ms = 0 and key_id = ''`;
-  if ((await db.read`select 1 ${removed} limit 1`).length === 0) return;
-  await inBatches(
-    db,
-    (sql) => sql`
-      delete from recorded_requests where (workspace_id, recording_id, number) in (
-        select r.workspace_id, r.recording_id, r.number from recorded_requests r
-        join (select workspace_id, id ${removed}) gone
-          on gone.workspace_id = r.workspace_id and gone.id = r.recording_id limit ${requestsPerBatch})
-      returning number`,
-    requestsPerBatch,
-  );
+  const removed = fragment`c.created_at_ms = 0 and c.key_id = ''`;
+  const own = fragment`r.workspace_id = c.workspace_id and r.recording_id = c.id`;
+  if ((await db.read`select 1 from recordings c where ${removed} limit 1`).length === 0) return;
+  const deleteRequests = (sql: Sql) => sql`
+    delete from recorded_requests where (workspace_id, recording_id, number) in (
+      select r.workspace_id, r.recording_id, r.number from recordings c join recorded_requests r on ${own}
+      where ${removed} limit ${requestsPerBatch})
+    returning number`;
+  await inBatches(db, deleteRequests, requestsPerBatch);
   // Another instance may still delete requests of some.
   await inBatches(
     db,
     (sql) => sql`
       delete from recordings where (workspace_id, id) in (
-        select workspace_id, id ${removed} and not exists (
-          select 1 from recorded_requests r where r.workspace_id = c.workspace_id and r.recording_id = c.id)
-        limit ${batchSize})
+        select workspace_id, id from recordings c
+        where ${removed} and not exists (select 1 from recorded_requests r where ${own}) limit ${batchSize})
       returning id`,
   );
 }

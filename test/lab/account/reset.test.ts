@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contentKinds } from '../../../src/db/tables.ts';
+import { countToday } from '../../../src/lab/count-today.ts';
 import { maxResetRows, maxResetsPerDay } from '../../../src/lab/lab-bounds.ts';
 import { addCategories, rehearse } from '../../support/lab.ts';
 import { type CallOptions, Petstore, startPetstore } from '../../support/petstore.ts';
@@ -196,9 +197,8 @@ test('requests reset a workspace a bounded number of times a day, over all insta
   const petstore = await startPetstore(t);
   petstore.nowMs = Date.parse('2026-11-28T23:59:58Z');
   const { key } = await petstore.addKey('free');
-  await petstore.db.write(
-    (sql) =>
-      sql`update workspaces set resets_day = ${Math.floor(petstore.nowMs / 86_400_000)}, resets_count = ${maxResetsPerDay - 1}`,
+  await petstore.db.write((sql) =>
+    countToday(sql, { workspaceId: 1, id: 'resets' }, maxResetsPerDay - 1, petstore.nowMs),
   );
   assert.equal((await reset(petstore)).status, 200);
   const { status, body, headers } = await reset(petstore, { key });
