@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (5d31b46e949d). Do not edit.
+// Made from the description of the lab by "npm run generate" (10abcdaf76d6). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -419,7 +419,7 @@ export interface components {
       requests: number;
       /**
        * Format: int32
-       * @description The number of requests that were not stored. A recording stores at most 5000, and fewer if they are large or come faster than they can be written.
+       * @description The number of requests that were not stored. A recording stores at most 5000, and fewer if they are large or come faster than they can be written. All recordings of a key store at most 100000 a day (UTC).
        */
       leftOut: number;
     };

@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (5d31b46e949d). Do not edit.
+// Made from the description of the lab by "npm run generate" (10abcdaf76d6). Do not edit.
 
 import type * as types from './lab-description.ts';
 import type { List } from './list.ts';
@@ -140,7 +140,7 @@ export interface Lab {
   /**
    * Reset the workspace: `POST /workspace/reset`.
    *
-   * Removes all data of the workspace, and restores the demo data, with ids from 1. This affects all keys of the workspace. Every key may do it, even during a ban. Keys, limits, webhooks, events, recordings and rehearsals stay. The history gets `workspace.reset` and `workspace.seeded`. The stored responses of `Idempotency-Key`s to removed resources are removed, too. With more than 1,000 categories, pets and orders the response is 409, and its message names the command to use. An instance resets a workspace at most once a second.
+   * Removes all data of the workspace, and restores the demo data, with ids from 1. This affects all keys of the workspace. Every key may do it, even during a ban. Keys, limits, webhooks, events, recordings and rehearsals stay. The history gets `workspace.reset` and `workspace.seeded`. The stored responses of `Idempotency-Key`s to removed resources are removed, too. With more than 1,000 categories, pets and orders the response is 409, and its message names the command to use. An instance resets a workspace at most once a second. Requests reset a workspace at most 3,000 times a day (UTC).
    */
   resetWorkspace(options?: CreateOptions): Promise<types.WorkspaceContent>;
 }

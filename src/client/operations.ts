@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (09da689ac02f). Do not edit.
+// Made from openapi.json by "npm run generate" (d6e9b37f8620). Do not edit.
 
 import type * as types from './description.ts';
 import type { Int64 } from './exact-json.ts';
@@ -191,7 +191,7 @@ export interface Operations {
   /**
    * List events: `GET /store/events`.
    *
-   * Returns the events of the workspace, oldest first: from the oldest stored event, or after a position. With `type` a page scans at most 1000 events, so it may be short or empty although more follow. Continue while there is a link to the next page. `Last-Event-ID` is the last position that the page has scanned. Send it as `after` to get newer events.
+   * Returns the events of the workspace, oldest first: from the oldest stored event, or after a position. With `type` a page scans at most 1000 events, so it may be short or empty although more follow. A page ends early after 50,000 bytes of events. Continue while there is a link to the next page. `Last-Event-ID` is the last position that the page has scanned. Send it as `after` to get newer events.
    *
    * **Beta:** this operation may change, with notice.
    */

@@ -1,15 +1,19 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../db/database.ts';
 import { join } from '../db/sql.ts';
 import { StorageUnavailableError } from '../foundation/errors.ts';
 import { Slots } from '../foundation/fair-slots.ts';
 import type { Changes } from '../history/changes.ts';
-import { readEvents, type StoredEvent } from '../history/store.ts';
+import { readEventSizes, readEvents, type StoredEvent } from '../history/store.ts';
+import { fittingLimit } from '../http/pagination.ts';
 
 /** The maximum number of events in a batch, and so in memory for one reader. */
 const batchSize = 100;
-/** The number of reads that begin in a turn of the event loop, so that readers that catch up leave time for requests. */
+/** The number of reads that begin in a turn of the event loop, so that readers leave time for requests. */
 const readsPerTurn = 2;
+/** Before the next page, readers that catch up pause this many times as long as the last one took. So they use a third of the time. */
+const pauseFactor = 2;
+const maxPauseMs = 100;
 /** The maximum number of workspaces in one poll statement. */
 const workspacesPerPoll = 200;
 
@@ -20,22 +24,24 @@ export interface Batch {
   bytes: Buffer;
   /** The id of the last event. Without events: the id after which the read began. */
   last: number;
+  /** Whether more events may follow already. */
+  hasMore: boolean;
 }
 
 /** A reader of the events of a workspace. */
 export interface Subscription {
   /**
    * Reads the events after an id, at most a hundred. Undefined if some of them have expired. Empty while the storage is unavailable: then the
-   * reader is woken when it is available again. Readers at the same position share a read.
+   * reader is woken when it is available again. Readers at the same position share a read. Those that are behind read one after another.
    */
-  read(after: number): Promise<Batch | undefined>;
+  read(after: number, isBehind?: boolean): Promise<Batch | undefined>;
   end(): void;
 }
 
 interface Topic {
   wakes: Set<() => void>;
-  /** Reads in flight, by the id after which they read. */
-  reads: Map<number, Promise<Batch | undefined>>;
+  /** Reads in flight, by the id after which they read, and whether their readers are behind. */
+  reads: Map<string, Promise<Batch | undefined>>;
   /** The last event that a poll has found. */
   lastId: number;
 }
@@ -48,10 +54,15 @@ export class EventBroadcaster {
   readonly #db: Database;
   readonly #topics = new Map<number, Topic>();
   readonly #slots = new Slots(readsPerTurn, readsPerTurn);
+  readonly #behind = new Slots(1, 1);
+  readonly #stopwatch: () => number;
+  #pauseMs = 0;
   readonly close: () => void;
 
-  constructor(db: Database, changes: Changes) {
+  /** `stopwatch`: milliseconds with fractions. */
+  constructor(db: Database, changes: Changes, stopwatch: () => number) {
     this.#db = db;
+    this.#stopwatch = stopwatch;
     this.close = changes.subscribe((workspaceId) => {
       const topic = this.#topics.get(workspaceId);
       if (topic) wakeAll(topic);
@@ -64,7 +75,7 @@ export class EventBroadcaster {
     this.#topics.set(workspaceId, topic);
     topic.wakes.add(wake);
     return {
-      read: (after) => this.#readShared(workspaceId, topic, after),
+      read: (after, isBehind = false) => this.#readShared(workspaceId, topic, after, isBehind),
       end: () => {
         topic.wakes.delete(wake);
         if (topic.wakes.size === 0) this.#topics.delete(workspaceId);
@@ -89,30 +100,41 @@ export class EventBroadcaster {
     }
   }
 
-  #readShared(workspaceId: number, topic: Topic, after: number): Promise<Batch | undefined> {
+  #readShared(workspaceId: number, topic: Topic, after: number, isBehind: boolean) {
     const { reads } = topic;
-    const inFlight = reads.get(after);
+    const name = `${after} ${isBehind}`;
+    const inFlight = reads.get(name);
     if (inFlight) return inFlight;
-    const started = this.#slots
-      .run(workspaceId, () => this.#read(workspaceId, topic, after))
+    const slots = isBehind ? this.#behind : this.#slots;
+    const started = slots
+      .run(workspaceId, () => this.#read(workspaceId, topic, after, isBehind))
       .finally(() => {
-        if (reads.get(after) === started) reads.delete(after);
+        if (reads.get(name) === started) reads.delete(name);
       });
-    reads.set(after, started);
+    reads.set(name, started);
     return started;
   }
 
-  async #read(workspaceId: number, topic: Topic, after: number): Promise<Batch | undefined> {
+  async #read(workspaceId: number, topic: Topic, after: number, isBehind: boolean) {
     try {
       await nextTurn();
+      // No timer is shorter than 1 ms.
+      if (isBehind && this.#pauseMs > 1) await sleep(this.#pauseMs, undefined, { ref: false });
+      const startedMs = this.#stopwatch();
       const range = { after, upTo: after + batchSize, limit: batchSize };
-      const { events, first } = await readEvents(this.#db.read, workspaceId, range);
-      return after < first - 1 ? undefined : toBatch(events, after);
+      const sizes = () => readEventSizes(this.#db.read, workspaceId, range);
+      const limit = isBehind ? await fittingLimit(batchSize, sizes, 1) : batchSize;
+      const { events, first } = await readEvents(this.#db.read, workspaceId, { ...range, limit });
+      setImmediate(() => {
+        // The readers have written the page.
+        if (isBehind) this.#pauseMs = Math.min(pauseFactor * (this.#stopwatch() - startedMs), maxPauseMs);
+      });
+      return after < first - 1 ? undefined : toBatch(events, after, events.length === limit);
     } catch (error) {
       if (!(error instanceof StorageUnavailableError)) throw error;
       // The next successful poll then wakes the readers.
       topic.lastId = 0;
-      return toBatch([], after);
+      return toBatch([], after, false);
     }
   }
 }
@@ -123,12 +145,12 @@ function wakeAll({ wakes, reads }: Topic): void {
   for (const wake of wakes) wake();
 }
 
-function toBatch(stored: readonly StoredEvent[], after: number): Batch {
+function toBatch(stored: readonly StoredEvent[], after: number, hasMore: boolean): Batch {
   const events = stored.map(({ id, type, json }) => ({
     id,
     type,
     text: `id: ${id}\nevent: ${type}\ndata: ${json}\n\n`,
   }));
   const bytes = Buffer.from(events.map(({ text }) => text).join(''));
-  return { events, bytes, last: events.at(-1)?.id ?? after };
+  return { events, bytes, last: events.at(-1)?.id ?? after, hasMore };
 }

@@ -46,7 +46,7 @@ export class OpenStreams {
   constructor(parts: StreamParts) {
     this.#parts = parts;
     this.#touchedAtMs = parts.stopwatch();
-    this.#broadcaster = new EventBroadcaster(parts.db, parts.changes);
+    this.#broadcaster = new EventBroadcaster(parts.db, parts.changes, parts.stopwatch);
     const failed = (err: unknown) => {
       if (!(err instanceof StorageUnavailableError))
         parts.log.error({ err }, 'the open streams cannot be checked');

@@ -1,8 +1,10 @@
+import { grouped } from '../foundation/bounds.ts';
 import { ApiError, errorAt, type Place } from '../foundation/errors.ts';
 import { identifying } from '../foundation/schema.ts';
 import { Type } from '../foundation/type.ts';
-import { type Extent, extentOf, findEvent, readEvents } from '../history/store.ts';
+import { type Extent, extentOf, findEvent, readEventSizes, readEvents } from '../history/store.ts';
 import { type AnyInput, operation, page, resource, stream } from '../http/operation.ts';
+import { fittingLimit, maxPageCharacters } from '../http/pagination.ts';
 import { type EventType, KnownEventType } from '../webhooks/event-types.ts';
 import { Event, Events, eventId } from './schema.ts';
 
@@ -30,7 +32,7 @@ export const eventOperations = [
     id: 'listEvents',
     tag: 'Store',
     summary: 'List events',
-    description: `Returns the events of the workspace, oldest first: from the oldest stored event, or after a position. With \`type\` a page scans at most ${maxLookedAt} events, so it may be short or empty although more follow. Continue while there is a link to the next page. \`Last-Event-ID\` is the last position that the page has scanned. Send it as \`after\` to get newer events.`,
+    description: `Returns the events of the workspace, oldest first: from the oldest stored event, or after a position. With \`type\` a page scans at most ${maxLookedAt} events, so it may be short or empty although more follow. A page ends early after ${grouped(maxPageCharacters)} bytes of events. Continue while there is a link to the next page. \`Last-Event-ID\` is the last position that the page has scanned. Send it as \`after\` to get newer events.`,
     stability: 'beta',
     query: {
       after: position(
@@ -44,12 +46,13 @@ export const eventOperations = [
     success: page<Event>(Events, 'A page of events.', { headers: ['Last-Event-ID'] }),
     errors: ['events_expired'],
     handle: async (sql, { workspaceId, query, page, baseUrl, digitsOf }) => {
-      const { limit } = page;
       const asked = page.after || query.after;
-      const readAfter = (after: number) => {
+      const readAfter = async (after: number) => {
         // A larger number does not fit into a column of PostgreSQL.
         const upTo = Math.min(after + maxLookedAt, Number.MAX_SAFE_INTEGER);
-        return readEvents(sql, workspaceId, { after, upTo, types: query.type, limit: limit + 1 });
+        const range = { after, upTo, types: query.type, limit: page.limit };
+        const limit = await fittingLimit(page.limit, () => readEventSizes(sql, workspaceId, range), 1);
+        return { limit, ...(await readEvents(sql, workspaceId, { ...range, limit: limit + 1 })) };
       };
       let after = asked ?? (await extentOf(sql, workspaceId)).first - 1;
       let read = await readAfter(after);
@@ -58,7 +61,7 @@ export const eventOperations = [
         after = read.first - 1;
         read = await readAfter(after);
       }
-      const { events, ...extent } = read;
+      const { events, limit, ...extent } = read;
       const place = { parameter: page.after ? 'cursor' : 'after' };
       if (asked !== undefined) assertPosition(after, extent, place, { baseUrl, digitsOf });
       const items = events.slice(0, limit);

@@ -23,6 +23,7 @@ export class EventStream {
   readonly #types: ReadonlySet<string> | undefined;
   readonly #endsAtMs: number;
   #after: number;
+  #isBehind = true;
   #commentAtMs: number;
   /** Whether there may be more than the last read returned. */
   #isWoken = false;
@@ -64,7 +65,7 @@ export class EventStream {
       while (!this.#hasEnded) {
         this.#isWoken = false;
         // No variable refers to the batch, so that it can be freed while its bytes wait.
-        const isSent = this.#send(await this.#subscription.read(this.#after));
+        const isSent = this.#send(await this.#subscription.read(this.#after, this.#isBehind));
         await this.#until(isSent ? () => this.#pendingWrites === 0 : () => this.#isWoken);
       }
     } finally {
@@ -101,6 +102,7 @@ export class EventStream {
   /** Sends a batch, or ends the stream if events have expired. Returns whether there was something to send. */
   #send(batch: Batch | undefined): boolean {
     if (!batch) this.end();
+    this.#isBehind = batch?.hasMore ?? false;
     if (!batch || batch.events.length === 0) return false;
     const { events, bytes, last } = batch;
     const types = this.#types;

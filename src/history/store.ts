@@ -60,18 +60,25 @@ interface Range {
 const oldestId = fragment`(
   select min(id) from events where events.workspace_id = s.workspace_id and id >= s.least_id)`;
 
+const ofTypes = (types: Range['types']) =>
+  types ? fragment`and e.type in (${join(types, ', ')})` : fragment``;
+
+/** The bytes of events, in the order of their ids. */
+export const readEventSizes = (sql: Sql, workspaceId: number, { after, upTo, types, limit }: Range) => sql`
+  select octet_length(data) + coalesce(octet_length(previous), 0) from events e
+  where workspace_id = ${workspaceId} and id > ${after} and id <= ${upTo} ${ofTypes(types)} order by id limit ${limit}`;
+
 /** Events in the order of their ids, with the extent of the history in the same snapshot. */
 export async function readEvents(
   sql: Sql,
   workspaceId: number,
   { after, upTo, types, limit }: Range,
 ): Promise<Extent & { events: StoredEvent[] }> {
-  const ofTypes = types ? fragment`and e.type in (${join(types, ', ')})` : fragment``;
   // One statement sees one snapshot. It returns at least one row, since the sequence always exists.
   const rows = await sql`
     select ${eventColumns.list}, s.last_id, ${oldestId}
     from sequences s
-    left join events e on e.workspace_id = s.workspace_id and e.id > ${after} and e.id <= ${upTo} ${ofTypes}
+    left join events e on e.workspace_id = s.workspace_id and e.id > ${after} and e.id <= ${upTo} ${ofTypes(types)}
     where s.workspace_id = ${workspaceId} and s.kind = 'events' order by e.id limit ${limit}`;
   return {
     ...toExtent(rows[0]?.slice(-2)),

@@ -19,21 +19,21 @@ export interface Page<Item> {
 
 export const defaultLimit = 20;
 export const maxLimit = 100;
-/** The characters of the texts on one page. The default number of items fits, however long they are. */
+/** The characters of the texts on one page. The default number of items fits, however long they are. Of events, the bytes: one always fits. */
 export const maxPageCharacters = 50_000;
 
 /**
- * How many items of a page fit. Long texts end a page early, so that no page takes much longer than others. `readLengths` returns the
- * characters of the items.
+ * How many items of a page fit: at least `least`. Long texts end a page early, so that no page takes much longer than others. `lengths`
+ * returns the characters of the items.
  */
-export async function fittingLimit(limit: number, readLengths: () => Promise<Row[]>): Promise<number> {
-  if (limit <= defaultLimit) return limit;
+export async function fittingLimit(limit: number, lengths: () => Promise<Row[]>, least = defaultLimit) {
+  if (limit <= least) return limit;
   let left = maxPageCharacters;
-  const end = (await readLengths()).findIndex(([length]) => {
+  const end = (await lengths()).findIndex(([length]) => {
     left -= Number(length);
     return left < 0;
   });
-  return end === -1 ? limit : end;
+  return end === -1 ? limit : Math.max(end, least);
 }
 
 /** An opaque cursor after `id` in the list of one operation. 0 is before the first. */

@@ -1,6 +1,5 @@
 import { type Fragment, fragment, identifier, type Sql } from '../db/sql.ts';
 import { toTime } from '../foundation/time.ts';
-import { maxKept } from './lab-bounds.ts';
 
 /** The key that a rehearsal or a recording belongs to. */
 export interface Owner {
@@ -26,18 +25,9 @@ export const isActive = (nowMs: number) => fragment`ended_at_ms is null and expi
 export const endActive = (sql: Sql, { rows }: Binding, owner: Owner, nowMs: number) => sql`
   update ${rows} set ended_at_ms = ${nowMs} where ${ofKey(owner)} and ${isActive(nowMs)}`;
 
-/** Binds a key to a new one. Removes the oldest beyond `maxKept`, and returns their ids. */
-export async function bind(sql: Sql, { rows, column }: Binding, owner: Owner, id: string): Promise<string[]> {
-  const { workspaceId, keyId } = owner;
-  const removed = await sql`
-    delete from ${rows} where ${ofKey(owner)} and id <> ${id} and id not in (
-      select id from ${rows} where ${ofKey(owner)} and id <> ${id}
-      order by created_at_ms desc, id desc limit ${maxKept - 1})
-    returning id`;
-  await sql`
-    update api_keys set ${column} = ${id} where workspace_id = ${workspaceId} and id = ${keyId}`;
-  return removed.map(([old]) => String(old));
-}
+/** Binds a key to a new one. */
+export const bind = (sql: Sql, { column }: Binding, { workspaceId, keyId }: Owner, id: string) => sql`
+  update api_keys set ${column} = ${id} where workspace_id = ${workspaceId} and id = ${keyId}`;
 
 /** Ends one of a key, unless it has ended, and unbinds the key. Returns false if the key has none with this id. */
 export async function end(

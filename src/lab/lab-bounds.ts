@@ -12,9 +12,10 @@ export const maxKept = 20;
 export const maxRecorded = 5_000;
 /** Characters in all recordings of a key. When the key starts another, the oldest are removed. */
 export const maxKeptSize = 64 * 1024 * 1024;
-/** In characters: the size of one recording, and the unwritten data in an instance, of all recordings and of one. */
+/** Requests of a recording, and of all recordings of a key in a day (UTC). The others are in characters: one recording, and the unwritten data in an instance, of all recordings and of one. */
 export const recorderBounds = {
   maxRecorded,
+  maxRecordedPerDay: 100_000,
   maxRecordedSize: 48 * 1024 * 1024,
   maxUnwritten: 16 * 1024 * 1024,
   maxUnwrittenOfOne: 4 * 1024 * 1024,
@@ -40,6 +41,8 @@ export const labKeptBounds = { keys: 10_000, bytes: 16_000_000 };
  * ones.
  */
 export const maxResetRows = 1_000;
+/** Resets of a workspace by requests in a day (UTC): more than two a minute. Each has two events, which go to all webhooks. */
+export const maxResetsPerDay = 3_000;
 /** The longest delay by a fault. */
 export const maxDelayMs = 30_000;
 /** The same for a request that came through a proxy: with `deploy/nginx.conf`, nginx gives up an instance after 7 s. */

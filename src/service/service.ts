@@ -7,7 +7,7 @@ import { repeat } from '../foundation/promises.ts';
 import { Changes } from '../history/changes.ts';
 import { forgetOldEvents } from '../history/store.ts';
 import { forgetOldKeys } from '../http/idempotency.ts';
-import { deleteOldRecordings } from '../lab/recordings/recording-store.ts';
+import { deleteOldRecordings, deleteRemoved } from '../lab/recordings/recording-store.ts';
 import { forgetOldRehearsals } from '../lab/rehearsals/store.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import { LocalLimiter } from '../limits/local-limiter.ts';
@@ -22,6 +22,8 @@ import { targetPolicy, targetProblem } from '../webhooks/target-policy.ts';
 import { buildApp } from './app.ts';
 
 const forgetEventsEveryMs = 60 * 1000;
+/** So short that a key that starts and removes recordings without end has few removed ones. */
+const deleteRemovedEveryMs = 1_000;
 const sweepEveryMs = 60 * 60 * 1000;
 /** How long a stop waits for requests in flight, by default. */
 const usualStopMs = 10_000;
@@ -181,6 +183,7 @@ function sweepsOf({ config, db, clock }: ServiceParts, limiter: Limiter) {
     { everyMs: sweepEveryMs, sweep: () => forgetOldKeys(db, clock()) },
     { everyMs: sweepEveryMs, sweep: () => forgetOldRehearsals(db, clock()) },
     { everyMs: forgetEventsEveryMs, sweep: () => deleteOldRecordings(db, clock()) },
+    { everyMs: deleteRemovedEveryMs, sweep: () => deleteRemoved(db) },
     { everyMs: sweepEveryMs, sweep: () => limiter.forgetOld(config.banRules.memoryMs) },
   ];
 }

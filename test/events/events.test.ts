@@ -158,6 +158,43 @@ test('a filter on rare types scans a bounded part of the history, and says where
   assert.deepEqual(places, ['1000', '2000', '2501']);
 });
 
+test('long events end a page early, and a walk gets each event once', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  await happen(store, 10);
+  for (let n = 1; n <= 5; n++) {
+    // In JSON each of these characters is six.
+    const character = n % 2 ? '\u0001' : '\u0002';
+    const body = { name: character.repeat(200), description: character.repeat(2_000) };
+    assert.equal((await store.call('PUT', '/categories/1', { body })).status, 200);
+  }
+  await happen(store, 10);
+  for (const [query, count, sizes] of [
+    ['limit=100', 25, [12, 1, 1, 11]],
+    ['limit=20', 25, [12, 1, 1, 11]],
+    ['limit=1', 25, Array(25).fill(1)],
+    ['limit=100&type=category.updated', 5, [2, 1, 1, 1]],
+  ] as const) {
+    const pages: number[][] = [];
+    let path: string | undefined = `/v1/store/events?${query}`;
+    while (path) {
+      const { body, headers } = await store.send('GET', path);
+      pages.push(idsOf(body));
+      path = /<https?:\/\/[^/]+([^>]+)>; rel="next"/.exec(headers.link ?? '')?.[1];
+    }
+    const from = count === 25 ? 1 : 11;
+    assert.deepEqual(
+      pages.flat(),
+      Array.from({ length: count }, (_, i) => i + from),
+      query,
+    );
+    assert.deepEqual(
+      pages.map(({ length }) => length),
+      sizes,
+      query,
+    );
+  }
+});
+
 test('a position that is no longer kept is 410 with a link to the oldest event; one that does not exist yet is 400', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await happen(store, 6);

@@ -262,7 +262,7 @@ test('readers at one position share a read, unless it began before the change', 
     reads++;
     return new Promise(() => {});
   };
-  const broadcaster = new EventBroadcaster({ read } as unknown as Database, changes);
+  const broadcaster = new EventBroadcaster({ read } as unknown as Database, changes, () => 0);
   const [one, other] = [broadcaster.subscribe(1, () => {}), broadcaster.subscribe(1, () => {})];
   for (const watch of [one, other]) void watch.read(0);
   for (let turn = 0; turn < 5; turn++) await nextTurn();
@@ -273,21 +273,56 @@ test('readers at one position share a read, unless it began before the change', 
   assert.equal(reads, 2);
 });
 
-test('readers that catch up read a few pages per turn of the event loop, and workspaces take turns', async () => {
-  const read: number[] = [];
-  const answer = async (_: TemplateStringsArray, workspaceId: number) => {
-    read.push(workspaceId);
+test('a reader that catches up with long events gets each once, in small pages', async (t) => {
+  const { store, open, add } = await start(t);
+  await add(250);
+  const long = JSON.stringify({ id: 1, name: 'a', description: '\u0001'.repeat(2_000) });
+  await store.db.write((sql) => sql`update events set data = ${long} where id between 51 and 100`);
+  const reader = await open('?after=0&type=category.deleted');
+  await until(() => reader.place === 250);
+  const pages = [...reader.text.matchAll(/^id: (\d+)\n\n/gm)].map(([, id]) => Number(id));
+  assert.deepEqual(pages.slice(0, 10), [54, 58, 62, 66, 70, 74, 78, 82, 86, 90]);
+  const all = await open('?after=0');
+  await all.untilIds(Array.from({ length: 250 }, (_, i) => i + 1));
+});
+
+test('after a page that took long, readers that catch up pause, and up-to-date readers do not', async () => {
+  let nowMs = 0;
+  const read = async () => {
+    nowMs += 40;
     return [[1, 'category.created', 0, null, '{}', null, 1, 1]];
   };
-  const broadcaster = new EventBroadcaster({ read: answer } as unknown as Database, new Changes());
-  const [many, one] = [broadcaster.subscribe(1, () => {}), broadcaster.subscribe(2, () => {})];
-  const reading = Array.from({ length: 100 }, (_, after) => many.read(after));
-  reading.push(one.read(0));
-  while (read.length < reading.length) {
-    const before = read.length;
-    await nextTurn();
-    assert.ok(read.length - before <= 2, `${read.length - before} reads in a turn`);
-  }
-  await Promise.all(reading);
-  assert.ok(read.indexOf(2) < 5, `the other workspace waited for ${read.indexOf(2)} reads`);
+  const broadcaster = new EventBroadcaster({ read } as unknown as Database, new Changes(), () => nowMs);
+  const reader = broadcaster.subscribe(1, () => {});
+  await reader.read(0, true);
+  for (let turn = 0; turn < 3; turn++) await nextTurn();
+  const startedMs = performance.now();
+  const order: string[] = [];
+  const behind = reader.read(0, true).then(() => order.push('behind'));
+  await reader.read(0).then(() => order.push('up to date'));
+  await behind;
+  assert.deepEqual(order, ['up to date', 'behind']);
+  // Twice as long as both statements of the page took is more than the longest pause.
+  assert.ok(performance.now() - startedMs >= 95, `${performance.now() - startedMs} ms`);
 });
+
+for (const isBehind of [false, true])
+  test(`readers ${isBehind ? 'that catch up ' : ''}read a few pages per turn of the event loop, and workspaces take turns`, async () => {
+    const read: number[] = [];
+    const answer = async ({ raw }: TemplateStringsArray, workspaceId: number) => {
+      if (raw.join().includes('octet_length')) return [];
+      read.push(workspaceId);
+      return [[1, 'category.created', 0, null, '{}', null, 1, 1]];
+    };
+    const broadcaster = new EventBroadcaster({ read: answer } as unknown as Database, new Changes(), () => 0);
+    const [many, one] = [broadcaster.subscribe(1, () => {}), broadcaster.subscribe(2, () => {})];
+    const reading = Array.from({ length: 100 }, (_, after) => many.read(after, isBehind));
+    reading.push(one.read(0, isBehind));
+    while (read.length < reading.length) {
+      const before = read.length;
+      await nextTurn();
+      assert.ok(read.length - before <= 2, `${read.length - before} reads in a turn`);
+    }
+    await Promise.all(reading);
+    assert.ok(read.indexOf(2) < 5, `the other workspace waited for ${read.indexOf(2)} reads`);
+  });

@@ -4,8 +4,21 @@ import { test } from 'node:test';
 import { grouped, kibibytes, maxBodyBytes, maxHeaderBytes, maxValues } from '../../src/foundation/bounds.ts';
 import { toApiError } from '../../src/foundation/errors.ts';
 import type { KeptBounds } from '../../src/http/idempotency.ts';
-import { maxLimit } from '../../src/http/pagination.ts';
-import { archiveBounds, labKeptBounds, maxResetRows, maxWaitingReadings } from '../../src/lab/lab-bounds.ts';
+import { maxLimit, maxPageCharacters } from '../../src/http/pagination.ts';
+import {
+  archiveBounds,
+  labKeptBounds,
+  labQuota,
+  maxFaults,
+  maxKept,
+  maxRecordedBody,
+  maxRecordedHead,
+  maxResetRows,
+  maxResetsPerDay,
+  maxWaitingReadings,
+  recorderBounds,
+} from '../../src/lab/lab-bounds.ts';
+import { labOperations } from '../../src/lab/operations.ts';
 import { workerBounds } from '../../src/lab/readings/worker.ts';
 import { keptBoundsOf, plans } from '../../src/limits/plans.ts';
 import { defaultBanRules } from '../../src/settings/ban-rules.ts';
@@ -49,6 +62,29 @@ test('the page on security has the bounds of readings', () => {
   assert.ok(security.includes('An archive has at most 1,000 requests and 2 Mi characters.'));
   const { limitMs, maxMiB } = workerBounds;
   assert.ok(security.includes(`in a thread that has ${maxMiB} MiB and ${limitMs / 1_000} s`));
+});
+
+test('the page on security has what each operation of the lab causes in a day', () => {
+  const page = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8');
+  const [, table = ''] = /^### The lab: what a key causes in a day$([\s\S]*?)^###/m.exec(page) ?? [];
+  const named = [...table.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+  for (const { id } of labOperations) assert.ok(named.includes(id), id);
+  assert.equal(labQuota.perMinute, 600);
+  for (const bound of [
+    `${grouped(2 * maxResetsPerDay)} events of the workspace`,
+    `${grouped(maxResetsPerDay)} resets of a workspace`,
+    `${grouped(labQuota.perDay)} small rows, of which ${maxKept} stay`,
+    `${grouped(recorderBounds.maxRecordedPerDay)} rows of at most ${kibibytes(maxRecordedBody)} and ${grouped(3 * maxRecordedHead)} characters`,
+    `${maxFaults} faults; the newest ${maxKept} rehearsals`,
+    `${grouped(labKeptBounds.keys)} rows and ${labKeptBounds.bytes / 1_000_000} MB`,
+  ])
+    assert.ok(table.includes(bound), bound);
+});
+
+test('the page on security has the bounds of pages of events', () => {
+  const security = textOf('docs/security.md');
+  assert.ok(security.includes(`A page of events has at most ${grouped(maxPageCharacters)} bytes`));
+  assert.ok(security.includes(`one page at a time, of at most ${grouped(maxPageCharacters)} bytes`));
 });
 
 test('the load balancers refuse oversized requests with the same body as the service', () => {

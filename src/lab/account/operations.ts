@@ -1,7 +1,7 @@
 import { contentInWords } from '../../db/tables.ts';
 import { grouped } from '../../foundation/bounds.ts';
 import { operation, resource } from '../../http/operation.ts';
-import { maxResetRows } from '../lab-bounds.ts';
+import { maxResetRows, maxResetsPerDay } from '../lab-bounds.ts';
 import { type AccountState, readAccount } from './account.ts';
 import { type ResetLimiter, resetOwn } from './reset-workspace.ts';
 import { Account, WorkspaceContent } from './schema.ts';
@@ -33,7 +33,7 @@ export const accountOperations = [
     id: 'resetWorkspace',
     tag: 'Account',
     summary: 'Reset the workspace',
-    description: `Removes all data of the workspace, and restores the demo data, with ids from 1. This affects all keys of the workspace. Every key may do it, even during a ban. Keys, limits, webhooks, events, recordings and rehearsals stay. The history gets \`workspace.reset\` and \`workspace.seeded\`. The stored responses of \`Idempotency-Key\`s to removed resources are removed, too. With more than ${grouped(maxResetRows)} ${contentInWords} the response is 409, and its message names the command to use. An instance resets a workspace at most once a second.`,
+    description: `Removes all data of the workspace, and restores the demo data, with ids from 1. This affects all keys of the workspace. Every key may do it, even during a ban. Keys, limits, webhooks, events, recordings and rehearsals stay. The history gets \`workspace.reset\` and \`workspace.seeded\`. The stored responses of \`Idempotency-Key\`s to removed resources are removed, too. With more than ${grouped(maxResetRows)} ${contentInWords} the response is 409, and its message names the command to use. An instance resets a workspace at most once a second. Requests reset a workspace at most ${grouped(maxResetsPerDay)} times a day (UTC).`,
     success: resource(WorkspaceContent, 'The content of the workspace after the reset.'),
     handle: (sql, input, { resets }: AccountServices) =>
       resets.run(input.workspaceId, input, () => resetOwn(sql, input)),

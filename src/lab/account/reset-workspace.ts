@@ -4,10 +4,12 @@ import { type ContentKind, contentInWords } from '../../db/tables.ts';
 import { resetWorkspace } from '../../demo/seed.ts';
 import { grouped } from '../../foundation/bounds.ts';
 import { ApiError } from '../../foundation/errors.ts';
+import { dayMs } from '../../foundation/time.ts';
 import { findKey, unknownKey } from '../../keys/store.ts';
 import { countContent } from '../../workspaces/store.ts';
+import { countToday } from '../count-today.ts';
 import type { Owner } from '../key-binding.ts';
-import { maxResetRows } from '../lab-bounds.ts';
+import { maxResetRows, maxResetsPerDay } from '../lab-bounds.ts';
 
 /** A reset costs hundreds of times as much as other writes, and blocks those of its workspace. */
 const pauseMs = 1_000;
@@ -53,7 +55,7 @@ export class ResetLimiter {
   }
 }
 
-/** Resets the workspace of a key to the demo data. Throws `conflict` if it has more than `maxResetRows` rows. */
+/** Resets the workspace of a key to the demo data. Throws `conflict` beyond `maxResetRows`, and `rate_limited` beyond `maxResetsPerDay`. */
 export async function resetOwn(
   sql: Transaction,
   { workspaceId, keyId }: Owner,
@@ -66,6 +68,14 @@ export async function resetOwn(
     throw new ApiError(
       'conflict',
       `This workspace has more than ${grouped(maxResetRows)} ${contentInWords}, too many to reset with a request. The operator of the service can reset it with the command "petstore workspaces reset ${key.workspace}".`,
+    );
+  }
+  const { atMs } = sql.context;
+  if ((await countToday(sql, { workspaceId, id: 'resets' }, 1, atMs)) > maxResetsPerDay) {
+    throw new ApiError(
+      'rate_limited',
+      `Requests have reset this workspace ${grouped(maxResetsPerDay)} times today, the maximum of a day (UTC). Try again tomorrow.`,
+      { 'Retry-After': String(Math.ceil((dayMs - (atMs % dayMs)) / 1_000)) },
     );
   }
   await resetWorkspace(sql, { id: workspaceId, name: key.workspace });

@@ -153,8 +153,8 @@ export class Recorder {
 
   async #write(name: string, batch: PendingBatch): Promise<void> {
     try {
-      const { db, bounds } = this.#parts;
-      this.#untilMs.set(name, await keepRequests(db, batch, bounds));
+      const { db, bounds, clock } = this.#parts;
+      this.#untilMs.set(name, await keepRequests(db, batch, bounds, clock()));
       this.#unwritten -= batch.size;
     } catch (error) {
       if (!this.#isFailing) this.#report(error);

@@ -1,14 +1,17 @@
 import { batchSize, type Database, inBatches } from '../../db/database.ts';
-import { fragment, join, type Row, type Sql } from '../../db/sql.ts';
+import { type Fragment, fragment, join, type Row, type Sql } from '../../db/sql.ts';
 import { ApiError } from '../../foundation/errors.ts';
 import { dayMs, toTime } from '../../foundation/time.ts';
 import { randomDigits } from '../../keys/key.ts';
+import { countToday } from '../count-today.ts';
 import { bind, end, endActive, type Owner, recordings, unbind } from '../key-binding.ts';
-import { maxKeptSize, type recorderBounds } from '../lab-bounds.ts';
+import { maxKept, maxKeptSize, type recorderBounds } from '../lab-bounds.ts';
 import { type RecordedRow, sizeOf } from './recorded.ts';
 import type { Recording } from './schema.ts';
 
 const rowsPerStatement = 100;
+/** Deletes of rows of 16 kB, the longest, take 2 ms. */
+const requestsPerBatch = 200;
 /** How long a recording is kept after it began. */
 const keptMs = dayMs;
 
@@ -23,7 +26,7 @@ export interface RequestBatch {
   isRetry: boolean;
 }
 
-/** Starts a recording of a key, and ends the one before. Returns its id. */
+/** Starts a recording of a key, ends the one before, and removes the oldest ones. Returns its id. */
 export async function startRecording(
   sql: Sql,
   owner: Owner,
@@ -37,24 +40,27 @@ export async function startRecording(
   await sql`
     insert into recordings (workspace_id, id, key_id, name, created_at_ms, expires_at_ms, kept, size, left_out)
     values (${workspaceId}, ${id}, ${keyId}, ${name}, ${nowMs}, ${expiresAtMs}, 0, 0, 0)`;
-  for (const old of await bind(sql, recordings, owner, id)) await deleteRequests(sql, workspaceId, old);
-  await removeBeyond(sql, owner, maxKeptSize);
+  await removeBeyond(sql, owner, id);
+  await bind(sql, recordings, owner, id);
   return id;
 }
 
-/** Removes the oldest recordings of a key until the others hold at most `size` characters. */
-async function removeBeyond(sql: Sql, { workspaceId, keyId }: Owner, size: number): Promise<void> {
+/** Removes the oldest recordings of a key beside a new one: all beyond `maxKept` recordings or `maxKeptSize` characters. */
+async function removeBeyond(sql: Sql, { workspaceId, keyId }: Owner, newId: string): Promise<void> {
   const rows = await sql`
-    select id, size from recordings where workspace_id = ${workspaceId} and key_id = ${keyId}
+    select id, size from recordings where workspace_id = ${workspaceId} and key_id = ${keyId} and id <> ${newId}
     order by created_at_ms desc, id desc`;
   let total = 0;
-  for (const [id, own] of rows) {
-    total += Number(own);
-    if (total <= size) continue;
-    await sql`delete from recordings where workspace_id = ${workspaceId} and id = ${String(id)}`;
-    await deleteRequests(sql, workspaceId, String(id));
+  for (const [i, [id = '', size]] of rows.entries()) {
+    total += Number(size);
+    if (i >= maxKept - 1 || total > maxKeptSize)
+      await remove(sql, fragment`workspace_id = ${workspaceId} and id = ${id}`);
   }
 }
+
+/** Nobody sees removed recordings, since they belong to no key. `deleteRemoved` deletes them soon, in short transactions. */
+const remove = (sql: Sql, some: Fragment) => sql`
+  update recordings set key_id = '', created_at_ms = 0 where ${some} returning id`;
 
 /** Ends a recording of a key: nothing is added to it any more. Throws `not_found` if the key has no such recording. */
 export async function endRecording(sql: Sql, owner: Owner, id: string, nowMs: number): Promise<void> {
@@ -64,19 +70,9 @@ export async function endRecording(sql: Sql, owner: Owner, id: string, nowMs: nu
 
 /** Removes a recording of a key with its requests. Throws `not_found` if the key has no such recording. */
 export async function deleteRecording(sql: Sql, { workspaceId, keyId }: Owner, id: string): Promise<void> {
-  // Comes first, so that nobody adds requests meanwhile.
-  const rows = await sql`
-    delete from recordings
-    where workspace_id = ${workspaceId} and key_id = ${keyId} and id = ${id} returning id`;
-  if (rows.length === 0) noSuchRecording();
-  await deleteRequests(sql, workspaceId, id);
+  const own = fragment`workspace_id = ${workspaceId} and key_id = ${keyId} and id = ${id}`;
+  if ((await remove(sql, own)).length === 0) noSuchRecording();
   await unbind(sql, recordings, { workspaceId, keyId }, id);
-}
-
-/** Removes the requests of a recording and its report. */
-async function deleteRequests(sql: Sql, workspaceId: number, id: string): Promise<void> {
-  await sql`delete from recorded_requests where workspace_id = ${workspaceId} and recording_id = ${id}`;
-  await sql`delete from recording_reports where workspace_id = ${workspaceId} and recording_id = ${id}`;
 }
 
 /** The recordings of a key, the newest first. */
@@ -107,14 +103,17 @@ export async function getRecording(sql: Sql, owner: Owner, id: string): Promise<
 export function keepRequests(
   db: Database,
   { workspaceId, recordingId, requests, leftOut, isRetry }: RequestBatch,
-  { maxRecorded, maxRecordedSize }: Pick<typeof recorderBounds, 'maxRecorded' | 'maxRecordedSize'>,
+  { maxRecorded, maxRecordedPerDay, maxRecordedSize }: typeof recorderBounds,
+  nowMs: number,
 ): Promise<number> {
   return db.write(async (sql) => {
     const [row] = await sql`
-      update recordings set kept = kept where workspace_id = ${workspaceId} and id = ${recordingId}
-      returning kept, size, coalesce(ended_at_ms, expires_at_ms), is_final`;
+      update recordings set kept = kept where workspace_id = ${workspaceId} and id = ${recordingId} and key_id <> ''
+      returning kept, size, coalesce(ended_at_ms, expires_at_ms), is_final, key_id`;
     if (!row) return Number.NEGATIVE_INFINITY;
     const [kept, size, endMs, isFinal] = row.map(Number) as [number, number, number, number];
+    const count = (more: number) => countToday(sql, { workspaceId, id: `recorded ${row[4]}` }, more, nowMs);
+    const room = Math.min(maxRecorded - kept, maxRecordedPerDay - (await count(0)));
     const inTime = requests.filter(({ beganAtMs }) => beganAtMs <= endMs);
     const [first] = inTime;
     if (isRetry && first) {
@@ -123,7 +122,7 @@ export function keepRequests(
           and at_us = ${first.atUs} and took_us = ${first.tookUs} and facts = ${first.facts}`;
       if (found.length > 0) return endMs;
     }
-    const fitting = isFinal ? [] : inTime.slice(0, Math.max(0, maxRecorded - kept));
+    const fitting = isFinal ? [] : inTime.slice(0, Math.max(0, room));
     let grown = size;
     const written = fitting.filter((one) => {
       const fits = grown + sizeOf(one) <= maxRecordedSize;
@@ -147,26 +146,17 @@ export function keepRequests(
     await sql`
       update recordings set kept = kept + ${written.length}, size = ${grown}, left_out = left_out + ${more}
       where workspace_id = ${workspaceId} and id = ${recordingId}`;
+    await count(written.length);
     return endMs;
   });
 }
 
-/** Removes recordings that began a day ago, with their requests and reports. */
+/** Removes recordings that began a day ago. */
 export async function deleteOldRecordings(db: Database, nowMs: number): Promise<void> {
-  const old = fragment`select workspace_id, id from recordings where created_at_ms <= ${nowMs - keptMs}`;
-  await inBatches(
-    db,
-    (sql) => sql`
-      delete from recorded_requests where (workspace_id, recording_id, number) in (
-        select r.workspace_id, r.recording_id, r.number from recorded_requests r
-        join (${old}) gone on gone.workspace_id = r.workspace_id and gone.id = r.recording_id limit ${batchSize})
-      returning number`,
-  );
-  await inBatches(
-    db,
-    (sql) => sql`delete from recordings where (workspace_id, id) in (${old} limit ${batchSize}) returning id`,
-  );
-  // An older release, which knows no reports, may have removed their recordings.
+  const old = fragment`
+    select workspace_id, id from recordings where created_at_ms <= ${nowMs - keptMs} and key_id <> '' limit ${batchSize}`;
+  await inBatches(db, (sql) => remove(sql, fragment`(workspace_id, id) in (${old})`));
+  await deleteRemoved(db);
   await inBatches(
     db,
     (sql) => sql`
@@ -175,6 +165,28 @@ export async function deleteOldRecordings(db: Database, nowMs: number): Promise<
         left join recordings c on c.workspace_id = r.workspace_id and c.id = r.recording_id
         where c.id is null limit ${batchSize})
       returning recording_id`,
+  );
+}
+
+/** Deletes removed recordings with their requests. */
+export async function deleteRemoved(db: Database): Promise<void> {
+  const removed = fragment`c.created_at_ms = 0 and c.key_id = ''`;
+  const own = fragment`r.workspace_id = c.workspace_id and r.recording_id = c.id`;
+  if ((await db.read`select 1 from recordings c where ${removed} limit 1`).length === 0) return;
+  const deleteRequests = (sql: Sql) => sql`
+    delete from recorded_requests where (workspace_id, recording_id, number) in (
+      select r.workspace_id, r.recording_id, r.number from recordings c join recorded_requests r on ${own}
+      where ${removed} limit ${requestsPerBatch})
+    returning number`;
+  await inBatches(db, deleteRequests, requestsPerBatch);
+  // Another instance may still delete requests of some.
+  await inBatches(
+    db,
+    (sql) => sql`
+      delete from recordings where (workspace_id, id) in (
+        select workspace_id, id from recordings c
+        where ${removed} and not exists (select 1 from recorded_requests r where ${own}) limit ${batchSize})
+      returning id`,
   );
 }
 

@@ -1,7 +1,7 @@
 import type { Static, TArray } from 'typebox';
 import { DateTime, Shown, Text, Units } from '../../foundation/schema.ts';
 import { Type } from '../../foundation/type.ts';
-import { maxLifeSeconds, maxRecorded, maxRecordedBody, maxRecordedHead } from '../lab-bounds.ts';
+import { maxLifeSeconds, maxRecordedBody, maxRecordedHead, recorderBounds } from '../lab-bounds.ts';
 import type { Recorded } from './recorded.ts';
 
 const exampleId = 'rec_602845719936';
@@ -12,7 +12,7 @@ export const after = Type.Optional(
   Type.Integer({
     format: 'int32',
     minimum: 0,
-    maximum: maxRecorded,
+    maximum: recorderBounds.maxRecorded,
     description: 'Continues after the request with this number.',
     examples: [0],
   }),
@@ -49,7 +49,7 @@ export const Recording = Type.Object(
     requests: Units(0, 'The number of stored requests.', 42),
     leftOut: Units(
       0,
-      `The number of requests that were not stored. A recording stores at most ${maxRecorded}, and fewer if they are large or come faster than they can be written.`,
+      `The number of requests that were not stored. A recording stores at most ${recorderBounds.maxRecorded}, and fewer if they are large or come faster than they can be written. All recordings of a key store at most ${recorderBounds.maxRecordedPerDay} a day (UTC).`,
       0,
     ),
   },

@@ -7,6 +7,7 @@ import { dayMs, toTime } from '../../foundation/time.ts';
 import { randomDigits } from '../../keys/key.ts';
 import { faults } from '../faults/list.ts';
 import { bind, end, endActive, type Owner, rehearsals } from '../key-binding.ts';
+import { maxKept } from '../lab-bounds.ts';
 import { type CompiledRehearsal, compileRehearsal } from './compiled-rehearsal.ts';
 import { type ScopeProgress, totalOf } from './progress.ts';
 import { parseProgress } from './progress-store.ts';
@@ -23,14 +24,20 @@ export async function startRehearsal(
   nowMs: number,
   expiresAtMs: number,
 ): Promise<string> {
+  const { workspaceId, keyId } = owner;
   const id = `rhs_${randomDigits(12)}`;
   await endActive(sql, rehearsals, owner, nowMs);
   await sql`
     insert into rehearsals (workspace_id, id, key_id, faults, created_at_ms, expires_at_ms)
-    values (${owner.workspaceId}, ${id}, ${owner.keyId}, ${JSON.stringify(faults)}, ${nowMs}, ${expiresAtMs})`;
-  for (const old of await bind(sql, rehearsals, owner, id))
-    await sql`
-      delete from rehearsal_progress where workspace_id = ${owner.workspaceId} and rehearsal_id = ${old}`;
+    values (${workspaceId}, ${id}, ${keyId}, ${JSON.stringify(faults)}, ${nowMs}, ${expiresAtMs})`;
+  const removed = await sql`
+    delete from rehearsals where workspace_id = ${workspaceId} and key_id = ${keyId} and id <> ${id} and id not in (
+      select id from rehearsals where workspace_id = ${workspaceId} and key_id = ${keyId} and id <> ${id}
+      order by created_at_ms desc, id desc limit ${maxKept - 1})
+    returning id`;
+  await bind(sql, rehearsals, owner, id);
+  for (const [old = ''] of removed)
+    await sql`delete from rehearsal_progress where workspace_id = ${workspaceId} and rehearsal_id = ${old}`;
   return id;
 }
 

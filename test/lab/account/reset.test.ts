@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contentKinds } from '../../../src/db/tables.ts';
-import { maxResetRows } from '../../../src/lab/lab-bounds.ts';
+import { resetWorkspace } from '../../../src/demo/seed.ts';
+import { countToday } from '../../../src/lab/count-today.ts';
+import { maxResetRows, maxResetsPerDay } from '../../../src/lab/lab-bounds.ts';
 import { addCategories, rehearse } from '../../support/lab.ts';
 import { type CallOptions, Petstore, startPetstore } from '../../support/petstore.ts';
 import { recordingAt, startRecording } from '../../support/recordings.ts';
@@ -190,6 +192,24 @@ test('a workspace can be reset once a second, by any of its keys, and others do 
   assert.equal((await resetNow(petstore, { key: other.key })).status, 200);
   petstore.aheadMs += 1_000;
   assert.equal((await resetNow(petstore)).status, 200);
+});
+
+test('requests reset a workspace a bounded number of times a day, with any of its keys', async (t) => {
+  const petstore = await startPetstore(t);
+  petstore.nowMs = Date.parse('2026-11-28T23:59:58Z');
+  const { key } = await petstore.addKey('free');
+  await petstore.db.write((sql) =>
+    countToday(sql, { workspaceId: 1, id: 'resets' }, maxResetsPerDay - 1, petstore.nowMs),
+  );
+  assert.equal((await reset(petstore)).status, 200);
+  const { status, body, headers } = await reset(petstore, { key });
+  assert.deepEqual([status, body.code, headers['retry-after']], [429, 'rate_limited', '2']);
+  assert.match(body.message, /3,000 times today/);
+  const other = await petstore.addWorkspace('other', true);
+  assert.equal((await reset(petstore, { key: other.key })).status, 200);
+  await petstore.change((sql) => resetWorkspace(sql, { id: 1, name: 'first' }));
+  petstore.nowMs += 2_000;
+  assert.equal((await reset(petstore, { key })).status, 200);
 });
 
 test('a repeated reset is replayed at once, and neither a replay nor a refused reset delays another', async (t) => {

@@ -9,6 +9,7 @@ import { archiveBounds, maxWaitingReadings } from '../../../src/lab/lab-bounds.t
 import { ReadingQueue } from '../../../src/lab/readings/queue.ts';
 import type { ReadRows } from '../../../src/lab/readings/worker.ts';
 import { ReadingWorker } from '../../../src/lab/readings/worker.ts';
+import { deleteOldRecordings } from '../../../src/lab/recordings/recording-store.ts';
 import { Petstore, startPetstore } from '../../support/petstore.ts';
 import { openRaw, rawRequest } from '../../support/raw-client.ts';
 import { startRecording } from '../../support/recordings.ts';
@@ -285,6 +286,7 @@ test('a report is built once for each state of its recording, and shared by all 
   assert.equal((await petstore.send('GET', `${recording}/report`)).text, first.text);
   assert.ok(held.asked > asked, 'other checks build it again');
   await petstore.send('DELETE', recording);
+  await deleteOldRecordings(petstore.db, petstore.nowMs);
   assert.deepEqual(await petstore.db.read`select * from recording_reports`, []);
 });
 

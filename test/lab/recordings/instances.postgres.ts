@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, type TestContext, test } from 'node:test';
+import { deleteRemoved } from '../../../src/lab/recordings/recording-store.ts';
 import { deleteWorkspace } from '../../../src/workspaces/store.ts';
 import { filledTables } from '../../support/content.ts';
 import { emptyDatabase, load, patienceMs, startInstances } from '../../support/instances.ts';
 import type { Options } from '../../support/petstore.ts';
 import { PostgresCluster, whyNoPostgres } from '../../support/postgres-cluster.ts';
-import { recordedIn, recordingAt, startRecording } from '../../support/recordings.ts';
+import { deletionsOf, recordedIn, recordingAt, startRecording } from '../../support/recordings.ts';
 
 suite('recordings over three instances on one PostgreSQL', { skip: whyNoPostgres() }, () => {
   let cluster: PostgresCluster;
@@ -52,6 +53,24 @@ suite('recordings over three instances on one PostgreSQL', { skip: whyNoPostgres
     const { body } = await instances[0].send('POST', `${recording}/end`);
     assert.deepEqual([body.requests, body.leftOut], [50, 70]);
     assert.equal((await recordedIn(instances[2], recording)).length, 50);
+  });
+
+  test('the requests of a removed recording are deleted 200 at once, and nobody sees a part of it', async (t) => {
+    const [first, second] = await start(t);
+    const { deleted, wasSeen } = await deletionsOf(first, 500, async (recording) => {
+      assert.equal((await second.send('DELETE', recording)).status, 204);
+      await deleteRemoved(first.db);
+    });
+    assert.deepEqual([deleted, wasSeen], [[200, 200, 100], false]);
+    assert.deepEqual(await first.db.read`select id from recordings where key_id = ''`, []);
+  });
+
+  test('together they keep exactly as many requests as a key may in a day', async (t) => {
+    const instances = await start(t, { recorderBounds: { maxRecordedPerDay: 50 } });
+    const recording = await startRecording(instances[0]);
+    await load(instances, { clients: 12, requests: 120 }, (instance) => instance.call('GET', '/pets/1'));
+    const { body } = await instances[0].send('POST', `${recording}/end`);
+    assert.deepEqual([body.requests, body.leftOut], [50, 70]);
   });
 
   test('after a workspace is deleted during recording, no row of it remains', async (t) => {

@@ -6,11 +6,11 @@ import { identifier, type Sql } from '../../../src/db/sql.ts';
 import { tables } from '../../../src/db/tables.ts';
 import { StorageUnavailableError } from '../../../src/foundation/errors.ts';
 import { maxKeptSize, maxRecordedHead } from '../../../src/lab/lab-bounds.ts';
-import { deleteOldRecordings } from '../../../src/lab/recordings/recording-store.ts';
+import { deleteOldRecordings, deleteRemoved } from '../../../src/lab/recordings/recording-store.ts';
 import { deleteWorkspace } from '../../../src/workspaces/store.ts';
 import { filledTables } from '../../support/content.ts';
 import { Petstore, startPetstore } from '../../support/petstore.ts';
-import { recordedIn, recordingAt, startRecording } from '../../support/recordings.ts';
+import { deletionsOf, recordedIn, recordingAt, startRecording } from '../../support/recordings.ts';
 import { openTestStorage } from '../../support/storage.ts';
 import { until } from '../../support/until.ts';
 
@@ -118,7 +118,47 @@ test('a key has its newest 20 recordings; older ones are removed with their requ
     body.map(({ id }: { id: string }) => `/lab/recordings/${id}`),
     paths.slice(1).reverse(),
   );
+  assert.equal((await petstore.send('GET', `${first}/requests`)).status, 404);
+  await deleteOldRecordings(petstore.db, petstore.nowMs);
   assert.deepEqual(await petstore.db.read`select * from recorded_requests`, []);
+});
+
+test('the requests of a removed or expired recording are deleted 200 at once, and nobody sees a part of it', async (t) => {
+  const petstore = await startPetstore(t);
+  const sweep = () => deleteOldRecordings(petstore.db, petstore.nowMs);
+  const removals = {
+    removed: async (recording: string) => {
+      assert.equal((await petstore.send('DELETE', recording)).status, 204);
+      await deleteRemoved(petstore.db);
+    },
+    expired: () => {
+      petstore.nowMs += dayMs;
+      return sweep();
+    },
+  };
+  for (const [how, remove] of Object.entries(removals)) {
+    const { recording, deleted, wasSeen } = await deletionsOf(petstore, 500, remove);
+    assert.deepEqual([deleted, wasSeen], [[200, 200, 100], false], how);
+    assert.equal((await petstore.send('GET', recording)).status, 404, how);
+  }
+  await petstore.send('DELETE', await startRecording(petstore));
+  await sweep();
+  assert.deepEqual(await petstore.db.read`select id from recordings where key_id = ''`, []);
+});
+
+test('the recordings of a key keep a bounded number of requests a day, also if they are removed', async (t) => {
+  const petstore = await startPetstore(t, { recorderBounds: { maxRecordedPerDay: 3 } });
+  const record = async (requests: number) => {
+    const recording = await startRecording(petstore);
+    for (let i = 0; i < requests; i++) await petstore.call('GET', '/pets/1');
+    const { requests: kept, leftOut } = await recordingAt(petstore, recording);
+    await petstore.send('DELETE', recording);
+    return [kept, leftOut];
+  };
+  assert.deepEqual(await record(2), [2, 0]);
+  assert.deepEqual(await record(3), [1, 2]);
+  petstore.nowMs += dayMs;
+  assert.deepEqual(await record(3), [3, 0]);
 });
 
 test('a recording is removed a day after it began, and with its workspace', async (t) => {
@@ -232,6 +272,7 @@ test('a new recording of a key removes its oldest ones until the rest fits the l
   petstore.nowMs++;
   const young = await startRecording(petstore);
   assert.equal((await petstore.send('GET', old)).status, 404);
+  await deleteOldRecordings(petstore.db, petstore.nowMs);
   assert.deepEqual(await petstore.db.read`select * from recorded_requests`, []);
   assert.equal((await petstore.send('GET', young)).status, 200);
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import { deleteRemoved } from '../../../src/lab/recordings/recording-store.ts';
 import { exchange } from '../../support/exchange.ts';
 import { startPetstore } from '../../support/petstore.ts';
 import { recordedIn, recordingAt, startRecording } from '../../support/recordings.ts';
@@ -111,6 +112,7 @@ test('a recording keeps nothing more after it was ended, replaced, expired or re
     new Set(body.map(({ id }: { id: string }) => `/lab/recordings/${id}`)),
     new Set([expired, ended, replaced]),
   );
+  await deleteRemoved(petstore.db);
   assert.equal((await petstore.db.read`select * from recorded_requests`).length, 4);
 });
 
