@@ -3,17 +3,18 @@
  * connections take them, directly and behind `deploy/haproxy.cfg`. Meanwhile it measures the latency of a neighbour. It also measures the
  * memory for responses that nobody reads. `--check` fails the run when a bar is missed.
  */
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isMainThread, Worker, workerData } from 'node:worker_threads';
 import { openSqlite } from '../src/db/sqlite.ts';
 import { createKey } from '../src/keys/store.ts';
 import { maxFaults, maxKept } from '../src/lab/lab-bounds.ts';
 import { haproxy } from '../test/support/load-balancers.ts';
 import { holdAtMost, introduce, markdownTable, median, readOptions } from './support/comparison.ts';
+import { loadCore, onCore } from './support/load.ts';
 import { residentBytes, type Servers, withServers } from './support/servers.ts';
 
 const greedyRequests = 600;
@@ -93,15 +94,42 @@ function ask(origin: string, key: string, { method, path, body }: Call, agent: A
   });
 }
 
-/** In a thread of its own, so that it does not delay the neighbour's clock. */
-async function attack({ origin, key, call }: { origin: string; key: string; call: Call }): Promise<void> {
-  const agent = new Agent({ keepAlive: true, maxSockets: connections });
-  const all = Array.from({ length: greedyRequests }, () =>
-    ask(origin, key, call, agent).catch(() => ({ status: 0 })),
-  );
-  for (const { status } of await Promise.all(all))
-    if (status === 0 || status === 502) throw new Error('broken');
-  agent.destroy();
+/** A request as it goes over the wire. */
+function textOf(key: string, { method, path, body }: Call): string {
+  const fields = {
+    Host: 'localhost',
+    ...headersOf(key, body),
+    ...(body && { 'Content-Length': Buffer.byteLength(body) }),
+  };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`;
+}
+
+/** Sends all requests, and reads each response as cheaply as possible: it shares a core with the neighbour. */
+async function attack({ port, text }: { port: number; text: string }): Promise<void> {
+  let left = greedyRequests;
+  const send = async () => {
+    let socket = connect(port, '127.0.0.1');
+    while (left-- > 0) {
+      if (socket.destroyed) socket = connect(port, '127.0.0.1');
+      socket.write(text);
+      let missing = Number.POSITIVE_INFINITY;
+      let head = '';
+      for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
+        if (missing === Number.POSITIVE_INFINITY) {
+          head += chunk.toString('latin1');
+          const length = /\r\nContent-Length: (\d+)\r\n/i.exec(head)?.[1] ?? 0;
+          const end = head.indexOf('\r\n\r\n');
+          if (end > 0) missing = end + 4 + Number(length) - head.length;
+        } else missing -= chunk.length;
+        if (missing <= 0) break;
+      }
+      if (missing > 0 || head.startsWith('HTTP/1.1 502')) throw new Error(`broken: ${head}`);
+      if (/\r\nConnection: close/i.test(head)) socket.destroy();
+    }
+    socket.destroy();
+  };
+  await Promise.all(Array.from({ length: connections }, send));
 }
 
 const effort = readOptions({ rounds: 3 });
@@ -128,10 +156,16 @@ async function besides(origin: string, neighbour: string, key: string, call: Cal
   let isOver = false;
   const endMs = performance.now() + effort.seconds * 1_000;
   if (!call) return latencies(origin, neighbour, () => performance.now() > endMs);
-  const worker = new Worker(new URL(import.meta.url), { workerData: { origin, key, call }, stdout: false });
-  await once(worker, 'online');
-  const ended = once(worker, 'exit').then(() => {
+  const given = JSON.stringify({ port: Number(new URL(origin).port), text: textOf(key, call) });
+  // The neighbour comes first on the core that they share, so that only the server delays it.
+  const words = [...onCore(loadCore), 'nice', '-n', '19', process.execPath, import.meta.filename];
+  const child = spawn(words[0] as string, words.slice(1), {
+    env: { ...process.env, GREEDY_ATTACK: given },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const ended = once(child, 'exit').then(([code]) => {
     isOver = true;
+    if (code !== 0) throw new Error('The attack broke.');
   });
   const times = await latencies(origin, neighbour, () => isOver);
   await ended;
@@ -186,11 +220,11 @@ async function measure(servers: Servers): Promise<void> {
   const origins: Record<string, string> = { directly: server.origin };
   if (!haproxy.needs.skip)
     origins['behind HAProxy'] = `http://127.0.0.1:${await haproxy.start(context, [port, port, port])}`;
-  const only = process.env.ONLY;
-  const chosen = Object.entries(attacks).filter(([name]) => !only || name.includes(only));
+  const calls = Object.entries(attacks);
   for (const [way, origin] of Object.entries(origins)) {
-    const loads: [string, Call | undefined][] = [['quiet', undefined], ...chosen];
-    await besides(origin, neighbour, '', undefined);
+    const loads: [string, Call | undefined][] = [['quiet', undefined], ...calls];
+    // So that V8 has compiled what serves them, and the SDK of agents is loaded.
+    for (const [, call] of loads) await besides(origin, neighbour, await ready(), call);
     const measured = loads.map(() => [] as number[][]);
     for (let round = 0; round < effort.rounds; round++)
       for (const [i, [, call]] of loads.entries())
@@ -218,16 +252,10 @@ async function measure(servers: Servers): Promise<void> {
       holdAtMost(`${way}, p99 beside ${name}`, ratio(i, 0.99), p99Bar, effort);
     }
   }
-  for (const [name, call] of chosen) {
+  for (const [name, call] of calls) {
     const key = await ready();
     const beforeBytes = residentBytes(server);
-    const { method, path, body } = call;
-    const fields = Object.entries({
-      Host: 'localhost',
-      ...headersOf(key, body),
-      ...(body && { 'Content-Length': Buffer.byteLength(body) }),
-    });
-    const text = `${method} ${path} HTTP/1.1\r\n${fields.map(([field, value]) => `${field}: ${value}\r\n`).join('')}\r\n${body ?? ''}`;
+    const text = textOf(key, call);
     const sockets = Array.from({ length: unreadConnections }, () =>
       connect(port, '127.0.0.1').on('error', () => {}),
     );
@@ -251,7 +279,12 @@ async function measure(servers: Servers): Promise<void> {
   for (const end of cleanups) await end();
 }
 
-if (isMainThread) {
+const given = process.env.GREEDY_ATTACK;
+if (given) await attack(JSON.parse(given));
+else {
   introduce(effort);
+  // HAProxy inherits it.
+  if (onCore(loadCore).length > 0)
+    execFileSync('taskset', ['-a', '-c', '-p', String(loadCore), String(process.pid)]);
   await withServers(measure);
-} else await attack(workerData);
+}

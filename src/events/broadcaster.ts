@@ -123,7 +123,7 @@ export class EventBroadcaster {
       const startedMs = this.#stopwatch();
       const range = { after, upTo: after + batchSize, limit: batchSize };
       const sizes = () => readEventSizes(this.#db.read, workspaceId, range);
-      const limit = isBehind ? await fittingLimit(batchSize, sizes, 1) : batchSize;
+      const limit = isBehind ? await fittingLimit(batchSize, sizes) : batchSize;
       const { events, first } = await readEvents(this.#db.read, workspaceId, { ...range, limit });
       setImmediate(() => {
         // The readers have written the page.

@@ -4,7 +4,7 @@ import { identifying } from '../foundation/schema.ts';
 import { Type } from '../foundation/type.ts';
 import { type Extent, extentOf, findEvent, readEventSizes, readEvents } from '../history/store.ts';
 import { type AnyInput, operation, page, resource, stream } from '../http/operation.ts';
-import { fittingLimit, maxPageCharacters } from '../http/pagination.ts';
+import { fittingLimit, maxPageBytes } from '../http/pagination.ts';
 import { type EventType, KnownEventType } from '../webhooks/event-types.ts';
 import { Event, Events, eventId } from './schema.ts';
 
@@ -32,7 +32,7 @@ export const eventOperations = [
     id: 'listEvents',
     tag: 'Store',
     summary: 'List events',
-    description: `Returns the events of the workspace, oldest first: from the oldest stored event, or after a position. With \`type\` a page scans at most ${maxLookedAt} events, so it may be short or empty although more follow. A page ends early after ${grouped(maxPageCharacters)} bytes of events. Continue while there is a link to the next page. \`Last-Event-ID\` is the last position that the page has scanned. Send it as \`after\` to get newer events.`,
+    description: `Returns the events of the workspace, oldest first: from the oldest stored event, or after a position. With \`type\` a page scans at most ${maxLookedAt} events, so it may be short or empty although more follow. A page ends early after ${grouped(maxPageBytes)} bytes of events. Continue while there is a link to the next page. \`Last-Event-ID\` is the last position that the page has scanned. Send it as \`after\` to get newer events.`,
     stability: 'beta',
     query: {
       after: position(
@@ -51,7 +51,7 @@ export const eventOperations = [
         // A larger number does not fit into a column of PostgreSQL.
         const upTo = Math.min(after + maxLookedAt, Number.MAX_SAFE_INTEGER);
         const range = { after, upTo, types: query.type, limit: page.limit };
-        const limit = await fittingLimit(page.limit, () => readEventSizes(sql, workspaceId, range), 1);
+        const limit = await fittingLimit(page.limit, () => readEventSizes(sql, workspaceId, range));
         return { limit, ...(await readEvents(sql, workspaceId, { ...range, limit: limit + 1 })) };
       };
       let after = asked ?? (await extentOf(sql, workspaceId)).first - 1;

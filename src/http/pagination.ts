@@ -19,21 +19,21 @@ export interface Page<Item> {
 
 export const defaultLimit = 20;
 export const maxLimit = 100;
-/** The characters of the texts on one page. The default number of items fits, however long they are. Of events, the bytes: one always fits. */
-export const maxPageCharacters = 50_000;
+/** The bytes of the texts on one page. One item always fits. */
+export const maxPageBytes = 50_000;
 
 /**
- * How many items of a page fit: at least `least`. Long texts end a page early, so that no page takes much longer than others. `lengths`
- * returns the characters of the items.
+ * How many items of a page fit. Long texts end a page early, so that no page takes much longer than others. `sizes` returns the bytes of
+ * the items.
  */
-export async function fittingLimit(limit: number, lengths: () => Promise<Row[]>, least = defaultLimit) {
-  if (limit <= least) return limit;
-  let left = maxPageCharacters;
-  const end = (await lengths()).findIndex(([length]) => {
-    left -= Number(length);
+export async function fittingLimit(limit: number, sizes: () => Promise<Row[]>): Promise<number> {
+  if (limit === 1) return limit;
+  let left = maxPageBytes;
+  const end = (await sizes()).findIndex(([bytes]) => {
+    left -= Number(bytes);
     return left < 0;
   });
-  return end === -1 ? limit : Math.max(end, least);
+  return end === -1 ? limit : Math.max(end, 1);
 }
 
 /** An opaque cursor after `id` in the list of one operation. 0 is before the first. */

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { grouped, kibibytes, maxBodyBytes, maxHeaderBytes, maxValues } from '../../src/foundation/bounds.ts';
 import { toApiError } from '../../src/foundation/errors.ts';
 import type { KeptBounds } from '../../src/http/idempotency.ts';
-import { maxLimit, maxPageCharacters } from '../../src/http/pagination.ts';
+import { maxLimit, maxPageBytes } from '../../src/http/pagination.ts';
 import {
   archiveBounds,
   labKeptBounds,
@@ -81,10 +81,10 @@ test('the page on security has what each operation of the lab causes in a day', 
     assert.ok(table.includes(bound), bound);
 });
 
-test('the page on security has the bounds of pages of events', () => {
+test('the page on security has the bounds of pages', () => {
   const security = textOf('docs/security.md');
-  assert.ok(security.includes(`A page of events has at most ${grouped(maxPageCharacters)} bytes`));
-  assert.ok(security.includes(`one page at a time, of at most ${grouped(maxPageCharacters)} bytes`));
+  assert.ok(security.includes(`A page of categories or events has at most ${grouped(maxPageBytes)} bytes`));
+  assert.ok(security.includes(`one page at a time, of at most ${grouped(maxPageBytes)} bytes`));
 });
 
 test('the load balancers refuse oversized requests with the same body as the service', () => {

@@ -26,7 +26,7 @@ export async function listCategories(
     from categories where workspace_id = ${workspaceId} and id > ${page.after} order by id`;
   const limit = await fittingLimit(
     page.limit,
-    () => sql`select length(name) + coalesce(length(description), 0) ${from} limit ${page.limit}`,
+    () => sql`select octet_length(name) + coalesce(octet_length(description), 0) ${from} limit ${page.limit}`,
   );
   const rows = await sql`select ${categoryColumns.list} ${from} limit ${limit + 1}`;
   return toPage(rows, limit, categoryColumns.read);
