@@ -8,7 +8,7 @@ import type { Fields } from '../foundation/field-names.ts';
 import type { Changes } from '../history/changes.ts';
 import { disconnected } from '../http/disconnected.ts';
 import { assertMayChange, etagOf, isKnown, type Preconditions, preconditionsOf } from '../http/etag.ts';
-import '../http/fair-share.ts';
+import { pauseOfCostlyMs } from '../http/fair-share.ts';
 import { hasContent } from '../http/headers.ts';
 import {
   type AnswerCipher,
@@ -108,11 +108,11 @@ function responseHandler(
   const execute = method === 'GET' ? read : method === 'POST' ? create : change;
   // A write waits for the disk, and several share one commit.
   const sharesTime = method === 'GET';
-  const isCostly = services.kept.api === 'lab';
+  const leastPauseMs = services.kept.api === 'lab' ? pauseOfCostlyMs : undefined;
   return async (request, reply) => {
     const { rehearsed } = request;
     const { keyId } = request.caller as Caller;
-    const turn = sharesTime ? request.server.share.enter(keyId, isCostly) : undefined;
+    const turn = sharesTime ? request.server.share.enter(keyId, leastPauseMs) : undefined;
     if (turn) await turn;
     const seen = rehearsed?.view?.(request) ?? request;
     const preconditions = method === 'POST' ? none : preconditionsOf(seen.headers, method !== 'GET');

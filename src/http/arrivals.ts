@@ -9,7 +9,7 @@ const requestsMs = 4;
 /** A body of more bytes is large: reading it can take longer than serving the request. */
 const largeBodyBytes = 512;
 /** The time after which a turn reads no further large body. */
-const largeBodiesMs = 2;
+const largeBodiesMs = 1;
 
 /**
  * Handles the requests that arrive in one turn of the event loop together, after all of them are read. Each step then runs for

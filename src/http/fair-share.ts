@@ -13,8 +13,10 @@ declare module 'fastify' {
 const costlyMs = 0.5;
 /** The share of the latest request in this average. */
 const latestShare = 0.25;
-/** A key with costly requests pauses this many times as long as each took. So it uses a third of the time. */
-const pauseFactor = 2;
+/** A key with costly requests pauses this many times as long as each took. So it uses a quarter of the time. */
+const pauseFactor = 3;
+/** The shortest pause after a message of an agent and a request to the lab: their garbage costs others time, too. */
+export const pauseOfCostlyMs = 3;
 /** No request takes longer. If it seems so, something else stopped the process. */
 const longestMs = 25;
 /** If the requests of a turn take longer together, one of their keys may have costly requests. */
@@ -28,7 +30,7 @@ export const maxUnreadBytes = 4 * 1024 * 1024;
 
 /** The requests of a key that wait to run alone. */
 interface Queue {
-  requests: (() => void)[];
+  requests: { begin: () => void; leastPauseMs: number }[];
   isPaused: boolean;
 }
 
@@ -55,13 +57,14 @@ export class FairShare {
   }
 
   /**
-   * Lets a request of a key, or of an address, begin: at once, or alone in a later turn. Throws `rate_limited` while too many bytes of responses to the key
-   * wait unread. `isCostly`: whether such a request is never cheap.
+   * Lets a request of a key, or of an address, begin: at once, or alone in a later turn. Throws `rate_limited` while too many bytes of
+   * responses to the key wait unread. With `leastPauseMs` it runs alone in any case, and its key pauses so long at least.
    */
-  enter(keyId: string, isCostly: boolean): Promise<void> | undefined {
+  enter(keyId: string, leastPauseMs?: number): Promise<void> | undefined {
     const unread = this.#unreadBytes.size > 0 ? (this.#unreadBytes.get(keyId) ?? 0) : 0;
     if (unread > maxUnreadBytes) throw tooMuchUnread();
-    if (isCostly || (this.#alone.size > 0 && this.#alone.has(keyId))) return this.#wait(keyId);
+    if (leastPauseMs !== undefined || (this.#alone.size > 0 && this.#alone.has(keyId)))
+      return this.#wait(keyId, leastPauseMs ?? 0);
     if (this.#together.push(keyId) === 1) {
       this.#startedMs = this.#stopwatch();
       setImmediate(() => this.#endTurn());
@@ -91,11 +94,11 @@ export class FairShare {
     this.#together = [];
   }
 
-  #wait(keyId: string): Promise<void> {
-    return new Promise((resolve) => {
+  #wait(keyId: string, leastPauseMs: number): Promise<void> {
+    return new Promise((begin) => {
       const queue = this.#queues.get(keyId) ?? { requests: [], isPaused: false };
       this.#queues.set(keyId, queue);
-      queue.requests.push(resolve);
+      queue.requests.push({ begin, leastPauseMs });
       this.#next();
     });
   }
@@ -104,16 +107,16 @@ export class FairShare {
     if (this.#isBusy) return;
     for (const [keyId, queue] of this.#queues) {
       if (queue.isPaused) continue;
-      const begin = queue.requests.shift();
-      if (begin) {
-        this.#runAlone(keyId, queue, begin);
+      const request = queue.requests.shift();
+      if (request) {
+        this.#runAlone(keyId, queue, request);
         return;
       }
       this.#queues.delete(keyId);
     }
   }
 
-  #runAlone(keyId: string, queue: Queue, begin: () => void): void {
+  #runAlone(keyId: string, queue: Queue, { begin, leastPauseMs }: Queue['requests'][number]): void {
     this.#isBusy = true;
     let startedMs = 0;
     // Between the two, Node.js runs only this request, as far as it waits for nothing outside the process.
@@ -123,7 +126,8 @@ export class FairShare {
     });
     setImmediate(() => {
       this.#isBusy = false;
-      const pauseMs = this.#pauseAfter(keyId, Math.min(longestMs, this.#stopwatch() - startedMs));
+      const tookMs = Math.min(longestMs, this.#stopwatch() - startedMs);
+      const pauseMs = Math.max(leastPauseMs, this.#pauseAfter(keyId, tookMs));
       if (pauseMs > 0) {
         queue.isPaused = true;
         setTimeout(() => {

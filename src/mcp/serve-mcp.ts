@@ -3,6 +3,7 @@ import { type Admission, admit } from '../api/admission.ts';
 import { ApiError } from '../foundation/errors.ts';
 import { memoize } from '../foundation/promises.ts';
 import { quote } from '../foundation/redact.ts';
+import { pauseOfCostlyMs } from '../http/fair-share.ts';
 import { assertContentType } from '../http/input.ts';
 import { parseJson } from '../http/json.ts';
 import { mcpPath } from '../http/target.ts';
@@ -59,7 +60,7 @@ export function serveMcp(app: FastifyInstance, { baseUrl, hasLab, admission, clo
     },
     handler: async (request, reply) => {
       const { keyId } = request.caller as Caller;
-      await app.share.enter(keyId, true);
+      await app.share.enter(keyId, pauseOfCostlyMs);
       const message = messageOf(request);
       if (message instanceof Response) return send(reply, message);
       const answer = await (await answerer())({ request, reply }, message);

@@ -115,7 +115,9 @@ function withShortError(text: string): string {
 /** A request in the form that the SDK reads. Its message is cancelled when the client disconnects. */
 function requestOf({ request, reply }: Exchange): Request {
   const left = new AbortController();
-  reply.raw.once('close', () => left.abort());
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) left.abort();
+  });
   const headers = Object.entries(request.headers)
     .filter(([name]) => /^(?:accept|content-type|mcp-.*)$/.test(name))
     .map(([name, value]): [string, string] => [name, String(value)]);

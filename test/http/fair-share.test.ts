@@ -10,8 +10,8 @@ function start() {
   const clock = { nowMs: 0 };
   const share = new FairShare(() => clock.nowMs);
   const begun: string[] = [];
-  const ask = async (key: string, tookMs: number, isCostly = false) => {
-    await share.enter(key, isCostly);
+  const ask = async (key: string, tookMs: number, leastPauseMs?: number) => {
+    await share.enter(key, leastPauseMs);
     begun.push(key);
     clock.nowMs += tookMs;
   };
@@ -25,15 +25,15 @@ async function turns(count = 30): Promise<void> {
 
 test('cheap requests begin at once, however many come together', async () => {
   const { share } = start();
-  for (let i = 0; i < 1_000; i++) assert.equal(share.enter('cheap', false), undefined);
+  for (let i = 0; i < 1_000; i++) assert.equal(share.enter('cheap'), undefined);
 });
 
 test('after a slow turn the requests of its keys run one in a turn, until they prove to be cheap', async () => {
   const { share, ask, begun } = start();
   await Promise.all([ask('greedy', 5), ask('neighbour', 0.1)]);
   await turns();
-  assert.notEqual(share.enter('greedy', false), undefined);
-  assert.equal(share.enter('other', false), undefined);
+  assert.notEqual(share.enter('greedy'), undefined);
+  assert.equal(share.enter('other'), undefined);
   begun.length = 0;
   const all = Array.from({ length: 5 }, () => ask('neighbour', 0.1));
   const counts: number[] = [];
@@ -46,52 +46,64 @@ test('after a slow turn the requests of its keys run one in a turn, until they p
     String(counts),
   );
   await turns();
-  assert.equal(share.enter('neighbour', false), undefined);
+  assert.equal(share.enter('neighbour'), undefined);
 });
 
-test('a key with costly requests pauses twice as long as each took, and others do not wait for it', async (t) => {
+test('a key with costly requests pauses three times as long as each took, and others do not wait for it', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { begun, ask } = start();
-  const asked = [ask('greedy', 3, true), ask('greedy', 3, true), ask('greedy', 3, true)];
+  const asked = [ask('greedy', 3, 0), ask('greedy', 3, 0), ask('greedy', 3, 0)];
   await turns();
   assert.deepEqual(begun, ['greedy']);
-  await ask('neighbour', 0.1, true);
+  await ask('neighbour', 0.1, 0);
   assert.deepEqual(begun, ['greedy', 'neighbour']);
-  t.mock.timers.tick(5);
+  t.mock.timers.tick(8);
   await turns();
   assert.equal(begun.length, 2);
   t.mock.timers.tick(1);
   await asked[1];
   await turns();
-  t.mock.timers.tick(6);
+  t.mock.timers.tick(9);
   await asked[2];
 });
 
 test('a key does not pause for long because the process was stopped during its request', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { begun, ask } = start();
-  const asked = [ask('unlucky', 60_000, true), ask('unlucky', 0.1, true)];
+  const asked = [ask('unlucky', 60_000, 0), ask('unlucky', 0.1, 0)];
   await turns();
   assert.equal(begun.length, 1);
-  t.mock.timers.tick(50);
+  t.mock.timers.tick(75);
+  await asked[1];
+});
+
+test('a key pauses for some milliseconds after a message of an agent, however short it was', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { begun, ask } = start();
+  const asked = [ask('agent', 0.1, 3), ask('agent', 0.1, 3)];
+  await turns();
+  t.mock.timers.tick(2);
+  await turns();
+  assert.equal(begun.length, 1);
+  t.mock.timers.tick(1);
   await asked[1];
 });
 
 test('keys take turns', async () => {
   const { begun, ask } = start();
-  const asked = ['a', 'a', 'a', 'b', 'b', 'c'].map((key) => ask(key, 0.1, true));
+  const asked = ['a', 'a', 'a', 'b', 'b', 'c'].map((key) => ask(key, 0.1, 0));
   await Promise.all(asked);
   assert.deepEqual(begun.slice(0, 3), ['a', 'b', 'c']);
 });
 
 test('cheap requests between costly ones do not free a key at once', async () => {
   const { share, ask } = start();
-  await ask('greedy', 8, true);
+  await ask('greedy', 8, 0);
   await turns();
   for (let i = 0; i < 3; i++) {
-    await ask('greedy', 0.01, true);
+    await ask('greedy', 0.01, 0);
     await turns();
-    assert.notEqual(share.enter('greedy', false), undefined);
+    assert.notEqual(share.enter('greedy'), undefined);
   }
 });
 
@@ -103,17 +115,17 @@ test('while too many bytes of responses to a key are unread, its next request ge
     return () => response.emit('close');
   };
   const read = write('greedy', maxUnreadBytes);
-  assert.equal(share.enter('greedy', false), undefined);
+  assert.equal(share.enter('greedy'), undefined);
   const readMore = write('greedy', 100_000);
-  assert.throws(() => share.enter('greedy', false), {
+  assert.throws(() => share.enter('greedy'), {
     code: 'rate_limited',
     headers: { 'Retry-After': '1' },
   });
-  assert.throws(() => share.enter('greedy', true), { code: 'rate_limited' });
-  assert.equal(share.enter('neighbour', false), undefined);
+  assert.throws(() => share.enter('greedy', 0), { code: 'rate_limited' });
+  assert.equal(share.enter('neighbour'), undefined);
   readMore();
-  assert.equal(share.enter('greedy', false), undefined);
+  assert.equal(share.enter('greedy'), undefined);
   read();
   await sleep(0);
-  assert.equal(share.enter('greedy', false), undefined);
+  assert.equal(share.enter('greedy'), undefined);
 });

@@ -39,10 +39,10 @@ for (const [who, by, skip] of [
     });
 
     test('its memory options are passed on', () => {
-      const [program, ...args] = [...by, '--max-semi-space-size=16', '--no-deprecation', bin, '--version'];
+      const [program, ...args] = [...by, '--max-semi-space-size=8', '--no-deprecation', bin, '--version'];
       const env = environment({ NODE_OPTIONS: `--import ${teller}` });
       const { stdout } = spawnSync(program as string, args, { env, encoding: 'utf8' });
-      assert.deepEqual(JSON.parse(stdout.split('\n')[1] as string), ['--max-semi-space-size=16']);
+      assert.deepEqual(JSON.parse(stdout.split('\n')[1] as string), ['--max-semi-space-size=8']);
     });
 
     for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
