@@ -15,10 +15,11 @@ export const workspace = 'bench';
 const firstCore = 0;
 const startTimeoutMs = 30_000;
 const root = new URL('../..', import.meta.url).pathname;
-/** What `npm start` runs, after the name of Node.js. */
-const [, , ...startWords] = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts.start.split(
-  ' ',
-);
+/** What `npm start` of a version runs, after the name of Node.js. */
+const startWordsOf = (project: string): string[] =>
+  JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'))
+    .scripts.start.replace(/^.*?node /, '')
+    .split(' ');
 
 /** A server in a process of its own. */
 export interface Server {
@@ -108,7 +109,7 @@ export class Servers {
       PETSTORE_DEMO: 'off',
       ...settings,
     };
-    return this.#start(startWords, port, '/readyz', { env, ...place });
+    return this.#start(startWordsOf(place.project ?? root), port, '/readyz', { env, ...place });
   }
 
   /** A bare server that answers as another server answered a request. */
