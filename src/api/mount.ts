@@ -112,7 +112,7 @@ function responseHandler(
   return async (request, reply) => {
     const { rehearsed } = request;
     const { keyId } = request.caller as Caller;
-    const turn = sharesTime ? request.server.share.enter(keyId, leastPauseMs) : undefined;
+    const turn = sharesTime ? request.server.fairShare.enter(keyId, reply.raw, leastPauseMs) : undefined;
     if (turn) await turn;
     const seen = rehearsed?.view?.(request) ?? request;
     const preconditions = method === 'POST' ? none : preconditionsOf(seen.headers, method !== 'GET');
@@ -131,7 +131,7 @@ function responseHandler(
     const final = isUnchanged ? { status: 304, headers } : answer;
     const sent = rehearsed?.answer ? await rehearsed.answer(final) : final;
     write(request, reply, sent);
-    request.server.share.wrote(keyId, reply.raw, sent.bytes ?? sent.body ?? '');
+    request.server.fairShare.countUnread(keyId, reply.raw, sent.bytes ?? sent.body ?? '');
   };
 }
 

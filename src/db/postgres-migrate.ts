@@ -11,7 +11,7 @@ import type { Row } from './sql.ts';
 const patienceMs = 120_000;
 const maxAttempts = 20;
 
-type Query = (text: string, values?: number[]) => Promise<Row[]>;
+type Query = (text: string, values?: (number | string)[]) => Promise<Row[]>;
 
 /**
  * Brings the tables up to date. If several instances start at once, one does it, and the others wait for the row with the version.
@@ -26,21 +26,21 @@ export async function migratePostgres(settings: ClientConfig, limits: Limits): P
   return withClient({ ...settings, query_timeout: patienceMs }, (query) => migrate(query, begin, pending));
 }
 
-/** The name of connections that may be one of many. Users see it in `pg_stat_activity`. */
-export const sharedName = 'petstore';
 /** For this time the clients of PgBouncer are watched. An instance reads once a second. */
 const watchSeconds = 2;
 
 /**
- * Throws if an instance or a command is connected to the database. PgBouncer keeps connections of clients that have left, and names each by
- * its last client. So behind it only those count that are used meanwhile. The transaction keeps ours from being one of them.
+ * Throws if an instance or a command is connected to the database, by the name that users see in `pg_stat_activity`. PgBouncer keeps the
+ * connections of clients that have left, and names each by its last client. So behind it only those count that somebody uses while this
+ * transaction, which holds a connection of its own, waits.
  */
-export const assertAlone = (settings: ClientConfig): Promise<void> =>
+export const assertAlone = (settings: ClientConfig, name: string): Promise<void> =>
   withClient(settings, async (query, { processID }) => {
     await query(`begin; select pg_sleep(${watchSeconds}) where pg_backend_pid() <> ${processID}`);
     const others = await query(
-      `select pid from pg_stat_activity where datname = current_database() and application_name = '${sharedName}'
+      `select pid from pg_stat_activity where datname = current_database() and application_name = $1
        and (pg_backend_pid() = ${processID} or state_change > now()) is not false`,
+      [name],
     );
     await query('commit');
     if (others.length > 0)

@@ -12,7 +12,7 @@ import {
   type WriteContext,
 } from './database.ts';
 import { attempt, isDeadlock, isOfConnection, isRace, startError, toFinalError } from './postgres-errors.ts';
-import { assertAlone, migratePostgres, sharedName } from './postgres-migrate.ts';
+import { assertAlone, migratePostgres } from './postgres-migrate.ts';
 import { beginWithin, fitPooler, type Limits } from './postgres-pooler.ts';
 import { Pools, writers } from './postgres-pools.ts';
 import { Statements, textOf } from './postgres-statements.ts';
@@ -53,9 +53,12 @@ const aloneMs = 10_000;
  * ConfigError; both name DATABASE_URL. Throws a plain Error if the database is newer than this code, or in use.
  */
 export async function openPostgres(url: string, deadlineMs: number, isAlone = false): Promise<Database> {
+  const ofUrl = /(?<=[?&])application_name=([^&]*)/;
+  const name = decodeURIComponent(ofUrl.exec(url)?.[1] || 'petstore');
   const settings: PoolConfig = {
-    connectionString: url,
-    application_name: isAlone ? 'petstore alone' : sharedName,
+    // The name in the address would have priority, and be that of instances.
+    connectionString: isAlone ? url.replace(ofUrl, '') : url,
+    application_name: isAlone ? `${name} alone` : name,
     types: { getTypeParser: parserOf as never },
     // A statement may be sent before the previous one has its result.
     pipeline: true,
@@ -68,7 +71,7 @@ export async function openPostgres(url: string, deadlineMs: number, isAlone = fa
     // Shorter than lock_timeout, so that a write that waits for a lock of a frozen instance still gets it.
     idle_in_transaction_session_timeout: Math.max(minSilenceMs, Math.ceil(deadlineMs * 0.4)),
   };
-  const { accepted, migrations } = await prepareServer(settings, limits, isAlone);
+  const { accepted, migrations } = await prepareServer(settings, limits, isAlone ? name : undefined);
   return Object.assign(new PostgresDatabase(accepted, deadlineMs, beginWithin(limits)), { migrations });
 }
 
@@ -76,10 +79,10 @@ export async function openPostgres(url: string, deadlineMs: number, isAlone = fa
  * Checks that a database can be used, and brings its tables up to date. Returns the settings of connections to it, and how many
  * migrations it applied.
  */
-async function prepareServer(settings: PoolConfig, limits: Limits, isAlone: boolean) {
+async function prepareServer(settings: PoolConfig, limits: Limits, nameOfOthers: string | undefined) {
   try {
     const accepted = await fitPooler(settings, limits);
-    if (isAlone) await assertAlone(accepted);
+    if (nameOfOthers !== undefined) await assertAlone(accepted, nameOfOthers);
     return { accepted, migrations: await migratePostgres(accepted, limits) };
   } catch (error) {
     throw startError(error);

@@ -125,11 +125,15 @@ export class EventBroadcaster {
       const sizes = () => readEventSizes(this.#db.read, workspaceId, range);
       const limit = isBehind ? await fittingLimit(batchSize, sizes) : batchSize;
       const { events, first } = await readEvents(this.#db.read, workspaceId, { ...range, limit });
-      setImmediate(() => {
-        // The readers have written the page.
-        if (isBehind) this.#pauseMs = Math.min(pauseFactor * (this.#stopwatch() - startedMs), maxPauseMs);
-      });
-      return after < first - 1 ? undefined : toBatch(events, after, events.length === limit);
+      const hasMore = events.length === limit;
+      if (isBehind) {
+        // Then the readers have written the page. Most that reconnect have read all, so that others need not wait.
+        setImmediate(() => {
+          const tookMs = this.#stopwatch() - startedMs;
+          this.#pauseMs = hasMore ? Math.min(pauseFactor * tookMs, maxPauseMs) : 0;
+        });
+      }
+      return after < first - 1 ? undefined : toBatch(events, after, hasMore);
     } catch (error) {
       if (!(error instanceof StorageUnavailableError)) throw error;
       // The next successful poll then wakes the readers.

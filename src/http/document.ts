@@ -57,7 +57,7 @@ function serve(
     // Read before the document, so that a refusal has none of its headers.
     const ifNoneMatch = request.headers['if-none-match'];
     const tags = ifNoneMatch === undefined ? [] : parseEntityTags('If-None-Match', ifNoneMatch);
-    await app.share.enter(addressOf(request).id, 0);
+    await app.fairShare.enter(addressOf(request).id, reply.raw, 0);
     const coding = preferredCoding(request.headers['accept-encoding']);
     const { etag, bytes } = await (await formsFor(request)).in(coding);
     const own = { ...headers, ...(await headersFor?.(request)) };

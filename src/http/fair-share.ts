@@ -5,7 +5,7 @@ import { ApiError } from '../foundation/errors.ts';
 declare module 'fastify' {
   interface FastifyInstance {
     /** All requests share it. */
-    share: FairShare;
+    fairShare: FairShare;
   }
 }
 
@@ -25,19 +25,27 @@ const slowTurnMs = 4;
 const rememberMs = 60_000;
 /** Bytes of a response that waits unread. Smaller ones cost no more than their connection. */
 const largeBytes = 16 * 1024;
+/** Requests of a key that wait to run alone. */
+const maxWaiting = 256;
 /** Bytes of large responses to one key that may wait unread before it gets another. */
 export const maxUnreadBytes = 4 * 1024 * 1024;
 
+interface Waiting {
+  response: ServerResponse;
+  leastPauseMs: number;
+  begin: () => void;
+}
+
 /** The requests of a key that wait to run alone. */
 interface Queue {
-  requests: { begin: () => void; leastPauseMs: number }[];
+  requests: Waiting[];
   isPaused: boolean;
 }
 
 /**
  * Keeps one key from using up the time and the memory that all share. Requests that arrive together are handled together, which is fast
  * while each is cheap. If a turn of the event loop becomes slow, the requests of its keys run alone, one in a turn, and are measured. A key
- * whose requests are cheap after all joins the others again. The others pause between two of them.
+ * whose requests prove to be cheap joins the others again. A key whose requests are costly pauses between two of them.
  */
 export class FairShare {
   readonly #stopwatch: () => number;
@@ -57,14 +65,18 @@ export class FairShare {
   }
 
   /**
-   * Lets a request of a key, or of an address, begin: at once, or alone in a later turn. Throws `rate_limited` while too many bytes of
-   * responses to the key wait unread. With `leastPauseMs` it runs alone in any case, and its key pauses so long at least.
+   * Lets a request of a key, or of an address, begin: at once, or alone in a later turn. It never begins if its client leaves before. With
+   * `leastPauseMs` it runs alone in any case, and its key pauses so long at least. Throws `rate_limited` while too many requests of the
+   * key wait, or too many bytes of responses to it are unread.
    */
-  enter(keyId: string, leastPauseMs?: number): Promise<void> | undefined {
+  enter(keyId: string, response: ServerResponse, leastPauseMs?: number): Promise<void> | undefined {
     const unread = this.#unreadBytes.size > 0 ? (this.#unreadBytes.get(keyId) ?? 0) : 0;
-    if (unread > maxUnreadBytes) throw tooMuchUnread();
+    if (unread > maxUnreadBytes)
+      throw tooMany(
+        `More than ${maxUnreadBytes / 1024 / 1024} MiB of your responses wait to be read. Read them first.`,
+      );
     if (leastPauseMs !== undefined || (this.#alone.size > 0 && this.#alone.has(keyId)))
-      return this.#wait(keyId, leastPauseMs ?? 0);
+      return this.#wait(keyId, response, leastPauseMs ?? 0);
     if (this.#together.push(keyId) === 1) {
       this.#startedMs = this.#stopwatch();
       setImmediate(() => this.#endTurn());
@@ -73,8 +85,8 @@ export class FairShare {
   }
 
   /** Counts a response while it waits unread. */
-  wrote(keyId: string, response: ServerResponse, content: string | Uint8Array): void {
-    if (content.length * 3 < largeBytes || response.writableFinished) return;
+  countUnread(keyId: string, response: ServerResponse, content: string | Uint8Array): void {
+    if (content.length * 3 < largeBytes || response.writableFinished || response.destroyed) return;
     const bytes = Buffer.byteLength(content);
     this.#addUnread(keyId, bytes);
     response.once('close', () => this.#addUnread(keyId, -bytes));
@@ -94,11 +106,16 @@ export class FairShare {
     this.#together = [];
   }
 
-  #wait(keyId: string, leastPauseMs: number): Promise<void> {
+  #wait(keyId: string, response: ServerResponse, leastPauseMs: number): Promise<void> {
+    const queue = this.#queues.get(keyId) ?? { requests: [], isPaused: false };
+    this.#queues.set(keyId, queue);
+    if (queue.requests.length === maxWaiting) {
+      queue.requests = queue.requests.filter((one) => !one.response.destroyed);
+      if (queue.requests.length === maxWaiting)
+        throw tooMany(`${maxWaiting} of your requests wait, because such requests run one after another.`);
+    }
     return new Promise((begin) => {
-      const queue = this.#queues.get(keyId) ?? { requests: [], isPaused: false };
-      this.#queues.set(keyId, queue);
-      queue.requests.push({ begin, leastPauseMs });
+      queue.requests.push({ response, leastPauseMs, begin });
       this.#next();
     });
   }
@@ -107,7 +124,8 @@ export class FairShare {
     if (this.#isBusy) return;
     for (const [keyId, queue] of this.#queues) {
       if (queue.isPaused) continue;
-      const request = queue.requests.shift();
+      let request = queue.requests.shift();
+      while (request?.response.destroyed) request = queue.requests.shift();
       if (request) {
         this.#runAlone(keyId, queue, request);
         return;
@@ -116,7 +134,7 @@ export class FairShare {
     }
   }
 
-  #runAlone(keyId: string, queue: Queue, { begin, leastPauseMs }: Queue['requests'][number]): void {
+  #runAlone(keyId: string, queue: Queue, { begin, leastPauseMs }: Waiting): void {
     this.#isBusy = true;
     let startedMs = 0;
     // Between the two, Node.js runs only this request, as far as it waits for nothing outside the process.
@@ -154,9 +172,4 @@ export class FairShare {
   }
 }
 
-const tooMuchUnread = () =>
-  new ApiError(
-    'rate_limited',
-    `More than ${maxUnreadBytes / 1024 / 1024} MiB of responses to this key wait to be read. Read them first.`,
-    { 'Retry-After': '1' },
-  );
+const tooMany = (message: string) => new ApiError('rate_limited', message, { 'Retry-After': '1' });

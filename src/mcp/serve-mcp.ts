@@ -60,13 +60,13 @@ export function serveMcp(app: FastifyInstance, { baseUrl, hasLab, admission, clo
     },
     handler: async (request, reply) => {
       const { keyId } = request.caller as Caller;
-      await app.share.enter(keyId, pauseOfCostlyMs);
+      await app.fairShare.enter(keyId, reply.raw, pauseOfCostlyMs);
       const message = messageOf(request);
       if (message instanceof Response) return send(reply, message);
       const answer = await (await answerer())({ request, reply }, message);
       // A fault may have cut the connection.
       if (reply.raw.destroyed) return reply.hijack();
-      return send(reply, answer, (text) => app.share.wrote(keyId, reply.raw, text));
+      return send(reply, answer, (text) => app.fairShare.countUnread(keyId, reply.raw, text));
     },
   });
 }

@@ -133,7 +133,7 @@ function createServer(
     clientErrorHandler: respondBroken,
     frameworkErrors: respondUndecodable,
   });
-  app.decorate('share', new FairShare(stopwatch));
+  app.decorate('fairShare', new FairShare(stopwatch));
   app.decorate('errorPages', errorPagesUrl(config.baseUrl));
   for (const name of requestFields) app.decorateRequest(name, undefined);
   app.setReplySerializer(jsonText);

@@ -96,7 +96,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   } catch (error) {
     await app.close();
     await limiter.close();
-    refuse(error as NodeJS.ErrnoException, config);
+    explainListenError(error as NodeJS.ErrnoException, config);
   }
   dispatcher.start();
   const failed = (err: unknown) => log.warn({ err }, 'expired data cannot be removed');
@@ -152,7 +152,7 @@ async function freePort(host: string): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen({ port: 0, host }, resolve);
-  }).catch((error) => refuse(error, { port: 0, host }));
+  }).catch((error) => explainListenError(error, { port: 0, host }));
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
   return port;
@@ -192,7 +192,10 @@ function sweepsOf({ config, db, clock }: ServiceParts, limiter: Limiter) {
 export class PortInUseError extends Error {}
 
 /** Explains why the server cannot listen on the configured address. */
-export function refuse(error: NodeJS.ErrnoException, { port, host }: Pick<Config, 'port' | 'host'>): never {
+export function explainListenError(
+  error: NodeJS.ErrnoException,
+  { port, host }: Pick<Config, 'port' | 'host'>,
+): never {
   const { code } = error;
   if (code === 'EADDRINUSE')
     throw new PortInUseError(

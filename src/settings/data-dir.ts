@@ -33,7 +33,8 @@ const isOurs = (file: string) =>
 /** SQLite opens these files by itself, and follows links. A second name of a database may corrupt it (sqlite.org/howtocorrupt.html). */
 const isForSqlite = (file: string) => /^(petstore\.db|service\.lock)/.test(file) && isOurs(file);
 
-const mayBeInEmptyFolder = (file: string) => /^(lost\+found|\.gitignore(\.[0-9a-f-]{36}\.new)?)$/.test(file);
+const mayBeInEmptyFolder = (file: string) =>
+  /^(lost\+found|\.gitkeep|\.gitignore(\.[0-9a-f-]{36}\.new)?)$/.test(file);
 
 const ignoreAll = '*\n';
 /** In a folder with other files, which git should still see. */
@@ -96,9 +97,9 @@ function claimFolder(dataDir: string): void {
   const entries = readdirSync(dataDir);
   const ignoreFile = join(dataDir, '.gitignore');
   const hasOnlyOurs = entries.every((entry) => isOurs(entry) || mayBeInEmptyFolder(entry));
-  // An interrupted first start leaves only our files.
-  const isNew = hasOnlyOurs && [undefined, ignoreAll].includes(readPlainFile(ignoreFile));
   const isOlder = entries.includes('petstore.db') || entries.includes('demo.key');
+  // An interrupted first start leaves only our files. Projects keep an empty folder by a .gitignore that hides all else.
+  const isNew = hasOnlyOurs && /^\*$/m.test(readPlainFile(ignoreFile) ?? ignoreAll);
   if (!isNew && !isOlder) refuse('It contains other files. Use a new folder in it,');
   for (const file of entries.filter(isForSqlite)) {
     const stat = lstatSync(join(dataDir, file), { throwIfNoEntry: false });

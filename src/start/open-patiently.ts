@@ -4,7 +4,7 @@ import { StorageUnavailableError } from '../foundation/errors.ts';
 import { LocalLimiter } from '../limits/local-limiter.ts';
 import type { Log } from '../observe/log/logger.ts';
 import { buildApp } from '../service/app.ts';
-import { refuse } from '../service/service.ts';
+import { explainListenError } from '../service/service.ts';
 import type { Config } from '../settings/config.ts';
 import { installationKey } from '../settings/secret-key.ts';
 
@@ -52,7 +52,12 @@ async function serveWaiting(config: Config, log: Log) {
   const installation = { key: installationKey(config), targetProblem: () => undefined };
   const app = buildApp({ config, db, limiter, log, installation, clock: Date.now, isWaiting: true });
   app.addHook('preClose', async () => app.server.closeAllConnections());
-  app.addHook('onClose', () => limiter.close());
-  await app.listen({ port: config.port, host: config.host }).catch((error) => refuse(error, config));
+  app.addHook('onClose', async () => {
+    await limiter.close();
+    await db.close();
+  });
+  await app
+    .listen({ port: config.port, host: config.host })
+    .catch((error) => explainListenError(error, config));
   return app;
 }

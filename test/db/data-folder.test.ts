@@ -158,7 +158,7 @@ function seenByGit(folder: string): string[] {
 test('a folder with files of somebody else is refused and stays as it is', { skip: aboutSqlite }, (t) => {
   for (const files of [['pets.csv'], ['secret.key', 'app.js'], ['.gitignore'], ['lost+found', '.env']]) {
     const folder = temporaryFolder(t);
-    for (const file of files) writeFileSync(join(folder, file), '*\n!keep\n');
+    for (const file of files) writeFileSync(join(folder, file), '*.log\n');
     chmodSync(folder, 0o755);
     const before = modesIn(folder);
     assert.deepEqual(
@@ -170,13 +170,16 @@ test('a folder with files of somebody else is refused and stays as it is', { ski
   }
 });
 
-test('an empty folder is used, with lost+found of its file system or without', {
+test('an empty folder is used, also with the lost+found of its file system, or kept in git', {
   skip: aboutSqlite,
 }, async (t) => {
   const folder = temporaryFolder(t);
   mkdirSync(join(folder, 'lost+found'));
+  writeFileSync(join(folder, '.gitkeep'), '');
+  writeFileSync(join(folder, '.gitignore'), '*\n!.gitkeep\n');
   await open(t, folder);
-  assert.deepEqual(readdirSync(folder).sort(), [...files, 'lost+found'].sort());
+  assert.deepEqual(readdirSync(folder).sort(), [...files, 'lost+found', '.gitkeep'].sort());
+  assert.equal(readFileSync(join(folder, '.gitignore'), 'utf8'), '*\n!.gitkeep\n');
 });
 
 test('after a crash at any moment of the first start, the next one works', {

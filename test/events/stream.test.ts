@@ -290,7 +290,8 @@ test('after a page that took long, readers that catch up pause, and up-to-date r
   let nowMs = 0;
   const read = async () => {
     nowMs += 40;
-    return [[1, 'category.created', 0, null, '{}', null, 1, 1]];
+    // A whole page, so that more may follow.
+    return Array.from({ length: 100 }, (_, i) => [i + 1, 'category.created', 0, null, '{}', null, 100, 1]);
   };
   const broadcaster = new EventBroadcaster({ read } as unknown as Database, new Changes(), () => nowMs);
   const reader = broadcaster.subscribe(1, () => {});

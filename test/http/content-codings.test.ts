@@ -20,7 +20,7 @@ test('a thread that returns no text is ended in time, and the next request tries
   timeout: 20_000,
 }, async (t) => {
   const app = fastify();
-  app.decorate('share', new FairShare(() => performance.now()));
+  app.decorate('fairShare', new FairShare(() => performance.now()));
   t.after(() => app.close());
   const ends: Promise<void>[] = [];
   const watch = (worker: import('node:worker_threads').Worker) =>

@@ -5,13 +5,16 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { FairShare, maxUnreadBytes } from '../../src/http/fair-share.ts';
 
+/** The response of a client that is there. */
+const open = new EventEmitter() as ServerResponse;
+
 /** A share whose requests take as long as a test says, in milliseconds of its own clock. */
 function start() {
   const clock = { nowMs: 0 };
   const share = new FairShare(() => clock.nowMs);
   const begun: string[] = [];
   const ask = async (key: string, tookMs: number, leastPauseMs?: number) => {
-    await share.enter(key, leastPauseMs);
+    await share.enter(key, open, leastPauseMs);
     begun.push(key);
     clock.nowMs += tookMs;
   };
@@ -25,15 +28,15 @@ async function turns(count = 30): Promise<void> {
 
 test('cheap requests begin at once, however many come together', async () => {
   const { share } = start();
-  for (let i = 0; i < 1_000; i++) assert.equal(share.enter('cheap'), undefined);
+  for (let i = 0; i < 1_000; i++) assert.equal(share.enter('cheap', open), undefined);
 });
 
 test('after a slow turn the requests of its keys run one in a turn, until they prove to be cheap', async () => {
   const { share, ask, begun } = start();
   await Promise.all([ask('greedy', 5), ask('neighbour', 0.1)]);
   await turns();
-  assert.notEqual(share.enter('greedy'), undefined);
-  assert.equal(share.enter('other'), undefined);
+  assert.notEqual(share.enter('greedy', open), undefined);
+  assert.equal(share.enter('other', open), undefined);
   begun.length = 0;
   const all = Array.from({ length: 5 }, () => ask('neighbour', 0.1));
   const counts: number[] = [];
@@ -46,7 +49,7 @@ test('after a slow turn the requests of its keys run one in a turn, until they p
     String(counts),
   );
   await turns();
-  assert.equal(share.enter('neighbour'), undefined);
+  assert.equal(share.enter('neighbour', open), undefined);
 });
 
 test('a key with costly requests pauses three times as long as each took, and others do not wait for it', async (t) => {
@@ -103,7 +106,7 @@ test('cheap requests between costly ones do not free a key at once', async () =>
   for (let i = 0; i < 3; i++) {
     await ask('greedy', 0.01, 0);
     await turns();
-    assert.notEqual(share.enter('greedy'), undefined);
+    assert.notEqual(share.enter('greedy', open), undefined);
   }
 });
 
@@ -111,21 +114,44 @@ test('while too many bytes of responses to a key are unread, its next request ge
   const { share } = start();
   const write = (key: string, bytes: number) => {
     const response = new EventEmitter() as ServerResponse;
-    share.wrote(key, response, Buffer.alloc(bytes));
+    share.countUnread(key, response, Buffer.alloc(bytes));
     return () => response.emit('close');
   };
   const read = write('greedy', maxUnreadBytes);
-  assert.equal(share.enter('greedy'), undefined);
+  assert.equal(share.enter('greedy', open), undefined);
   const readMore = write('greedy', 100_000);
-  assert.throws(() => share.enter('greedy'), {
+  assert.throws(() => share.enter('greedy', open), {
     code: 'rate_limited',
     headers: { 'Retry-After': '1' },
   });
-  assert.throws(() => share.enter('greedy', 0), { code: 'rate_limited' });
-  assert.equal(share.enter('neighbour'), undefined);
+  assert.throws(() => share.enter('greedy', open, 0), { code: 'rate_limited' });
+  assert.equal(share.enter('neighbour', open), undefined);
   readMore();
-  assert.equal(share.enter('greedy'), undefined);
+  assert.equal(share.enter('greedy', open), undefined);
   read();
   await sleep(0);
-  assert.equal(share.enter('greedy'), undefined);
+  assert.equal(share.enter('greedy', open), undefined);
+});
+
+test('a request never begins, and its response does not count as unread, if its client has left', async () => {
+  const { share } = start();
+  const left = Object.assign(new EventEmitter(), { destroyed: true }) as unknown as ServerResponse;
+  let begun = 0;
+  const wait = (response: ServerResponse) => share.enter('key', response, 0)?.then(() => begun++);
+  const waiting = [open, left, left, open].map(wait);
+  await Promise.all([waiting[0], waiting[3]]);
+  assert.equal(begun, 2);
+  share.countUnread('key', left, Buffer.alloc(2 * maxUnreadBytes));
+  assert.equal(share.enter('key', open), undefined);
+});
+
+test('a bounded number of requests of a key waits, and those whose client has left make room', async () => {
+  const { share } = start();
+  const leaving = Object.assign(new EventEmitter(), { destroyed: false });
+  const responses = Array(257).fill(open).with(5, leaving);
+  for (const response of responses) share.enter('key', response, 0);
+  assert.throws(() => share.enter('key', open, 0), { code: 'rate_limited', headers: { 'Retry-After': '1' } });
+  assert.notEqual(share.enter('neighbour', open, 0), undefined);
+  leaving.destroyed = true;
+  assert.notEqual(share.enter('key', open, 0), undefined);
 });

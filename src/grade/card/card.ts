@@ -1,6 +1,6 @@
+import { counted } from '../../foundation/bounds.ts';
 import { withoutSecrets } from '../../foundation/redact.ts';
 import { attemptsBounded } from '../../lab/checks/backoff.ts';
-import { counted } from '../../lab/checks/check.ts';
 import { checks as catalogue } from '../../lab/checks/list.ts';
 import type { CheckResult } from '../../lab/checks/report.ts';
 import { streamsResumed } from '../../lab/checks/streams.ts';

@@ -1,5 +1,5 @@
 import { Compile } from 'typebox/schema';
-import { counted } from '../../lab/checks/check.ts';
+import { counted } from '../../foundation/bounds.ts';
 import { planNameOf } from '../goal/trials.ts';
 import { withoutFaults } from '../run-name.ts';
 import { severity } from '../verdict.ts';

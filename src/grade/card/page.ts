@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { counted } from '../../foundation/bounds.ts';
 import { version } from '../../foundation/version.ts';
-import { counted } from '../../lab/checks/check.ts';
 import { faultNamed } from '../../lab/faults/list.ts';
 import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
+import { counted } from '../../foundation/bounds.ts';
 import { type Cell, toColumns } from '../../foundation/columns.ts';
 import { escapeTerminal } from '../../foundation/escape-terminal.ts';
-import { counted } from '../../lab/checks/check.ts';
 import { allFaults, type Passed } from '../goal/trials.ts';
 import type { Ending } from '../grade.ts';
 import { withoutFaults } from '../run-name.ts';

@@ -1,4 +1,4 @@
-import { counted } from '../../lab/checks/check.ts';
+import { counted } from '../../foundation/bounds.ts';
 import { connectionFaults } from '../../lab/faults/list.ts';
 import { samePage } from '../../lab/faults/same-page.ts';
 import type { Fault } from '../../lab/faults/shared/fault.ts';

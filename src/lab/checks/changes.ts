@@ -1,7 +1,8 @@
 import { operations } from '../../api/operations.ts';
+import { counted } from '../../foundation/bounds.ts';
 import { otherWriterAt } from '../faults/conflict.ts';
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, counted } from './check.ts';
+import type { Check } from './check.ts';
 import { follows, hasDisconnected, isRead, isSuccess, isTouchedByAny, isTransient } from './request-facts.ts';
 
 /** Lists that return one resource with its entity tag for a single id. */

@@ -57,7 +57,5 @@ const inOrder = (requests: readonly Recorded[]) =>
 
 const inFull = (text: Text) => (typeof text === 'string' ? text : text());
 
-export { counted } from '../../foundation/bounds.ts';
-
 /** `1.5 s` */
 export const inSeconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;

@@ -1,6 +1,7 @@
+import { counted } from '../../foundation/bounds.ts';
 import { movedAway } from '../faults/moved-away.ts';
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, counted } from './check.ts';
+import type { Check } from './check.ts';
 import { followedRedirects } from './request-facts.ts';
 
 /** The headers that carry a key. Recordings store only their names. */

@@ -1,6 +1,7 @@
 import { operations } from '../../api/operations.ts';
+import { counted } from '../../foundation/bounds.ts';
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, counted } from './check.ts';
+import type { Check } from './check.ts';
 import { follows } from './request-facts.ts';
 
 const successors = new Map(

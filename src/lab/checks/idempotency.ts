@@ -1,5 +1,6 @@
+import { counted } from '../../foundation/bounds.ts';
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, counted } from './check.ts';
+import type { Check } from './check.ts';
 import { thingOf } from './known-retries.ts';
 import { idempotencyKeyOf, isUncertain, keyInUse, uncertainFaults } from './request-facts.ts';
 import { certainRetries, possibleRetries, type Retry, requestsOf } from './retry-pairs.ts';

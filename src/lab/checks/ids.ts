@@ -1,6 +1,7 @@
+import { counted } from '../../foundation/bounds.ts';
 import { maxParameters } from '../../http/input.ts';
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, counted } from './check.ts';
+import type { Check } from './check.ts';
 
 /** Under `large-ids` all ids are odd and within these bounds, where doubles are only even numbers. */
 const least = 10n ** 16n;

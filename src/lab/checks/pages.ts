@@ -1,7 +1,8 @@
+import { counted } from '../../foundation/bounds.ts';
 import { faults } from '../faults/list.ts';
 import { samePage } from '../faults/same-page.ts';
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, counted } from './check.ts';
+import type { Check } from './check.ts';
 import { filtersOf, hasCursor, isPage, nextOf, placeOf, unfollowed } from './page-links.ts';
 import { isTouchedByAny } from './request-facts.ts';
 

@@ -1,8 +1,9 @@
+import { counted } from '../../foundation/bounds.ts';
 import { faults } from '../faults/list.ts';
 import { isBan, isLimited } from '../recordings/outcome-kinds.ts';
 import type { Recorded } from '../recordings/recorded.ts';
 import { clockToleranceMs, timerToleranceMs } from '../recordings/timeline-layout.ts';
-import { type Check, counted, type Found } from './check.ts';
+import type { Check, Found } from './check.ts';
 import { bothOf, type Observed, type Pause, pausesOf } from './pauses.ts';
 import {
   earliestAfter,

@@ -1,5 +1,6 @@
+import { counted } from '../../foundation/bounds.ts';
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, counted, inSeconds } from './check.ts';
+import { type Check, inSeconds } from './check.ts';
 import {
   earliestAfter,
   endOf,

@@ -1,7 +1,8 @@
+import { counted } from '../../foundation/bounds.ts';
 import { bodyOf } from '../recordings/link-attempts.ts';
 import { isBan } from '../recordings/outcome-kinds.ts';
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, counted } from './check.ts';
+import type { Check } from './check.ts';
 import {
   faultsWith,
   followedRedirects,

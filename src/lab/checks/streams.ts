@@ -1,7 +1,8 @@
+import { counted } from '../../foundation/bounds.ts';
 import { streamCut } from '../faults/stream-cut.ts';
 import { streamSilent } from '../faults/stream-silent.ts';
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, counted } from './check.ts';
+import type { Check } from './check.ts';
 import { endOf, isTouchedByAny, streams } from './request-facts.ts';
 
 /** The faults after which a client must open a stream again. */

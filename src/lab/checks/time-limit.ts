@@ -1,6 +1,7 @@
+import { counted } from '../../foundation/bounds.ts';
 import { delay } from '../faults/delay.ts';
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, counted, inSeconds } from './check.ts';
+import { type Check, inSeconds } from './check.ts';
 import { hasDisconnected, isStream, isTouchedByAny, silentFaults } from './request-facts.ts';
 
 /** A good client may wait this long. To wait through a shorter silence is no evidence. */
