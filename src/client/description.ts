@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (d6e9b37f8620). Do not edit.
+// Made from openapi.json by "npm run generate" (a67bc933fea6). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 

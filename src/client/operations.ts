@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (d6e9b37f8620). Do not edit.
+// Made from openapi.json by "npm run generate" (a67bc933fea6). Do not edit.
 
 import type * as types from './description.ts';
 import type { Int64 } from './exact-json.ts';
@@ -82,7 +82,7 @@ export interface Operations {
   /**
    * List categories: `GET /categories`.
    *
-   * Returns the categories of pets, ordered by id.
+   * Returns the categories of pets, ordered by id. A page ends early after 50,000 bytes of names and descriptions.
    */
   listCategories(query?: ListCategoriesQuery, options?: ReadOptions): List<types.Category>;
 

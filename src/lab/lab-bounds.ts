@@ -12,10 +12,11 @@ export const maxKept = 20;
 export const maxRecorded = 5_000;
 /** Characters in all recordings of a key. When the key starts another, the oldest are removed. */
 export const maxKeptSize = 64 * 1024 * 1024;
-/** Requests of a recording, and of all recordings of a key in a day (UTC). The others are in characters: one recording, and the unwritten data in an instance, of all recordings and of one. */
 export const recorderBounds = {
+  /** Requests of a recording, and of all recordings of a key in a day (UTC). */
   maxRecorded,
   maxRecordedPerDay: 100_000,
+  /** Characters of a recording, and of the unwritten data in an instance: of all recordings and of one. */
   maxRecordedSize: 48 * 1024 * 1024,
   maxUnwritten: 16 * 1024 * 1024,
   maxUnwrittenOfOne: 4 * 1024 * 1024,

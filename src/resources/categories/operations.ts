@@ -1,4 +1,6 @@
+import { grouped } from '../../foundation/bounds.ts';
 import { created, empty, operation, page, resource } from '../../http/operation.ts';
+import { maxPageBytes } from '../../http/pagination.ts';
 import { Categories, Category, categoryId, NewCategory } from './schema.ts';
 import * as store from './store.ts';
 
@@ -9,7 +11,7 @@ export const categoryOperations = [
     id: 'listCategories',
     tag: 'Pets',
     summary: 'List categories',
-    description: 'Returns the categories of pets, ordered by id.',
+    description: `Returns the categories of pets, ordered by id. A page ends early after ${grouped(maxPageBytes)} bytes of names and descriptions.`,
     success: page<Category>(Categories, 'A page of categories.'),
     handle: (sql, { workspaceId, page }) => store.listCategories(sql, workspaceId, page),
   }),
