@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { isMisframed } from './headers.ts';
-import { detachParser, keepUnwrittenResponses, replaceEnd } from './node-internals.ts';
+import { detachParser, keepUnwrittenResponses, replaceEnd, unsentBytes } from './node-internals.ts';
 
 /** How long a client may take, in milliseconds. */
 export interface TimeLimits {
@@ -9,9 +9,9 @@ export interface TimeLimits {
   headersMs: number;
   /** For a whole request. */
   requestMs: number;
-  /** How often Node.js checks these two limits. */
+  /** How often these two limits are checked, and the next one. */
   checkEveryMs: number;
-  /** How long it may stop reading a response. Node.js notices after one to two times this. */
+  /** How long it may stop reading a response. */
   unreadMs: number;
   /** How long it may be idle between two requests, which `Keep-Alive` promises. Node.js waits for a second more. */
   idleMs: number;
@@ -37,7 +37,7 @@ const maxUnread = 32;
  */
 export const lingerBytes = 4 * 1024 * 1024;
 
-type EndLimits = Pick<TimeLimits, 'unreadMs' | 'lingerMs'>;
+type EndLimits = Pick<TimeLimits, 'unreadMs' | 'lingerMs' | 'checkEveryMs'>;
 
 interface Connection {
   /** How many requests came on it. */
@@ -94,8 +94,9 @@ export function boundConnections(server: Server, limits: EndLimits): void {
     connection.answer = response;
     connection.carried++;
     connection.unread++;
-    // If the end of a request is unclear, the bytes after it may belong to it.
-    connection.isLast = connection.unread === maxUnread || isMisframed(request);
+    // If the end of a request is unclear, the bytes after it may belong to it. Node.js drops those after the head of an upgrade.
+    const isUnclear = isMisframed(request) || request.headers.upgrade !== undefined;
+    connection.isLast = connection.unread === maxUnread || isUnclear;
     if (connection.isLast) response.shouldKeepAlive = false;
     else {
       response.once('close', () => {
@@ -109,11 +110,36 @@ export function boundConnections(server: Server, limits: EndLimits): void {
 
   keepUnwrittenResponses(server);
 
-  // The same timer ends idle connections. Connections that are still sending a request have other limits.
+  resetUnread(server, limits);
+
+  // Ends idle connections. Connections that are still sending a request have other limits.
   server.setTimeout(limits.unreadMs, (socket: Socket) => {
     const connection = connections.get(socket);
-    if (!connection?.latest.complete) return;
-    if (connection.unread === 0 || socket.writableLength > 0) socket.destroy();
+    if (connection?.latest.complete && connection.unread === 0) socket.destroy();
+  });
+}
+
+/**
+ * Resets connections whose clients read nothing for long of what waits for them. What a client sends does not count, as it would for the
+ * timer of a socket. Counts checks, since the whole process may have been stopped.
+ */
+function resetUnread(server: Server, { unreadMs, checkEveryMs }: EndLimits): void {
+  const waiting = new Map<Socket, { bytes: number; checks: number }>();
+  server.on('connection', (socket) => {
+    waiting.set(socket, { bytes: 0, checks: 0 });
+    socket.once('close', () => waiting.delete(socket));
+  });
+  const check = () => {
+    for (const [socket, seen] of waiting) {
+      const bytes = unsentBytes(socket);
+      seen.checks = bytes > 0 && bytes === seen.bytes ? seen.checks + 1 : 0;
+      seen.bytes = bytes;
+      if (seen.checks * checkEveryMs >= unreadMs) resetConnection(socket);
+    }
+  };
+  server.once('listening', () => {
+    const timer = setInterval(check, checkEveryMs).unref();
+    server.once('close', () => clearInterval(timer));
   });
 }
 

@@ -15,6 +15,10 @@ export function endAfter(response: ServerResponse): void {
   Object.assign(response, { _last: true });
 }
 
+/** Bytes that the operating system has not accepted yet. `writableLength` counts a chunk as a whole until its end is accepted. */
+export const unsentBytes = (socket: Socket): number =>
+  (socket as { _handle?: { writeQueueSize: number } | null })._handle?.writeQueueSize ?? 0;
+
 /** Calls `end` after the last response on a connection, where Node.js would destroy the socket. */
 export function replaceEnd(socket: Socket, end: (socket: Socket) => void): void {
   socket.destroySoon = () => end(socket);

@@ -35,8 +35,8 @@ export const mcpAccount: Admission['accountOf'] = ({ workspaceId, keyId, quota }
 
 /** The values of a message, since the SDK checks each of them. A tool takes 100 ids. */
 const maxMessageValues = 250;
-/** A response repeats the id of its message. */
-const maxIdLength = 200;
+/** A response repeats the id of its message, as JSON. */
+const maxIdBytes = 200;
 
 /** Serves the Model Context Protocol. The SDK is loaded at the first message. */
 export function serveMcp(app: FastifyInstance, { baseUrl, hasLab, admission, clock, texts }: Parts): void {
@@ -84,8 +84,8 @@ function messageOf(request: FastifyRequest): unknown {
   if (Array.isArray(message))
     return errorAnswer(400, -32_600, 'Send one message per request. The protocol no longer has batches.');
   const { id } = (message ?? {}) as { id?: unknown };
-  if (typeof id === 'string' && id.length > maxIdLength)
-    return errorAnswer(400, -32_600, `The id of a message must not exceed ${maxIdLength} characters.`);
+  if (typeof id === 'string' && Buffer.byteLength(JSON.stringify(id)) > maxIdBytes)
+    return errorAnswer(400, -32_600, `The id of a message must not exceed ${maxIdBytes} bytes as JSON.`);
   return message;
 }
 

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { admit, admitUnread } from '../api/admission.ts';
-import { ApiError, isBodyError, toApiError } from '../foundation/errors.ts';
+import { ApiError, isBodyError, StorageUnavailableError, toApiError } from '../foundation/errors.ts';
 import { errorPagesUrl } from '../foundation/reference-url.ts';
 import { respondToBrokenRequest } from '../http/broken-request.ts';
 import type { Paths } from '../http/paths.ts';
@@ -12,7 +12,7 @@ import type { AllParts, Components } from './components.ts';
 export type ErrorResponses = ReturnType<typeof errorResponses>;
 
 /** Responds to every exception of a request with an error, even if the request could not be read completely. */
-export function errorResponses({ config, clock }: AllParts, components: Components, paths: Paths) {
+export function errorResponses({ config, clock, isWaiting }: AllParts, components: Components, paths: Paths) {
   const { admission, labAdmission, outcomes, requestLog } = components;
   return { respondWithError, respondUnrouted, respondUndecodable, respondBroken };
 
@@ -45,6 +45,8 @@ export function errorResponses({ config, clock }: AllParts, components: Componen
     reply: FastifyReply,
   ): Promise<void> {
     try {
+      // No key is known yet.
+      if (isWaiting) throw new StorageUnavailableError('The storage is not open yet.');
       if (isForApi(request)) await admit(isForLab(request) ? labAdmission : admission, request);
       respondWithError(error, request, reply);
     } catch (refusal) {

@@ -177,6 +177,15 @@ test('CONNECT gets the Error object', async (t) => {
   assertError('CONNECT', answer);
 });
 
+test('the response to a request with Upgrade ends the connection, since Node.js loses what came with it', async (t) => {
+  const store = await startPetstore(t);
+  await store.listen();
+  const head = `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n`;
+  const answer = await exchange(store, `${head}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n${head}\r\n`);
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers.connection, 'close');
+});
+
 test('a request that never ends gets 408 with the Error object, and its socket is closed', async (t) => {
   const store = await startPetstore(t, { seed: false, timeLimits: { headersMs: 300, checkEveryMs: 50 } });
   await store.listen();

@@ -192,3 +192,18 @@ test('200 clients that never read are disconnected; others are served, and few r
   assert.ok(handled.length > 0 && handled.length <= 100 * maxUnread, `${handled.length} were handled`);
   for (const socket of sockets) socket.destroy();
 });
+
+for (const [what, next, drop] of [
+  ['a body that never ends', 'POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n', ' '],
+  ['empty lines', '', '\r\n'],
+] as const)
+  test(`a client that does not read, but sends ${what}, is disconnected`, async (t) => {
+    const store = await startPetstore(t, { timeLimits: { ...noLimits, unreadMs: limitMs } });
+    await store.listen();
+    const documents = 'GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(maxUnread - 2);
+    const socket = open(store, documents + next).pause();
+    const drip = setInterval(() => socket.writable && socket.write(drop), 20);
+    t.after(() => clearInterval(drip));
+    await once(socket, 'connect');
+    while ((await connectionsOf(store)) > 0) await sleep(checkEveryMs);
+  });

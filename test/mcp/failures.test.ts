@@ -203,6 +203,9 @@ test('no refusal is longer than 2 kB, whatever a message quotes or gets wrong', 
     { method: long },
     { method: 'resources/read', params: { uri: long } },
     { method: 'ping', id: long },
+    { method: 'resources/read', params: { uri: long }, id: '\u0001'.repeat(200) },
+    { method: 'resources/read', params: { uri: long }, id: '\u0001'.repeat(33) },
+    call(long, {}),
     { method: 'ping', id: { [long]: long } },
   ]) {
     const { text, status } = await sendMessage(store, { jsonrpc: '2.0', id: 1, ...message }, { key });

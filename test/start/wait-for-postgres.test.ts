@@ -50,6 +50,7 @@ test('while PostgreSQL is away, a start answers health checks, and SIGTERM ends 
     '/lab',
     '/mcp',
     '/nothing',
+    '/v1/%zz',
   ])
     assert.equal(await statusOf(path), 503, path);
   const { body, headers } = await fetchChecked(origin, 'POST', '/pets', { key: 'pet_x', body: {} });

@@ -29,7 +29,9 @@ export async function listCategories(
     () => sql`select octet_length(name) + coalesce(octet_length(description), 0) ${from} limit ${page.limit}`,
   );
   const rows = await sql`select ${categoryColumns.list} ${from} limit ${limit + 1}`;
-  return toPage(rows, limit, categoryColumns.read);
+  // JSON has control characters as six bytes.
+  const sizes = async () => rows.map((row) => [Buffer.byteLength(JSON.stringify(row))]);
+  return toPage(rows, await fittingLimit(limit, sizes), categoryColumns.read);
 }
 
 export async function getCategory(sql: Sql, workspaceId: number, id: number): Promise<Category> {
