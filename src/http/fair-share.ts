@@ -28,7 +28,7 @@ const largeBytes = 16 * 1024;
 /** Requests of a key that wait to run alone. */
 const maxWaiting = 256;
 /** Bytes of large responses to one key that may wait unread before it gets another. */
-export const maxUnreadBytes = 4 * 1024 * 1024;
+export const maxUnreadBytes = 2.5 * 1024 * 1024;
 
 interface Waiting {
   response: ServerResponse;

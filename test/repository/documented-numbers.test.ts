@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { grouped, kibibytes, maxBodyBytes, maxHeaderBytes, maxValues } from '../../src/foundation/bounds.ts';
 import { toApiError } from '../../src/foundation/errors.ts';
+import { maxUnreadBytes } from '../../src/http/fair-share.ts';
 import type { KeptBounds } from '../../src/http/idempotency.ts';
 import { maxLimit, maxPageBytes } from '../../src/http/pagination.ts';
 import {
@@ -81,10 +82,13 @@ test('the page on security has what each operation of the lab causes in a day', 
     assert.ok(table.includes(bound), bound);
 });
 
-test('the page on security has the bounds of pages', () => {
+test('the page on security has the bounds of pages and of unread responses', () => {
   const security = textOf('docs/security.md');
   assert.ok(security.includes(`A page of categories or events has at most ${grouped(maxPageBytes)} bytes`));
   assert.ok(security.includes(`one page at a time, of at most ${grouped(maxPageBytes)} bytes`));
+  assert.ok(
+    security.includes(`While more than ${maxUnreadBytes / 1024 / 1024} MiB of large responses to one key`),
+  );
 });
 
 test('the load balancers refuse oversized requests with the same body as the service', () => {
