@@ -70,11 +70,8 @@ export class FairShare {
    * key wait, or too many bytes of responses to it are unread.
    */
   enter(keyId: string, response: ServerResponse, leastPauseMs?: number): Promise<void> | undefined {
-    const unread = this.#unreadBytes.size > 0 ? (this.#unreadBytes.get(keyId) ?? 0) : 0;
-    if (unread > maxUnreadBytes)
-      throw tooMany(
-        `More than ${maxUnreadBytes / 1024 / 1024} MiB of your responses wait to be read. Read them first.`,
-      );
+    if ((this.#unreadBytes.get(keyId) ?? 0) > maxUnreadBytes)
+      throw tooMany(`More than ${maxUnreadBytes / 1024 / 1024} MiB of your responses are unread. Read them.`);
     if (leastPauseMs !== undefined || (this.#alone.size > 0 && this.#alone.has(keyId)))
       return this.#wait(keyId, response, leastPauseMs ?? 0);
     if (this.#together.push(keyId) === 1) {
@@ -99,10 +96,8 @@ export class FairShare {
   }
 
   #endTurn(): void {
-    const isSlow = this.#stopwatch() - this.#startedMs > slowTurnMs;
-    if (isSlow)
-      for (const keyId of this.#together)
-        if (!this.#alone.has(keyId)) this.#alone.set(keyId, { averageMs: undefined });
+    const slow = this.#stopwatch() - this.#startedMs > slowTurnMs ? this.#together : [];
+    for (const keyId of slow) if (!this.#alone.has(keyId)) this.#alone.set(keyId, { averageMs: undefined });
     this.#together = [];
   }
 

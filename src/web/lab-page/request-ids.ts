@@ -1,5 +1,4 @@
 // The ids of the page's requests. They tell people where an event or a ban comes from, and decide nothing.
-
 import { randomId } from '../../client/platform.ts';
 
 /** The start of the ids of all requests of the page. */
