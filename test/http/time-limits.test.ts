@@ -57,7 +57,7 @@ test('the load balancers and the pages on operations and security have the time 
     `${headers} s for headers, and no idle connection longer than ${unread} s. A client that does not read loses its connection after ${inHaproxy('client')} s (HAProxy) or ${connection} s (nginx).`,
     `The service returns 408 after ${request} s.`,
     `Close idle connections to instances within ${idle} s.`,
-    `their connection ends after ${unread} to ${2 * unread} s, or after 32 unread responses`,
+    `their connection ends after ${unread} s, or after 32 unread responses`,
   ])
     assert.ok(`${page('operations')} ${page('operations/load-balancer')}`.includes(sentence), sentence);
   const sentence = `${headers} s for headers, ${request} s for a request.`;
