@@ -26,7 +26,7 @@ const rememberMs = 60_000;
 /** Bytes of a response that waits unread. Smaller ones cost no more than their connection. */
 const largeBytes = 16 * 1024;
 /** Requests of a key that wait to run alone. */
-const maxWaiting = 256;
+const maxWaiting = 2_000;
 /** Bytes of large responses to one key that may wait unread before it gets another. */
 export const maxUnreadBytes = 2.5 * 1024 * 1024;
 

@@ -148,7 +148,7 @@ test('a request never begins, and its response does not count as unread, if its 
 test('a bounded number of requests of a key waits, and those whose client has left make room', async () => {
   const { share } = start();
   const leaving = Object.assign(new EventEmitter(), { destroyed: false });
-  const responses = Array(257).fill(open).with(5, leaving);
+  const responses = Array(2_001).fill(open).with(5, leaving);
   for (const response of responses) share.enter('key', response, 0);
   assert.throws(() => share.enter('key', open, 0), { code: 'rate_limited', headers: { 'Retry-After': '1' } });
   assert.notEqual(share.enter('neighbour', open, 0), undefined);
