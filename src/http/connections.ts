@@ -120,8 +120,8 @@ export function boundConnections(server: Server, limits: EndLimits): void {
 }
 
 /**
- * Resets connections whose clients read nothing for long of what waits for them. What a client sends does not count, as it would for the
- * timer of a socket. Counts checks, since the whole process may have been stopped.
+ * Resets a connection whose client has unread bytes and reads none of them for `unreadMs`. It may send meanwhile: that would restart the
+ * timer of a socket. This counts checks instead of time, because the whole process may have been stopped.
  */
 function resetUnread(server: Server, { unreadMs, checkEveryMs }: EndLimits): void {
   const waiting = new Map<Socket, { bytes: number; checks: number }>();
