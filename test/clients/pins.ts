@@ -1,19 +1,23 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { fileAt } from './make.ts';
 
-/** The files that pin the packages of the guide. */
-const files = [
-  '../../package.json',
-  'package.json',
-  'requirements.txt',
-  'tours/oapi-codegen/go.mod',
-  'tours/openapi-generator-go/go.mod',
-  'tours/orval/package.json',
-];
+const root = fileAt('../../');
+/** The files that pin packages. */
+const files = globSync(
+  [
+    'package.json',
+    '{lint,tools,test/clients}/{package.json,requirements.txt}',
+    '{tools,test/clients/tours}/*/{package.json,requirements.txt,go.mod,Cargo.toml,pom.xml}',
+  ],
+  { cwd: root, exclude: ['**/node_modules/**'] },
+);
 
 /** The pinned version of a package, or undefined. A Go path may name a program within its module. */
 export function pinnedVersion(name: string): string | undefined {
   const plain = RegExp.escape(name.replace(/\/cmd\/.*/, ''));
-  const pin = new RegExp(`(?:^|[\\s"])${plain}(?:": "|==| v)([\\w.-]+)`, 'm');
-  return files.map((path) => pin.exec(readFileSync(fileAt(path), 'utf8'))?.[1]).find(Boolean);
+  const pin = new RegExp(
+    `(?:^|[\\s"]|<artifactId>)${plain}(?:": "|==| v| = "=?|</artifactId>\\s*<version>)([\\w.-]+)`,
+    'm',
+  );
+  return files.map((path) => pin.exec(readFileSync(`${root}${path}`, 'utf8'))?.[1]).find(Boolean);
 }
