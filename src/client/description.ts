@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (a67bc933fea6). Do not edit.
+// Made from openapi.json by "npm run generate" (e8b1c9029704). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -193,7 +193,11 @@ export interface components {
        * @description The id of the category that the animal belongs to.
        */
       categoryId?: Int64;
-      status?: components['schemas']['PetStatus'] | null;
+      /**
+       * @description Orders and changes of stock set the status. It is `available` if units are in stock, `pending` if none are in stock and open orders hold some, and otherwise `sold`. A client may also set it through the pet. Only the stock decides whether an order is accepted.
+       * @enum {string|null}
+       */
+      status?: 'available' | 'pending' | 'sold' | null;
     };
     /** @description A category of pets. */
     Category: {
@@ -407,7 +411,7 @@ export interface components {
        * @description The id of the category that the animal belongs to.
        */
       categoryId?: Int64 | null;
-      status?: (components['schemas']['PetStatus'] | Unknown) | null;
+      status?: ('available' | 'pending' | 'sold' | null) | Unknown;
     };
     /** @description A pet was changed, or its status changed with its stock. */
     PetUpdated: {
@@ -459,7 +463,7 @@ export interface components {
        * @description Units in stock now, without those in open orders.
        */
       quantity?: number | null;
-      status?: (components['schemas']['PetStatus'] | Unknown) | null;
+      status?: ('available' | 'pending' | 'sold' | null) | Unknown;
     };
     /** @description The stock of a pet changed, or the status that it shares with the pet. */
     InventoryUpdated: {

@@ -12,7 +12,7 @@ const longestBlock = 1_048_576;
 
 /**
  * Returns a function that takes a piece of a stream and returns the blocks that it completes. Blocks without data are returned, too:
- * their ids say how far the stream has come.
+ * their ids say how far the stream has come. A reconnection time is returned at once, without waiting for the end of its block.
  *
  * @throws PetstoreError if a block is too long.
  */
@@ -29,9 +29,11 @@ export function blockReader(): (piece: string) => Block[] {
     line = lines.pop() as string;
     const blocks: Block[] = [];
     for (const complete of lines) {
-      length += complete.length;
-      if (complete) block.push(complete);
-      else if (block.length > 0) {
+      if (complete.startsWith('retry')) blocks.push(blockOf([complete]));
+      else if (complete) {
+        block.push(complete);
+        length += complete.length;
+      } else if (block.length > 0) {
         blocks.push(blockOf(block));
         block = [];
         length = 0;

@@ -32,15 +32,15 @@ export class Parameters {
     const { sampleParams, success } = operation;
     return Object.entries(properties).map(([name, schema]) => {
       const own = place === 'path' ? sampleParams?.[name] : undefined;
-      const { description, ...rest } = schema as TSchema & { description: string; title?: string };
+      const { description, ...rest } = schema as Described;
+      const example = own ?? schemaExample(schema);
       const parameter: JsonObject = {
         name,
         in: place,
         required: !Type.IsOptional(schema),
         description,
-        schema: this.#schemas.use(
-          rest.title ? schema : ({ ...rest, ...(own !== undefined && { examples: [own] }) } as TSchema),
-        ),
+        schema: this.#schemas.use(rest.title ? schema : withoutExample(rest)),
+        ...(example !== undefined && { example }),
       };
       // Filters and cursors differ between operations.
       const isShared = place === 'path' ? own === undefined : success.kind === 'page' && name === 'limit';
@@ -69,6 +69,20 @@ const withPattern = (description: string, pattern: string, example?: string): Js
   schema: { type: 'string', pattern },
   ...(example !== undefined && { example }),
 });
+
+interface Described extends TSchema {
+  description: string;
+  title?: string;
+  examples?: Json[];
+  items?: Described;
+}
+
+const schemaExample = (schema: TSchema) => (schema as Described).examples?.[0];
+
+/** A schema whose example stands on its parameter, where every tool looks for it. */
+function withoutExample({ examples: _, items, ...rest }: Omit<Described, 'description'>): TSchema {
+  return { ...rest, ...(items && { items: items.title ? items : withoutExample(items) }) };
+}
 
 type RequestHeader = 'If-Match' | 'If-None-Match' | 'Idempotency-Key' | 'Last-Event-ID' | 'X-Request-Id';
 

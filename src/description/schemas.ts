@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { formOf } from '../foundation/schema.ts';
+import { describedOf } from '../foundation/schema.ts';
 
 /** The versions of OpenAPI in which an API is described. */
 export const openapiVersions = ['3.0', '3.1', '3.2'] as const;
@@ -33,32 +33,23 @@ interface Keywords {
 export interface Dialect {
   constant(value: Json): JsonObject;
   example(value: Json): JsonObject;
-  /** The schema `used`, or null. `type` is the type of that schema, because `used` may be only a reference. */
-  orNull(used: JsonObject, type: Json): JsonObject;
+  /** A schema of this type, or null. */
+  orNull(type: Json): JsonObject;
 }
 
-/**
- * OpenAPI 3.0.3. `nullable` works only beside `type` (section 4.7.24). It does not allow null beside a `$ref`, nor beside an `enum`
- * without null.
- */
+/** OpenAPI 3.0.3. `nullable` works only beside `type` (section 4.7.24). */
 export const openapi30: Dialect = {
   constant: (value) => ({ enum: [value] }),
   example: (value) => ({ example: value }),
-  orNull: (used, type) =>
-    isEnumeration(used)
-      ? { anyOf: [used, { type, nullable: true, enum: [null] }] }
-      : { ...used, nullable: true },
+  orNull: (type) => ({ type, nullable: true }),
 };
 
 /** JSON Schema, which OpenAPI uses since 3.1. AsyncAPI 3.0 uses an older draft, in which this means the same. */
 export const jsonSchema: Dialect = {
   constant: (value) => ({ const: value }),
   example: (value) => ({ examples: [value] }),
-  orNull: (used, type) =>
-    isEnumeration(used) ? { anyOf: [used, { type: 'null' }] } : { ...used, type: [type, 'null'] },
+  orNull: (type) => ({ type: [type, 'null'] }),
 };
-
-const isEnumeration = (used: JsonObject) => '$ref' in used || 'enum' in used;
 
 /** Converts schemas into those of a dialect. A schema with a title becomes a component of that name. */
 export class Schemas {
@@ -82,7 +73,7 @@ export class Schemas {
     const { properties, patternProperties, items, contentSchema, ...same } = others;
     if (anyOf && discriminator) return this.#union(anyOf, discriminator, same as JsonObject);
     if (anyOf) return this.#nullable(anyOf[0] as TSchema);
-    const converted = { ...same, ...formOf(schema) } as JsonObject;
+    const converted = { ...same, ...describedOf(schema) } as JsonObject;
     if (value !== undefined) Object.assign(converted, this.#dialect.constant(value));
     if (contentSchema) converted.contentSchema = this.use(contentSchema);
     if (items) converted.items = this.use(items);
@@ -109,9 +100,14 @@ export class Schemas {
     };
   }
 
+  /** The schema itself, even with a title: generators do not read a reference or null. */
   #nullable(schema: TSchema): JsonObject {
-    const nullable = this.#dialect.orNull(this.use(schema), (schema as Keywords).type as Json);
-    return { ...nullable, ...this.#exampleOf(schema) };
+    const { enum: values, type = null, ...same } = this.#convert(schema);
+    return {
+      ...same,
+      ...this.#dialect.orNull(type),
+      ...(values && { enum: [...(values as Json[]), null] }),
+    };
   }
 
   #exampleOf(schema: TSchema): JsonObject {

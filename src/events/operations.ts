@@ -12,7 +12,6 @@ import { Event, Events, eventId } from './schema.ts';
 const maxLookedAt = 1_000;
 
 const exampleStream = `retry: 2500
-
 id: 41
 event: category.created
 data: {"id":41,"type":"category.created","timestamp":"2026-01-31T12:00:00.000Z","requestId":"walk-1","data":{"id":8,"name":"Dragons"}}

@@ -60,7 +60,8 @@ export class EventStream {
     // A reader that closes its half is nearly always gone. A response that waits behind others does not see a connection close.
     socket.once('end', end).once('close', leave);
     this.#response.once('close', leave);
-    this.#write(`retry: ${Math.round(between(minRetryMs, maxRetryMs))}\n\n`);
+    // Without a blank line, because some parsers would deliver an event without data. The same holds for comments.
+    this.#write(`retry: ${Math.round(between(minRetryMs, maxRetryMs))}\n`);
     try {
       while (!this.#hasEnded) {
         this.#isWoken = false;
@@ -90,7 +91,7 @@ export class EventStream {
     if (nowMs >= this.#endsAtMs) this.end();
     else if (nowMs - this.#commentAtMs >= commentIntervalMs) {
       this.#commentAtMs = nowMs;
-      this.#write(':\n\n');
+      this.#write(':\n');
     }
   }
 

@@ -11,23 +11,24 @@ export const identifying = { [identifies]: true };
 /** Whether a schema is that of an id or of a position in a history. */
 export const isId = (schema: TSchema) => identifies in schema;
 
-const form = Symbol('form');
+const described = Symbol('described');
 
-/** Marks the schema of text whose form the operation checks itself, with its own messages. The description shows the form. */
-export const ofForm = (pattern: string, maxLength?: number) => ({
-  [form]: { pattern, ...(maxLength !== undefined && { maxLength }) },
-});
+/** Keywords of a schema that only the description shows: names for generators, or a form that the operation checks itself. */
+export const onlyDescribed = (keywords: object) => ({ [described]: keywords });
 
-/** The form that the operation checks itself, as the description shows it. */
-export const formOf = (schema: TSchema) => (schema as { [form]?: object })[form];
+/** The keywords that only the description shows. */
+export const describedOf = (schema: TSchema) => (schema as { [described]?: object })[described];
 
 /** A 64-bit integer identifier. Existing ids are small enough to be exact as JSON numbers. */
 export const Id = (description: string, options: { readOnly?: true } = {}) =>
   Type.Integer({ format: 'int64', description, examples: [1], ...identifying, ...options });
 
-/** U+0000 is refused because PostgreSQL cannot hold it. The patterns need no backtracking. */
-const anyText = '^[^\\u0000]*$';
-const notBlank = '^\\s*[^\\s\\u0000][^\\u0000]*$';
+/**
+ * U+0000 is refused because PostgreSQL cannot hold it. The patterns need no backtracking. Like all patterns of the descriptions they mean
+ * the same in every engine, also in one that reads bytes: so no `\\s`, no `\\u`, and no class that lists characters beyond ASCII.
+ */
+const anyText = '^[^\\x00]*$';
+const notBlank = '^[\\x09-\\x0d ]*[^\\x00\\x09-\\x0d ][^\\x00]*$';
 /** Text that a header can contain unchanged. */
 export const bareText = '^[!#-~][!-~]*$';
 
@@ -35,10 +36,10 @@ export const bareText = '^[!#-~][!-~]*$';
 export const patternWords: Readonly<Record<string, string>> = {
   [anyText]: 'without the null character',
   [bareText]: 'of ASCII without spaces, and without a quote at the start',
-  [notBlank]: 'not only white space, without the null character',
+  [notBlank]: 'not only spaces, tabs and line breaks, without the null character',
 };
 
-/** Text of 1 to `maxLength` characters that is not only white space. */
+/** Text of 1 to `maxLength` characters that is not only ASCII white space. */
 export const Name = (maxLength: number, description: string, example: string) =>
   Type.String({
     minLength: 1,

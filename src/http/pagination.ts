@@ -1,6 +1,6 @@
 import type { Row } from '../db/sql.ts';
 import type { Fields } from '../foundation/field-names.ts';
-import { ofForm, toInt64 } from '../foundation/schema.ts';
+import { onlyDescribed, toInt64 } from '../foundation/schema.ts';
 import { Type } from '../foundation/type.ts';
 
 /** A part of a list ordered by id: at most `limit` items with ids above `after`. */
@@ -101,7 +101,7 @@ export const pageQueryOf = (operationId: string) => {
       Type.String({
         description: 'Where to continue: the `cursor` in the link with `rel="next"` of the previous page.',
         examples: [writeCursor(operationId, 1)],
-        ...ofForm(pattern, maxLength),
+        ...onlyDescribed({ pattern, maxLength }),
       }),
     ),
   };

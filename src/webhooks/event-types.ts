@@ -1,3 +1,4 @@
+import { onlyDescribed } from '../foundation/schema.ts';
 import { Type } from '../foundation/type.ts';
 import { resourceEvents } from '../resources/resources.ts';
 import { workspaceEvents } from '../workspaces/events.ts';
@@ -17,6 +18,8 @@ export type EventType = (typeof eventTypes)[number];
 export const KnownEventType = Type.Enum([...eventTypes], {
   type: 'string',
   title: 'EventType',
+  // ogen calls the type of the discriminator of Event `EventType` too.
+  ...onlyDescribed({ 'x-ogen-name': 'EventTypeName' }),
   description: 'The type of an event. Later versions may add types.',
   examples: ['pet.updated'],
 });

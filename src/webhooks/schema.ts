@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { DateTime, Id, ofForm, patchOf, Text } from '../foundation/schema.ts';
+import { DateTime, Id, onlyDescribed, patchOf, Text } from '../foundation/schema.ts';
 import { Type } from '../foundation/type.ts';
 import { eventTypes, KnownEventType } from './event-types.ts';
 import { maxUrlLength, urlPattern } from './target-policy.ts';
@@ -16,7 +16,7 @@ const url = Text(
   maxUrlLength,
   'Where events are sent: an absolute `https` URL of a host on the public Internet, without user, password and fragment. If the service has the demo workspace and no other machine can reach it, it also accepts `http` and `https` URLs of its own machine. For that it must listen on a loopback address, have a base URL there, and trust no proxy.',
   exampleUrl,
-  ofForm(urlPattern),
+  onlyDescribed({ pattern: urlPattern }),
 );
 
 const fields = {

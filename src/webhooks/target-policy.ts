@@ -33,11 +33,14 @@ export function targetPolicy({
 
 export const maxUrlLength = 2_000;
 
-/** Characters that no URL of a webhook may contain: `#`, backslashes, white space and control characters. */
-const forbidden = '#\\\\\\s\\u0000-\\u001f\\u007f-\\u009f';
+/** Backslashes, spaces and control characters. No URL of a webhook may contain them, nor a `#`. */
+const unsafe = '\\\\\\x00-\\x20\\x7f';
 
 /** Matches every URL that `targetProblem` allows. The host is checked there alone. */
-export const urlPattern = `^[hH][tT][tT][pP][sS]?://[^/?@${forbidden}]+(?:[/?][^${forbidden}]*)?$`;
+export const urlPattern = `^[hH][tT][tT][pP][sS]?://[^/?@#${unsafe}]+(?:[/?][^#${unsafe}]*)?$`;
+
+/** The same with user, password and fragment, which have messages of their own. */
+const complete = new RegExp(`^https?://[^/?#${unsafe}][^${unsafe}]*$`, 'i');
 
 /** Names that never resolve to the public Internet (RFC 6761, 6762, 8375, and `internal`, which ICANN reserves for private use). */
 const privateNames = /(^|\.)(localhost|local|internal|home\.arpa)$/;
@@ -48,8 +51,8 @@ const publicName = new RegExp(`^(?=.{1,253}$)(${label}\\.)+${label}$`);
 export function targetProblem(text: string, policy: TargetPolicy): string | undefined {
   if (text.length > maxUrlLength) return `at most ${maxUrlLength} characters long`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  // `URL` repairs backslashes, line breaks and a third slash, which other programs read differently.
-  if (!url || !/^https?:\/\/[^/?#\\\s\p{Cc}][^\\\s\p{Cc}]*$/iu.test(text)) return 'a complete https URL';
+  // `URL` repairs backslashes, line breaks and a third slash, which other programs read differently. It encodes characters beyond ASCII.
+  if (!url || !complete.test(text)) return 'a complete https URL';
   if (/^[^/]*\/\/[^/?#]*@/.test(text)) return 'a URL without user and password';
   if (text.includes('#')) return 'a URL without a fragment';
   if (url.port === '0') return 'a URL with a port from 1 to 65535';

@@ -167,9 +167,10 @@ function examplesOf(node: JsonObject): [unknown, JsonObject][] {
   return [...('example' in node ? [node.example] : []), ...named].map((example) => [example, schema]);
 }
 
-test('a nullable status refers to PetStatus, and allows only null in addition', () => {
-  const { properties } = description.components.schemas.PetPatch;
-  assert.equal(properties.status.anyOf[0].$ref, '#/components/schemas/PetStatus');
+test('a nullable status has the values of PetStatus and null, without a choice that generators do not read', () => {
+  const { PetPatch, PetStatus } = description.components.schemas;
+  const { properties } = PetPatch;
+  assert.deepEqual(properties.status.enum, [...PetStatus.enum, null]);
   const fits = validator(properties.status);
   for (const value of ['available', 'pending', 'sold', null]) assert.ok(fits(value), `${value}`);
   for (const value of ['lost', '', 0]) assert.ok(!fits(value), `${value}`);

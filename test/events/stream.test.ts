@@ -49,7 +49,7 @@ test('a stream starts with new events, and sends each event once, in order, equa
       ['pet.deleted', pet],
     ],
   );
-  assert.match(reader.text, /^retry: 2\d{3}\n\n/);
+  assert.match(reader.text, /^retry: 2\d{3}\nid: 3\n/);
 });
 
 test('the response of a stream has the usual header fields, and must not be cached', async (t) => {

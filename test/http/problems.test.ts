@@ -79,7 +79,8 @@ test('a problem has the message, the code and the status of the Error object', a
     errors: [
       {
         pointer: '#/name',
-        detail: 'must be a string of 1 to 200 characters, not only white space, without the null character',
+        detail:
+          'must be a string of 1 to 200 characters, not only spaces, tabs and line breaks, without the null character',
       },
     ],
   });
@@ -109,7 +110,8 @@ const places: [what: string, ask: () => Promise<JsonAnswer>, errors: object[]][]
     [
       {
         pointer: '#/name',
-        detail: 'must be a string of 1 to 200 characters, not only white space, without the null character',
+        detail:
+          'must be a string of 1 to 200 characters, not only spaces, tabs and line breaks, without the null character',
       },
       { pointer: '#/categoryId', detail: 'must be a 64-bit integer; it is missing' },
     ],

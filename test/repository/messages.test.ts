@@ -37,7 +37,7 @@ const words: [TSchema, string, fits: unknown[], misfits: unknown[]][] = [
   [Type.String({ minLength: 2, maxLength: 2 }), 'a string of 2 characters', ['ab'], ['abc']],
   [
     Name(9, '', 'x'),
-    'a string of 1 to 9 characters, not only white space, without the null character',
+    'a string of 1 to 9 characters, not only spaces, tabs and line breaks, without the null character',
     ['a '],
     [' ', '\0'],
   ],

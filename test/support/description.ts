@@ -198,12 +198,18 @@ function assertResponse(
   assert.ok(code in (examples ?? {}), `${what}: the operation does not describe ${code}`);
 }
 
+/** The complete blocks of a stream, without the lines that belong to none: the reconnection time and comments. */
+export const blocksOf = (text: string) =>
+  text
+    .replaceAll(/^(?:retry: \d+|:)\n/gm, '')
+    .split('\n\n')
+    .slice(0, -1);
+
 /** The received part of a stream begins with `retry`. Complete events have an id, a type and the event on one line, in the order of ids. */
 function assertStream(what: string, document: Described, text: string): void {
-  assert.match(text, /^retry: \d+\n\n/, what);
+  assert.match(text, /^retry: \d+\n/, what);
   let last = 0;
-  for (const block of text.split('\n\n').slice(1, -1)) {
-    if (block === ':') continue;
+  for (const block of blocksOf(text)) {
     const [, id, type, data] = /^id: (\d+)(?:\nevent: (\S+)\ndata: (.+))?$/.exec(block) ?? [];
     assert.ok(Number(id) > last, `${what}: ${block} after ${last}`);
     last = Number(id);

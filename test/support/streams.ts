@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type ClientRequest, get, type IncomingMessage } from 'node:http';
 import type { TestContext } from 'node:test';
 import { assertMessage } from './asyncapi.ts';
-import { assertAsDescribed, isUndescribed } from './description.ts';
+import { assertAsDescribed, blocksOf, isUndescribed } from './description.ts';
 import type { Event } from './history.ts';
 import { until } from './until.ts';
 
@@ -57,11 +57,11 @@ export class Reader {
   }
 
   get comments(): number {
-    return this.#blocks.filter((block) => block === ':').length;
+    return this.text.match(/^:\n/gm)?.length ?? 0;
   }
 
   get #blocks(): string[] {
-    return this.text.split('\n\n').slice(0, -1);
+    return blocksOf(this.text);
   }
 
   /** Waits for exactly this many events. */
@@ -102,6 +102,6 @@ export async function openStream(t: TestContext, origin: string, options: Option
     for (const event of reader.events)
       assertMessage('stream', { id: String(event.id), event: event.type }, event);
   });
-  await until(() => reader.text.includes('\n\n') || reader.ended !== 'no');
+  await until(() => reader.text.includes('\n') || reader.ended !== 'no');
   return reader;
 }

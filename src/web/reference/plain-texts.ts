@@ -96,7 +96,7 @@ interface Urls extends Pick<Parts, 'baseUrl' | 'labUrl'> {
   rootUrl: string;
 }
 
-/** Everything that a first client needs, in the form of llmstxt.org. */
+/** Everything that a first client needs, in the form of llmstxt.org: below a heading of level 2 it has only lists of links, each in one line. */
 const overview = async (
   { baseUrl, rootUrl, labUrl }: Urls,
   operations: readonly Operation[],
@@ -106,25 +106,21 @@ const overview = async (
 
 ${essentials(baseUrl, labUrl)}
 
-## Operations
-
-Paths are relative to the base URL. Bodies are JSON, shown as examples.
+**Operations.** Paths are relative to the base URL. Bodies are JSON, shown as examples.
 
 ${operations.map((operation) => operationLine(operation, operations)).join('\n')}
 
-## Limits
+**Limits**
 
 - Requests per minute and per day: ${quotas()}.
 - \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` (Unix seconds) of every response describe the window with
   fewer requests left. A client that keeps sending after 429 is banned: 403 \`key_banned\`.
 
-## Errors
+**Errors**
 
 ${errorList()}
 
-## Events
-
-Each change is an event: \`{"id", "type", "timestamp", "requestId", "data"}\`, and \`previous\` after an update. Ids are 1, 2, 3 and so
+**Events.** Each change is an event: \`{"id", "type", "timestamp", "requestId", "data"}\`, and \`previous\` after an update. Ids are 1, 2, 3 and so
 on: save the last one, and request the events after it. The list, the stream and webhooks have the same events, of these types:
 
 ${events.map(({ type, meaning }) => `- \`${type}\`: ${firstSentence(meaning)}`).join('\n')}
@@ -136,12 +132,10 @@ ${await guideList(baseUrl, rootUrl, labUrl !== undefined)}
 ## Reference
 
 - [All operations and schemas](${rootUrl}/llms-full.txt): one text, without samples
-- [OpenAPI description](${baseUrl}/openapi.json): complete, with samples and guides; also as [YAML](${baseUrl}/openapi.yaml), and in
-  [OpenAPI 3.1](${baseUrl}/openapi-3.1.json) and [3.2](${baseUrl}/openapi-3.2.json)
+- [OpenAPI description](${baseUrl}/openapi.json): complete, with samples and guides; also as [YAML](${baseUrl}/openapi.yaml), and in [OpenAPI 3.1](${baseUrl}/openapi-3.1.json) and [3.2](${baseUrl}/openapi-3.2.json)
 - [AsyncAPI description](${baseUrl}/asyncapi.json): the stream of events, and webhooks; also as [YAML](${baseUrl}/asyncapi.yaml)
 - [Arazzo workflows](${baseUrl}/arazzo.yaml): what a good client does, step by step
-- [Reference](${referenceUrl(baseUrl)}): for browsers. Each operation has a page, by its \`operationId\` in the description:
-  [all operations](${referenceUrl(baseUrl)}/operations), such as [createPet](${referenceUrl(baseUrl)}/operations/createPet)
+- [Reference](${referenceUrl(baseUrl)}): for browsers. Each operation has a page, by its \`operationId\` in the description: [all operations](${referenceUrl(baseUrl)}/operations), such as [createPet](${referenceUrl(baseUrl)}/operations/createPet)
 
 ## Optional
 

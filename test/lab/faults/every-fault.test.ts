@@ -46,7 +46,7 @@ function connect(t: TestContext, origin: string, key: string) {
         response.setEncoding('utf8').on('data', (piece: string) => {
           text += piece;
           const isStream = response.headers['content-type']?.startsWith('text/event-stream');
-          if (isStream && text.includes('\n\n')) response.destroy();
+          if (isStream && text.includes('\n')) response.destroy();
         });
         response.on('error', () => {}).on('close', done);
       };

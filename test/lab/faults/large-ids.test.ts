@@ -215,7 +215,8 @@ test('under large-ids a stream shows, and accepts, the large ids', async (t) => 
 
   const resumed = await openStream(t, origin, { key, headers: { 'last-event-id': String(found.eventId) } });
   await until(() => resumed.text.includes('data: '));
-  assert.equal(resumed.text.split('\n\n')[1], reader.text.split('\n\n')[1]);
+  const [first] = reader.text.match(/^id: .*?\n\n/ms) ?? [];
+  assert.ok(first && resumed.text.includes(first));
 });
 
 test('a client that rounds under large-ids finds nothing', async (t) => {

@@ -41,11 +41,11 @@ test('stream-cut closes the connection within an event, and the next stream send
   const store = await startListening(t, { seed: false });
   const { id } = await rehearse(store, ['stream-cut']);
   const client = openStream(t, store);
-  await until(() => /^retry: \d+\n\n$/.test(bodyOf(client)));
+  await until(() => /^retry: \d+\n$/.test(bodyOf(client)));
   await addCategory(store, 'Dragons');
   assert.equal(await client.ended(), 'FIN');
   assert.match(client.text, new RegExp(`^Petstore-Rehearsal: ${id}; fault=stream-cut\r$`, 'm'));
-  assert.match(bodyOf(client), /\n\nid: 1\nevent: category.created\ndata: \{"id":1,[^\n]+$/);
+  assert.match(bodyOf(client), /^retry: \d+\nid: 1\nevent: category.created\ndata: \{"id":1,[^\n]+$/);
   assert.doesNotMatch(client.text, /\r\n0\r\n/);
   const again = openStream(t, store);
   await until(() => /^id: 1\nevent: category.created\ndata: .*\}\n\n/m.test(bodyOf(again)));
@@ -75,7 +75,7 @@ test('stream-pieces sends the same bytes as a stream, split within characters an
   await until(() => eventOf(client) === eventOf(whole));
   const chunks = chunksOf(client).map((chunk) => Buffer.from(chunk, 'latin1'));
   const starts = chunks.map(([first = 0]) => first);
-  assert.ok(starts.filter((byte) => byte === 0x0a).length >= 6, `${chunks}`);
+  assert.ok(starts.filter((byte) => byte === 0x0a).length >= 5, `${chunks}`);
   assert.equal(starts.filter((byte) => byte >= 0x80 && byte < 0xc0).length, 2, `${chunks}`);
   assert.ok(client.pieces > 5, `${client.pieces} pieces`);
   assert.deepEqual(await performedOf(store, id), [1]);
