@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (e8b1c9029704). Do not edit.
+// Made from openapi.json by "npm run generate" (7291d8e40e5e). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -1090,6 +1090,7 @@ export type ErrorCode =
   | 'events_expired'
   | 'gone'
   | 'headers_too_large'
+  | 'http_version_not_supported'
   | 'idempotency_key_in_use'
   | 'idempotency_key_reused'
   | 'insufficient_stock'

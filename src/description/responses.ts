@@ -16,7 +16,7 @@ import { exampleOf, type JsonObject, type Schemas } from './schemas.ts';
 import { StreamedEvent } from './streamed-event.ts';
 
 /** Errors of requests that fail before their operation is known. */
-const statusesBeforeRouting = [408, 431];
+const statusesBeforeRouting = [408, 431, 505];
 
 /** The form in which responses are described. */
 interface Forms {

@@ -32,6 +32,7 @@ export const errorCodes = {
   headers_too_large: [431, `The headers are larger than ${kibibytes(maxHeaderBytes)}.`],
   internal_error: [500, 'The service failed. The log has the failure under the request id.'],
   unavailable: [503, 'The storage is unavailable at the moment.'],
+  http_version_not_supported: [505, 'The request is not HTTP/1.1 or HTTP/1.0.'],
 } as const satisfies Record<string, readonly [status: number, when: string]>;
 
 export type ErrorCode = keyof typeof errorCodes;

@@ -278,7 +278,11 @@ function errorsOf(
   if (method === 'POST') codes.add('conflict').add('idempotency_key_in_use').add('idempotency_key_reused');
   if (method === 'PUT' || method === 'PATCH' || method === 'DELETE') codes.add('precondition_failed');
   if (deprecated) codes.add('gone');
-  return [...codes, 'request_timeout', 'headers_too_large', 'internal_error', 'unavailable'];
+  return [
+    ...codes,
+    ...(['request_timeout', 'headers_too_large', 'internal_error', 'unavailable'] as const),
+    'http_version_not_supported',
+  ];
 }
 
 /** A response before it is written to the wire. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, errorAt } from '../foundation/errors.ts';
-import { fieldLines, isMisframed, preflightHeaders } from './headers.ts';
+import { fieldLines, isMisframed, isOfOtherVersion, preflightHeaders } from './headers.ts';
 import { nothingThere } from './moved.ts';
 import type { Operation } from './operation.ts';
 import { decoded, encodedPathOf, isForApi, mcpPath, pathOf, prefix } from './target.ts';
@@ -44,13 +44,13 @@ export class Paths {
 
   /**
    * For requests outside of the APIs. Throws `not_found` if the path is another spelling of an existing path, which the router would
-   * accept. Throws `invalid_request` if a proxy may see the end of the request elsewhere.
+   * accept. Throws for a version of HTTP that is not supported, and if a proxy may see the end of the request elsewhere.
    */
   assertSpelling(request: FastifyRequest): void {
     if (request.operation) return;
     if (request.raw.movedTo !== undefined && !request.is404) throw nothingThere();
     const form = this.#others.get(request.routeOptions.url ?? '');
-    if (form || !isForApi(request)) assertFraming(request.raw);
+    if (form || !isForApi(request)) assertReadable(request.raw);
     if (form?.test(pathOf(request)) === false) throw this.#notFound(request);
   }
 
@@ -66,8 +66,8 @@ export class Paths {
    * section 3.2). Throws `not_found` if the router matches a path that the description does not have.
    */
   assertTarget(request: FastifyRequest): void {
+    assertReadable(request.raw);
     assertHost(request.raw);
-    assertFraming(request.raw);
     if (!/^(?:\/|https?:)[^#]*$/i.test(request.url)) {
       throw new ApiError(
         'invalid_request',
@@ -136,8 +136,16 @@ function assertHost(request: IncomingMessage): void {
   }
 }
 
-/** Throws `invalid_request` for a request that other software may read differently. Its connection ends after the response. */
-function assertFraming(request: IncomingMessage): void {
+/**
+ * Throws for a request that other software may read differently, by its version (RFC 9110, section 15.6.6) or by its end. The
+ * connection ends after the response.
+ */
+function assertReadable(request: IncomingMessage): void {
+  if (isOfOtherVersion(request))
+    throw new ApiError(
+      'http_version_not_supported',
+      `The request must be HTTP/1.1 or HTTP/1.0, not HTTP/${request.httpVersion}.`,
+    );
   if (isMisframed(request))
     throw errorAt(
       { header: 'Transfer-Encoding' },

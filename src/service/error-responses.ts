@@ -22,9 +22,8 @@ export function errorResponses({ config, clock, isWaiting }: AllParts, component
       reply.header('Connection', reply.raw.shouldKeepAlive ? 'keep-alive' : 'close');
     }
     const apiError = asRehearsed(request, toApiError(error, request.id));
-    // A rehearsed error is thrown, too.
-    const isRehearsed = error instanceof ApiError && request.rehearsed !== undefined;
-    if (apiError.status >= 500 && !isRehearsed) requestLog.failed(request, error);
+    // An ApiError above 500 is rehearsed, or 505: nothing failed.
+    if (apiError.status >= 500 && !(error instanceof ApiError)) requestLog.failed(request, error);
     else if (apiError.cause) requestLog.refused(request, apiError);
     return sendError(request, reply, apiError);
   }

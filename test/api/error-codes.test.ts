@@ -19,6 +19,7 @@ const ofAll: ErrorCode[] = [
   'headers_too_large',
   'internal_error',
   'unavailable',
+  'http_version_not_supported',
 ];
 
 const missing = 4711;

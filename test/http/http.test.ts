@@ -89,6 +89,15 @@ test('a malformed or ambiguous request gets an Error object and changes nothing'
       assert.deepEqual([status, headers.connection], [400, 'close']);
     });
 
+  for (const version of ['2.0', '0.9'])
+    for (const path of ['/v1/pets', '/v1/nowhere', '/healthz'])
+      await subtest(`${path} in HTTP/${version} gets 505, and the connection closes`, async () => {
+        const head = `GET ${path} HTTP/${version}\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`;
+        const answer = await exchange(store, head);
+        assert.deepEqual([answer.status, answer.headers.connection], [505, 'close']);
+        assertError(path, answer);
+      });
+
   for (const [version, fields] of framings)
     await subtest(
       `HTTP/${version} with ${JSON.stringify(fields)} gets 400, changes nothing, and the connection closes`,

@@ -14,7 +14,7 @@ const names = (description: string) =>
   );
 
 const Message = {
-  httpVersion: Shown('The version of HTTP, or `unknown`.', 'HTTP/1.1'),
+  httpVersion: Shown('The version of HTTP: the service speaks HTTP/1.1.', 'HTTP/1.1'),
   cookies: names('Always empty: cookies are not stored.'),
   headers: names('Header fields.'),
   headersSize: Measured('Not known: −1.', unknown),
@@ -109,7 +109,7 @@ function toEntry(recorded: UnlinkedRequest, origin: string): Static<typeof Entry
     request: {
       method,
       url: target.startsWith('/') ? origin + target : target,
-      httpVersion: 'unknown',
+      httpVersion: 'HTTP/1.1',
       cookies: [],
       headers: toList(headers),
       queryString: [...query].map(([name, value]) => ({ name, value })),
