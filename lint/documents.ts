@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { operations } from '../src/api/operations.ts';
 import { describeLab, describeStore } from '../src/description/apis.ts';
-import { describeWorkflows } from '../src/description/arazzo.ts';
+import { describeRehearsedWorkflows, describeWorkflows } from '../src/description/arazzo.ts';
 import { describeEvents } from '../src/description/asyncapi.ts';
 import { openapiVersions } from '../src/description/schemas.ts';
 import { asJson } from '../src/description/serve-description.ts';
@@ -12,12 +12,13 @@ const baseUrl = 'http://localhost:8080/v1';
 const documents: Record<string, object> = {
   ...Object.fromEntries(
     openapiVersions.flatMap((version) => [
-      [`store-${version}`, describeStore(operations, baseUrl, true, version)],
-      [`lab-${version}`, describeLab(baseUrl, version)],
+      [`store-${version}`, describeStore(operations, baseUrl, { version })],
+      [`lab-${version}`, describeLab(baseUrl, { version })],
     ]),
   ),
   asyncapi: describeEvents(operations, baseUrl),
   arazzo: describeWorkflows(baseUrl),
+  'lab-arazzo': describeRehearsedWorkflows(baseUrl),
 };
 const folder = new URL('documents/', import.meta.url);
 mkdirSync(folder, { recursive: true });

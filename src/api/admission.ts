@@ -6,7 +6,7 @@ import type { Identify } from '../keys/identify.ts';
 import type { Caller } from '../keys/store.ts';
 import { addressGroup, addressOf, byAddress, subjectOf } from '../limits/address.ts';
 import type { Decision, Terms } from '../limits/decision.ts';
-import { limitHeaders, limitRefusal } from '../limits/headers.ts';
+import { limitRefusal, type MakeLimitHeaders } from '../limits/headers.ts';
 import type { Limiter, Subject } from '../limits/limiter.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { BanRules } from '../settings/ban-rules.ts';
@@ -38,6 +38,7 @@ export interface Admission {
   /** The account that a caller is charged to, and its terms. */
   accountOf: (caller: Caller) => { subject: Subject; terms: Terms };
   metrics: Metrics;
+  limitHeaders: MakeLimitHeaders;
   /** Called when a request starts a ban. */
   banBegan?(request: FastifyRequest, decision: Decision): void;
 }
@@ -78,15 +79,16 @@ function identifyAndCharge(admission: Admission, request: FastifyRequest): Promi
 
 /** Charges the caller, or the address if `failure` says that there is no caller. */
 function charge(
-  { limiter, accountOf, metrics, banBegan }: Admission,
+  admission: Admission,
   request: FastifyRequest,
   caller: Caller | undefined,
   failure?: unknown,
 ): Promise<void> | undefined {
+  const { limiter, accountOf, metrics, banBegan } = admission;
   request.sender = caller;
   const settle = (decision: Decision): undefined => {
     metrics.countDecision(caller?.plan ?? 'none', decision);
-    setLimitHeaders(request, decision);
+    setLimitHeaders(admission, request, decision);
     if (decision.isNewBan) banBegan?.(request, decision);
     if (decision.outcome !== 'admitted') throw limitRefusal(decision);
     if (!caller) throw failure;
@@ -94,7 +96,7 @@ function charge(
   };
   if (!caller && !(failure instanceof ApiError)) {
     // The storage failed to find the caller, so the address is not charged.
-    describeLimits({ limiter }, request);
+    describeLimits(admission, request);
     throw failure;
   }
   const { subject, terms } = caller ? accountOf(caller) : { subject: addressOf(request), terms: byAddress };
@@ -103,11 +105,11 @@ function charge(
 }
 
 /** Sets the limit headers of a request that is refused without a charge: those of its address. */
-export const describeLimits = ({ limiter }: Pick<Admission, 'limiter'>, request: FastifyRequest): void =>
-  setLimitHeaders(request, limiter.peek(addressOf(request), byAddress));
+export const describeLimits = (admission: Admission, request: FastifyRequest): void =>
+  setLimitHeaders(admission, request, admission.limiter.peek(addressOf(request), byAddress));
 
 /** Sets the limit headers, on the raw request too, with the sender: if the body breaks, there is no reply to write to. */
-function setLimitHeaders(request: FastifyRequest, decision: Decision): void {
+function setLimitHeaders({ limitHeaders }: Admission, request: FastifyRequest, decision: Decision): void {
   const headers = limitHeaders(decision);
   request.decision = decision;
   request.limitHeaders = headers;
@@ -121,7 +123,7 @@ function setLimitHeaders(request: FastifyRequest, decision: Decision): void {
  * address is charged, except the address of a trusted proxy: all clients of the proxy would pay for it.
  */
 export async function admitUnread(
-  { limiter, metrics }: Admission,
+  { limiter, metrics, limitHeaders }: Admission,
   address: string | undefined,
   isProxied: boolean,
 ) {

@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (5913acdee33c). Do not edit.
+// Made from the description of the lab by "npm run generate" (064f8d21048b). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 

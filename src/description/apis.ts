@@ -11,12 +11,20 @@ import { type Guide, slugOf } from './guide-names.ts';
 import { guides } from './guides.ts';
 import type { JsonObject, OpenapiVersion } from './schemas.ts';
 
-/** The description of the store. With a lab it has the guide "Rehearse failures". */
+/** What a description shows. */
+interface Shown {
+  /** With a lab the store has the guide "Rehearse failures". */
+  hasLab?: boolean;
+  /** Whether responses have the limit headers of the IETF draft. */
+  hasDraftLimits?: boolean;
+  version?: OpenapiVersion;
+}
+
+/** The description of the store. */
 export function describeStore(
   operations: readonly Operation[],
   baseUrl: string,
-  hasLab = true,
-  version?: OpenapiVersion,
+  { hasLab = true, hasDraftLimits = true, version }: Shown = {},
 ): JsonObject {
   const texts = guides(baseUrl, hasLab);
   const info = {
@@ -25,6 +33,7 @@ export function describeStore(
     guides: texts,
     faults: hasLab ? faults : [],
     errorPages: errorPagesUrl(baseUrl),
+    hasDraftLimits,
     quota: plans.free,
     keptKeys: 'twice as many as its plan has requests per day',
     tags: tagsOf(operations),
@@ -83,10 +92,13 @@ stream of events and the webhooks. [llms.txt](${rootUrl}/llms.txt) is an overvie
 }
 
 /** The description of the lab of an API at `baseUrl`. */
-export const describeLab = (baseUrl: string, version?: OpenapiVersion): JsonObject =>
-  describeApi(labOperations, labUrlOf(baseUrl), labInfo(baseUrl), version);
+export const describeLab = (
+  baseUrl: string,
+  { hasDraftLimits = true, version }: Omit<Shown, 'hasLab'> = {},
+): JsonObject =>
+  describeApi(labOperations, labUrlOf(baseUrl), { ...labInfo(baseUrl), hasDraftLimits }, version);
 
-const labInfo = (baseUrl: string): ApiInfo => ({
+const labInfo = (baseUrl: string): Omit<ApiInfo, 'hasDraftLimits'> => ({
   title: 'Petstore lab',
   introduction: `The lab tests your client. A **rehearsal** makes the API at ${baseUrl} perform faults for your key only: limits, bans,
 failures, broken connections. A **recording** stores the requests of your client and their responses. Its report card says what the

@@ -2,141 +2,45 @@ import { version } from '../foundation/version.ts';
 import { labUrlOf } from '../http/target.ts';
 import type { Json, JsonObject } from './schemas.ts';
 
-/** The Arazzo 1.0.1 document: what a good client does, as workflows that tools run. Those that rehearse a failure need a lab. */
-export function describeWorkflows(baseUrl: string, hasLab = true): JsonObject {
-  return {
-    arazzo: '1.0.1',
-    info: {
-      title: 'Petstore workflows',
-      version,
-      summary: 'What a good client does, as workflows that run.',
-      description:
-        'Each workflow needs an API key of a workspace with the demo data. Failures are rehearsed for this key only.',
-    },
-    sourceDescriptions: [
-      { name: 'store', type: 'openapi', url: `${baseUrl}/openapi-3.1.json` },
-      ...(hasLab ? [{ name: 'lab', type: 'openapi', url: `${labUrlOf(baseUrl)}/openapi-3.1.json` }] : []),
-    ],
-    workflows: [
-      workflow(
-        'firstOrder',
-        'Order a pet, and fulfil the order',
-        'Finds a pet in stock, orders one, fulfils the order, and reads the result.',
-        [
-          step('find', 'store.listPets', 'Find a pet that is in stock.', {
-            query: { status: 'available', limit: 1 },
-            outputs: { petId: '$response.body#/0/id' },
-          }),
-          step('order', 'store.placeOrder', 'Order one.', {
-            body: { petId: '$steps.find.outputs.petId', quantity: 1 },
-            status: 201,
-            outputs: { orderId: '$response.body#/id' },
-          }),
-          step('fulfil', 'store.updateOrder', 'Fulfil the order.', {
-            path: { orderId: '$steps.order.outputs.orderId' },
-            body: { complete: true },
-            criteria: ['$response.body#/complete == true'],
-          }),
-          step('read', 'store.getOrder', 'Read it again.', {
-            path: { orderId: '$steps.order.outputs.orderId' },
-            criteria: [
-              '$response.body#/petId == $steps.find.outputs.petId',
-              '$response.body#/complete == true',
-            ],
-          }),
-        ],
-      ),
-      ...(hasLab ? rehearsed : []),
-      workflow(
-        'conditionalUpdate',
-        'Change a pet only if nobody else has changed it',
-        '`If-Match` names the state that the client has seen. The service refuses the change if the pet is in another state.',
-        [
-          step('read', 'store.listPets', 'Read the pet and its entity tag.', {
-            query: { id: 1 },
-            outputs: { etag: '$response.header.ETag' },
-          }),
-          step('change', 'store.updatePet', 'Change it, if it is still the same.', {
-            path: { petId: 1 },
-            header: { 'If-Match': '$steps.read.outputs.etag' },
-            body: { name: 'Bella the Second' },
-            criteria: ["$response.body#/name == 'Bella the Second'"],
-            outputs: { etag: '$response.header.ETag' },
-          }),
-          step('refused', 'store.updatePet', 'The tag is old now, so a second change with it is refused.', {
-            path: { petId: 1 },
-            header: { 'If-Match': '$steps.read.outputs.etag' },
-            body: { name: 'Bella the Third' },
-            status: 412,
-            criteria: ["$response.body#/code == 'precondition_failed'"],
-          }),
-          step('restore', 'store.updatePet', 'With the new tag the change succeeds.', {
-            path: { petId: 1 },
-            header: { 'If-Match': '$steps.change.outputs.etag' },
-            body: { name: 'Bella' },
-            criteria: ["$response.body#/name == 'Bella'"],
-          }),
-        ],
-      ),
-      workflow(
-        'allPages',
-        'Read all pages of the history',
-        '`Last-Event-ID` says where the next page begins. `Link` says whether there is a next page.',
-        [
-          step(
-            'page',
-            'store.listEvents',
-            'Read the page after a position. Without a link to the next page it is the last one.',
-            {
-              query: { after: '$inputs.after', limit: 5 },
-              outputs: { position: '$response.header.Last-Event-ID' },
-              onSuccess: [
-                { name: 'last', type: 'end', criteria: [{ condition: '$response.header.Link == null' }] },
-              ],
-            },
-          ),
-          {
-            stepId: 'rest',
-            description: 'Read the pages after it in the same way.',
-            workflowId: 'allPages',
-            parameters: [
-              { name: 'key', value: '$inputs.key' },
-              { name: 'after', value: '$steps.page.outputs.position' },
-            ],
-          },
-        ],
-        { after: { type: 'integer', default: 0, description: 'The position after which it begins.' } },
-      ),
-      workflow(
-        'deprecation',
-        'Follow a deprecation to its successor',
-        'The responses of a deprecated operation name its successor.',
-        [
-          step(
-            'old',
-            'store.getPet',
-            'The response has the dates of deprecation and sunset, and the successor.',
-            {
-              path: { petId: 1 },
-              criteria: ['$response.header.Deprecation', '$response.header.Sunset'],
-              patterns: { '$response.header.Link': 'rel="successor-version"' },
-              outputs: { etag: '$response.header.ETag' },
-            },
-          ),
-          step(
-            'successor',
-            'store.listPets',
-            'The successor returns the same pet, with the same entity tag.',
-            {
-              query: { id: 1 },
-              criteria: ['$response.body#/0/id == 1', '$response.header.ETag == $steps.old.outputs.etag'],
-            },
-          ),
-        ],
-      ),
-    ],
-  };
-}
+const document = (
+  title: string,
+  summary: string,
+  sources: Record<string, string>,
+  workflows: JsonObject[],
+): JsonObject => ({
+  arazzo: '1.0.1',
+  info: {
+    title,
+    version,
+    summary,
+    description: 'Each workflow needs an API key of a workspace with the demo data.',
+  },
+  sourceDescriptions: Object.entries(sources).map(([name, url]) => ({ name, type: 'openapi', url })),
+  workflows,
+});
+
+const storeSource = (baseUrl: string) => ({ store: `${baseUrl}/openapi-3.1.json` });
+
+/**
+ * The Arazzo 1.0.1 document of the store: what a good client does, as workflows that tools run. It has one source, so its steps name
+ * operations by plain ids, which every runner finds.
+ */
+export const describeWorkflows = (baseUrl: string): JsonObject =>
+  document(
+    'Petstore workflows',
+    'What a good client does, as workflows that run.',
+    storeSource(baseUrl),
+    workflows,
+  );
+
+/** The same with failures that the lab performs. With two sources, steps must name that of each operation. */
+export const describeRehearsedWorkflows = (baseUrl: string): JsonObject =>
+  document(
+    'Petstore workflows with failures',
+    'What a good client does when the service fails. The lab performs the failures, for this key only.',
+    { ...storeSource(baseUrl), lab: `${labUrlOf(baseUrl)}/openapi-3.1.json` },
+    rehearsed,
+  );
 
 const workflow = (
   workflowId: string,
@@ -183,7 +87,7 @@ function step(stepId: string, operation: string, description: string, details: D
   return {
     stepId,
     description,
-    operationId: `$sourceDescriptions.${operation}`,
+    operationId: operation,
     parameters,
     ...(body && { requestBody: { contentType: 'application/json', payload: body } }),
     successCriteria: [
@@ -196,14 +100,17 @@ function step(stepId: string, operation: string, description: string, details: D
   };
 }
 
+const fromStore = (id: string) => `$sourceDescriptions.store.${id}`;
+const fromLab = (id: string) => `$sourceDescriptions.lab.${id}`;
+
 const rehearse = (fault: JsonObject) =>
-  step('rehearse', 'lab.startRehearsal', 'Let the service perform a failure for this key, once.', {
+  step('rehearse', fromLab('startRehearsal'), 'Let the service perform a failure for this key, once.', {
     body: { faults: [fault] },
     status: 201,
     outputs: { rehearsalId: '$response.body#/id' },
   });
 
-const performed = step('performed', 'lab.getRehearsal', 'The failure was performed.', {
+const performed = step('performed', fromLab('getRehearsal'), 'The failure was performed.', {
   path: { rehearsalId: '$steps.rehearse.outputs.rehearsalId' },
   criteria: ['$response.body#/faults/0/performed == 1'],
 });
@@ -216,7 +123,7 @@ const rehearsed: JsonObject[] = [
     'After 429 the client waits as long as `Retry-After` says. Then it succeeds.',
     [
       rehearse({ fault: 'rate-limited', operation: 'listPets', retryAfterSeconds: 1 }),
-      step('list', 'store.listPets', 'The first response is 429. Wait for `Retry-After`, and retry.', {
+      step('list', fromStore('listPets'), 'The first response is 429. Wait for `Retry-After`, and retry.', {
         onFailure: { retryAfter: 1, retryLimit: 3, criteria: [{ condition: '$statusCode == 429' }] },
       }),
       performed,
@@ -230,7 +137,7 @@ const rehearsed: JsonObject[] = [
       rehearse({ fault: 'lost-answer', operation: 'placeOrder' }),
       step(
         'order',
-        'store.placeOrder',
+        fromStore('placeOrder'),
         'The order is placed, but the response does not arrive. A retry with the same `Idempotency-Key` gets the first response, and places no second order.',
         {
           header: { 'Idempotency-Key': 'order-{$steps.rehearse.outputs.rehearsalId}' },
@@ -241,6 +148,112 @@ const rehearsed: JsonObject[] = [
         },
       ),
       performed,
+    ],
+  ),
+];
+
+/** Workflows of the store alone. */
+const workflows: JsonObject[] = [
+  workflow(
+    'firstOrder',
+    'Order a pet, and fulfil the order',
+    'Finds a pet in stock, orders one, fulfils the order, and reads the result.',
+    [
+      step('find', 'listPets', 'Find a pet that is in stock.', {
+        query: { status: 'available', limit: 1 },
+        outputs: { petId: '$response.body#/0/id' },
+      }),
+      step('order', 'placeOrder', 'Order one.', {
+        body: { petId: '$steps.find.outputs.petId', quantity: 1 },
+        status: 201,
+        outputs: { orderId: '$response.body#/id' },
+      }),
+      step('fulfil', 'updateOrder', 'Fulfil the order.', {
+        path: { orderId: '$steps.order.outputs.orderId' },
+        body: { complete: true },
+        criteria: ['$response.body#/complete != false'],
+      }),
+      step('read', 'getOrder', 'Read it again.', {
+        path: { orderId: '$steps.order.outputs.orderId' },
+        criteria: ['$response.body#/petId == $steps.find.outputs.petId', '$response.body#/complete != false'],
+      }),
+    ],
+  ),
+  workflow(
+    'conditionalUpdate',
+    'Change a pet only if nobody else has changed it',
+    '`If-Match` names the state that the client has seen. The service refuses the change if the pet is in another state.',
+    [
+      step('read', 'listPets', 'Read the pet and its entity tag.', {
+        query: { id: 1 },
+        outputs: { etag: '$response.header.ETag' },
+      }),
+      step('change', 'updatePet', 'Change it, if it is still the same.', {
+        path: { petId: 1 },
+        header: { 'If-Match': '$steps.read.outputs.etag' },
+        body: { name: 'Bella the Second' },
+        criteria: ["$response.body#/name == 'Bella the Second'"],
+        outputs: { etag: '$response.header.ETag' },
+      }),
+      step('refused', 'updatePet', 'The tag is old now, so a second change with it is refused.', {
+        path: { petId: 1 },
+        header: { 'If-Match': '$steps.read.outputs.etag' },
+        body: { name: 'Bella the Third' },
+        status: 412,
+        criteria: ["$response.body#/code == 'precondition_failed'"],
+      }),
+      step('restore', 'updatePet', 'With the new tag the change succeeds.', {
+        path: { petId: 1 },
+        header: { 'If-Match': '$steps.change.outputs.etag' },
+        body: { name: 'Bella' },
+        criteria: ["$response.body#/name == 'Bella'"],
+      }),
+    ],
+  ),
+  workflow(
+    'allPages',
+    'Read all pages of the history',
+    '`Last-Event-ID` says where the next page begins. `Link` says whether there is a next page.',
+    [
+      step(
+        'page',
+        'listEvents',
+        'Read the page after a position. Without a link to the next page it is the last one.',
+        {
+          query: { after: '$inputs.after', limit: 5 },
+          outputs: { position: '$response.header.Last-Event-ID' },
+          onSuccess: [
+            { name: 'last', type: 'end', criteria: [{ condition: '$response.header.Link == null' }] },
+          ],
+        },
+      ),
+      {
+        stepId: 'rest',
+        description: 'Read the pages after it in the same way.',
+        workflowId: 'allPages',
+        parameters: [
+          { name: 'key', value: '$inputs.key' },
+          { name: 'after', value: '$steps.page.outputs.position' },
+        ],
+      },
+    ],
+    { after: { type: 'integer', default: 0, description: 'The position after which it begins.' } },
+  ),
+  workflow(
+    'deprecation',
+    'Follow a deprecation to its successor',
+    'The responses of a deprecated operation name its successor.',
+    [
+      step('old', 'getPet', 'The response has the dates of deprecation and sunset, and the successor.', {
+        path: { petId: 1 },
+        criteria: ['$response.header.Deprecation', '$response.header.Sunset'],
+        patterns: { '$response.header.Link': 'rel="successor-version"' },
+        outputs: { etag: '$response.header.ETag' },
+      }),
+      step('successor', 'listPets', 'The successor returns the same pet, with the same entity tag.', {
+        query: { id: 1 },
+        criteria: ['$response.body#/0/id == 1', '$response.header.ETag == $steps.old.outputs.etag'],
+      }),
     ],
   ),
 ];

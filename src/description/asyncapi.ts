@@ -24,7 +24,7 @@ const signedFields = Type.Object(
 
 /** The AsyncAPI 3.0 document of the stream of events and of the messages to webhooks. */
 export function describeEvents(operations: readonly Operation[], baseUrl: string): JsonObject {
-  const schemas = new Schemas(jsonSchema);
+  const schemas = new Schemas(jsonSchema, true);
   const { protocol, host, pathname } = new URL(baseUrl);
   const stream = operations.find(({ success }) => success.kind === 'stream') as Operation;
   const creation = operations.find(({ sendsEvents }) => sendsEvents) as Operation;
@@ -61,7 +61,7 @@ export function describeEvents(operations: readonly Operation[], baseUrl: string
         servers: [ref('servers', 'api')],
         messages: describeMessages(Event.anyOf, 'streamed', schemas),
       },
-      webhook: {
+      webhookMessages: {
         title: 'A webhook',
         description: 'Each webhook has an address of its own: its `url`.',
         servers: [ref('servers', 'receiver')],
@@ -75,11 +75,14 @@ export function describeEvents(operations: readonly Operation[], baseUrl: string
         summary: stream.summary,
         description: stream.description,
         security: Object.keys(securitySchemes).map((name) => ref('components', 'securitySchemes', name)),
-        bindings: http({ method: stream.method, query: schemas.use(Type.Object(stream.query)) }),
+        bindings: http({
+          method: stream.method,
+          query: { title: 'StreamQuery', ...schemas.use(Type.Object(stream.query)) },
+        }),
       },
       sendToWebhook: {
         action: 'send',
-        channel: ref('channels', 'webhook'),
+        channel: ref('channels', 'webhookMessages'),
         summary: 'Send to a webhook',
         description: creation.description,
         security: [],
@@ -89,8 +92,8 @@ export function describeEvents(operations: readonly Operation[], baseUrl: string
     components: {
       schemas: schemas.components,
       messageTraits: {
-        streamed: { headers: schemas.use(streamFields) },
-        signed: { headers: schemas.use(signedFields) },
+        streamed: { headers: { title: 'StreamFields', ...schemas.use(streamFields) } },
+        signed: { headers: { title: 'SignedFields', ...schemas.use(signedFields) } },
       },
       securitySchemes: {
         ...securitySchemes,

@@ -43,15 +43,16 @@ export const describeCallbacks = (schemas: Schemas): JsonObject =>
 
 /** The same messages as the webhooks of OpenAPI 3.1, and as `x-webhooks`, which viewers show alike. */
 export const describeWebhooks = (schemas: Schemas): JsonObject =>
-  mapMessages((message) => ({ post: { operationId: message.id, ...describeMessage(message, schemas) } }));
+  mapMessages((message) => ({ post: describeMessage(message, schemas) }));
 
 type Message = (typeof messages)[string];
 
 const mapMessages = (describe: (message: Message) => JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(messages).map(([name, message]) => [name, describe(message)]));
 
-function describeMessage({ summary, description, body }: Message, schemas: Schemas): JsonObject {
+function describeMessage({ id, summary, description, body }: Message, schemas: Schemas): JsonObject {
   return {
+    operationId: id,
     tags: ['Store'],
     summary,
     description,

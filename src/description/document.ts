@@ -35,6 +35,8 @@ export interface ApiInfo {
   faults: readonly Fault[];
   /** Where each error code has a page, below. */
   errorPages: string;
+  /** Whether responses have the limit headers of the IETF draft. */
+  hasDraftLimits: boolean;
   /** The quota in examples. */
   quota: Quota;
   /** How many Idempotency-Keys an API key may have, in words. */
@@ -54,9 +56,10 @@ export function describeApi(
   const [openapi, dialect] = forms[version];
   const schemas = new Schemas(dialect);
   const parameters = new Parameters(schemas, operations, keptKeys);
-  const responses = new Responses(schemas, info.faults, info.errorPages, {
+  const responses = new Responses(schemas, operations, info.faults, info.errorPages, {
     hasItems: version === '3.2',
     hasProblems: version !== '3.0',
+    hasDraftLimits: info.hasDraftLimits,
   });
   const hasWebhooks = version !== '3.0';
   const context = { operations, schemas, parameters, responses, baseUrl, hasWebhooks };
@@ -168,12 +171,29 @@ function describeOperation(operation: Operation, context: Context): JsonObject {
       'x-sunset': deprecated.sunset,
     }),
     ...(stability && { 'x-stability': stability }),
+    ...marksForViewers(operation),
     ...(hideTryItPanel && { 'x-hideTryItPanel': true }),
     parameters: parameters.use(operation),
     ...(body && { requestBody: describeBody(operation, body, schemas) }),
     responses: responses.use(operation),
     ...(sendsEvents && !hasWebhooks && { callbacks: describeCallbacks(schemas) }),
     'x-codeSamples': codeSamples(operation, baseUrl),
+  };
+}
+
+/** The life of an operation in the extensions that other tools read: Redoc, Scalar and RapiDoc, Scalar, and oasdiff. */
+function marksForViewers({ stability, deprecated }: Operation): JsonObject {
+  const badges = [
+    ...(stability ? [{ text: stability, color: '#9a6700' }] : []),
+    ...(deprecated ? [{ text: `sunset ${deprecated.sunset}`, color: '#cf222e' }] : []),
+  ];
+  return {
+    // Redoc and Scalar read the name, and RapiDoc the label.
+    ...(badges.length > 0 && {
+      'x-badges': badges.map(({ text, color }) => ({ name: text, label: text, color })),
+    }),
+    ...((deprecated || stability) && { 'x-scalar-stability': deprecated ? 'deprecated' : 'experimental' }),
+    ...(stability && { 'x-stability-level': stability === 'beta' ? 'beta' : 'alpha' }),
   };
 }
 

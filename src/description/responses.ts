@@ -4,9 +4,10 @@ import type { Fields } from '../foundation/field-names.ts';
 import { problemOf } from '../foundation/problem.ts';
 import { ErrorBody, ProblemBody } from '../foundation/schema.ts';
 import { etagOf } from '../http/etag.ts';
+import { maxRequestIdLength } from '../http/headers.ts';
 import { jsonText } from '../http/json.ts';
 import { type Operation, pathOfCreated } from '../http/operation.ts';
-import { writeCursor } from '../http/pagination.ts';
+import { maxLimit, writeCursor } from '../http/pagination.ts';
 import { reasonPhrase } from '../http/server-response.ts';
 import type { Fault } from '../lab/faults/shared/fault.ts';
 import type { Quota } from '../limits/plans.ts';
@@ -24,6 +25,7 @@ interface Forms {
   hasItems: boolean;
   /** Errors are described as problems too. Generators that read OpenAPI 3.0 expect one form. */
   hasProblems: boolean;
+  hasDraftLimits: boolean;
 }
 
 /**
@@ -34,12 +36,20 @@ export class Responses {
   /** Error responses. */
   readonly components: JsonObject = {};
   readonly #schemas: Schemas;
+  readonly #operations: readonly Operation[];
   readonly #faults: readonly Fault[];
   readonly #errorPages: string;
   readonly #forms: Forms;
 
-  constructor(schemas: Schemas, faults: readonly Fault[], errorPages: string, forms: Forms) {
+  constructor(
+    schemas: Schemas,
+    operations: readonly Operation[],
+    faults: readonly Fault[],
+    errorPages: string,
+    forms: Forms,
+  ) {
     this.#schemas = schemas;
+    this.#operations = operations;
     this.#faults = faults;
     this.#errorPages = errorPages;
     this.#forms = forms;
@@ -48,10 +58,15 @@ export class Responses {
   /** The responses of an operation, by their statuses. */
   use(operation: Operation): JsonObject {
     const { success } = operation;
-    const headers = refs(successHeaders(operation));
+    const headers = this.#refs(successHeaders(operation));
     const content = success.schema && { [mediaTypeOf(success)]: this.#content(success.kind, success.schema) };
     return {
-      [success.status]: { description: success.description, headers, ...(content && { content }) },
+      [success.status]: {
+        description: success.description,
+        headers,
+        ...(content && { content }),
+        ...(success.kind === 'created' && this.#links(operation)),
+      },
       ...(isConditionalRead(operation) && {
         '304': { description: 'The client already has the current representation.', headers },
       }),
@@ -61,12 +76,35 @@ export class Responses {
 
   #content(kind: Operation['success']['kind'], schema: TSchema): JsonObject {
     const example = exampleOf(schema);
+    if (kind === 'page')
+      return { schema: this.#schemas.use({ ...schema, maxItems: maxLimit } as TSchema), example };
     return kind === 'stream' && this.#forms.hasItems
       ? {
           itemSchema: this.#schemas.use(StreamedEvent),
           examples: { stream: { summary: 'The start of a stream', serializedValue: example } },
         }
       : { schema: this.#schemas.use(schema), example };
+  }
+
+  #refs(headers: Fields): JsonObject {
+    const shown = Object.entries(headers).filter(
+      ([name]) => this.#forms.hasDraftLimits || !name.startsWith('RateLimit'),
+    );
+    return Object.fromEntries(
+      shown.map(([name, component]) => [name, { $ref: `#/components/headers/${component}` }]),
+    );
+  }
+
+  /** Links from a new resource to the operations on it, by its id. */
+  #links({ path }: Operation): JsonObject {
+    const onIt = this.#operations.filter((other) =>
+      new RegExp(`^${RegExp.escape(path)}/{\\w+}$`).test(other.path),
+    );
+    const links = onIt.map(({ id, params }) => [
+      id,
+      { operationId: id, parameters: { [Object.keys(params)[0] as string]: '$response.body#/id' } },
+    ]);
+    return { links: Object.fromEntries(links) };
   }
 
   /** Its own errors, and those of the faults that fit it. */
@@ -92,7 +130,7 @@ export class Responses {
       Object.fromEntries(errors.map((error) => [error.code, { value: bodyOf(error) as JsonObject }]));
     return {
       description: `${reasonPhrase(status)}.`,
-      headers: refs(errorHeaders(status, codes, operation)),
+      headers: this.#refs(errorHeaders(status, codes, operation)),
       content: {
         'application/json': {
           schema: this.#schemas.use(ErrorBody),
@@ -197,10 +235,13 @@ export function responseHeaders(
       `Unix timestamp, in seconds, at which that limit resets${hasBans ? '; during a ban, the end of the ban' : ''}.`,
       1_764_892_860,
     ),
-    XRequestId: required(
-      "The id of this request in the log: the caller's own X-Request-Id, or a new one.",
-      'walk-1',
-    ),
+    XRequestId: {
+      ...required(
+        "The id of this request in the log: the caller's own X-Request-Id, or a new one.",
+        'walk-1',
+      ),
+      schema: { type: 'string', minLength: 1, maxLength: maxRequestIdLength },
+    },
   };
 }
 
@@ -304,8 +345,3 @@ function errorHeaders(status: number, codes: ErrorCode[], operation?: Operation)
 /** Whether an operation returns 304 to a client that has the current representation. */
 export const isConditionalRead = ({ method, success }: Operation) =>
   method === 'GET' && 'ETag' in ofSuccess[success.kind];
-
-const refs = (headers: Fields): JsonObject =>
-  Object.fromEntries(
-    Object.entries(headers).map(([name, component]) => [name, { $ref: `#/components/headers/${component}` }]),
-  );

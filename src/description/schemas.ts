@@ -55,16 +55,19 @@ export const jsonSchema: Dialect = {
 export class Schemas {
   readonly components: JsonObject = {};
   readonly #dialect: Dialect;
+  readonly #hasTitles: boolean;
 
-  constructor(dialect: Dialect) {
+  /** `hasTitles`: components have titles, after which generators of AsyncAPI name their models. */
+  constructor(dialect: Dialect, hasTitles = false) {
     this.#dialect = dialect;
+    this.#hasTitles = hasTitles;
   }
 
   /** A reference if the schema has a title, else the schema itself. */
   use(schema: TSchema): JsonObject {
     const { title } = schema as Keywords;
     if (title === undefined) return this.#convert(schema);
-    this.components[title] ??= this.#convert(schema);
+    this.components[title] ??= { ...(this.#hasTitles && { title }), ...this.#convert(schema) };
     return { $ref: `#/components/schemas/${title}` };
   }
 

@@ -16,13 +16,15 @@ const pathOf = (start: string, version: OpenapiVersion) =>
 
 export const asyncapiPath = `${prefix}/asyncapi`;
 
-export const arazzoPath = `${prefix}/arazzo`;
+/** The path of the workflows of an API, without its suffix. */
+export const arazzoPath = (start: string) => `${start}/arazzo`;
 
 /** The paths of all descriptions of an API. */
 export const descriptionPaths = (start: string) =>
   [
     ...openapiVersions.map((version) => pathOf(start, version)),
-    ...(start === prefix ? [asyncapiPath, arazzoPath] : []),
+    arazzoPath(start),
+    ...(start === prefix ? [asyncapiPath] : []),
   ].flatMap((path) => [`${path}.json`, `${path}.yaml`]);
 
 /** Serves the descriptions of an API below `start`, without a key. */

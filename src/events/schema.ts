@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import { DateTime, Id } from '../foundation/schema.ts';
 import { Type } from '../foundation/type.ts';
+import { maxRequestIdLength } from '../http/headers.ts';
 import { resourceEvents } from '../resources/resources.ts';
 import { webhookDisabled } from '../webhooks/events.ts';
 import { workspaceEvents } from '../workspaces/events.ts';
@@ -23,6 +24,7 @@ const variants = events.map(({ type, data, meaning, previous }) =>
       ),
       requestId: Type.Optional(
         Type.String({
+          maxLength: maxRequestIdLength,
           description: '`X-Request-Id` of the request that made the change. Absent if no request made it.',
           examples: ['walk-1'],
         }),

@@ -65,7 +65,7 @@ interface ErrorDetails extends ErrorOptions {
 /** The most bytes of a refusal, with everything around its message. */
 export const maxRefusalBytes = 2_000;
 /** The most bytes of a message within JSON. */
-const maxMessageBytes = 1_700;
+export const maxMessageBytes = 1_700;
 /** How many wrong values a message names. */
 export const maxNamed = 10;
 

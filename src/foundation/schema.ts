@@ -1,4 +1,5 @@
 import type { Static, TProperties, TSchema } from 'typebox';
+import { maxMessageBytes, maxNamed } from './errors.ts';
 import { Type } from './type.ts';
 
 export const [minInt32, maxInt32] = [-2_147_483_648, 2_147_483_647];
@@ -103,6 +104,13 @@ export function toInt64(digits: string): number | undefined {
   return Math.max(-maxInt64Double, Math.min(Number(digits), maxInt64Double));
 }
 
+const ErrorStatus = Type.Integer({
+  format: 'int32',
+  minimum: 400,
+  maximum: 599,
+  description: 'The HTTP status code of the response.',
+});
+
 /** It has no example, because tools would show it for every code. Each response has its own examples. */
 export const ErrorBody = Type.Object(
   {
@@ -111,12 +119,10 @@ export const ErrorBody = Type.Object(
         'Machine-readable error code. Later versions may add codes: handle an unknown one by its status.',
     }),
     message: Type.String({
+      maxLength: maxMessageBytes,
       description: 'Human-readable description of the error. It names the wrong fields, at most ten.',
     }),
-    status: Type.Integer({
-      format: 'int32',
-      description: 'The HTTP status code of the response.',
-    }),
+    status: ErrorStatus,
   },
   { title: 'Error', description: 'The body of every error.' },
 );
@@ -152,14 +158,12 @@ export const ProblemBody = Type.Object(
         'A URL that identifies the type of problem: a page about it, or a type of the IETF draft on rate limit headers.',
     }),
     title: Type.String({ description: 'The type in a few words.' }),
-    status: Type.Integer({
-      format: 'int32',
-      description: 'The HTTP status code of the response.',
-    }),
-    detail: Type.String({ description: 'The `message` of the Error.' }),
+    status: ErrorStatus,
+    detail: Type.String({ maxLength: maxMessageBytes, description: 'The `message` of the Error.' }),
     code: Type.String({ description: 'The `code` of the Error.' }),
     errors: Type.Optional(
       Type.Array(FieldProblem, {
+        maxItems: maxNamed,
         description: 'Each wrong value. Absent if the error is not about single values.',
       }),
     ),

@@ -74,8 +74,9 @@ export const isMisframed = ({ headers, httpVersion }: IncomingMessage) => {
   return coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0');
 };
 
+export const maxRequestIdLength = 128;
 /** What an X-Request-Id must be to be kept. */
-const requestIdForm = /^[!-~]{1,128}$/;
+const requestIdForm = new RegExp(`^[!-~]{1,${maxRequestIdLength}}$`);
 
 /** The caller's X-Request-Id if it is 1 to 128 visible ASCII characters, else a new one. */
 export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {

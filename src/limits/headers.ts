@@ -30,9 +30,21 @@ export function limitHeaders(decision: Decision): Fields {
   };
 }
 
+/** Makes the headers about the limits of a caller. */
+export type MakeLimitHeaders = (decision: Decision) => Fields;
+
+/** `limitHeaders`, with or without the fields of the draft: some parsers read them wrongly. */
+export const limitHeadersWith = (hasDraft: boolean): MakeLimitHeaders =>
+  hasDraft
+    ? limitHeaders
+    : (decision) => {
+        const { RateLimit: _, 'RateLimit-Policy': __, ...others } = limitHeaders(decision);
+        return others;
+      };
+
 /** The limit headers of a response, with `Retry-After` if the request was not admitted. */
-export const allLimitHeaders = (decision: Decision): Fields => ({
-  ...limitHeaders(decision),
+export const allLimitHeaders = (decision: Decision, make: MakeLimitHeaders = limitHeaders): Fields => ({
+  ...make(decision),
   ...(decision.outcome !== 'admitted' && { 'Retry-After': String(secondsToRetry(decision)) }),
 });
 

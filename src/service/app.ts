@@ -166,22 +166,27 @@ function serveDocuments(
 ): void {
   const { config, stopwatch, prove, operations } = parts;
   const { baseUrl } = config;
+  const shown = { hasLab: config.lab, hasDraftLimits: config.draftLimitHeaders };
   serveHealth(app, { readiness, metrics, stopwatch, prove });
   const apis = () => import('../description/apis.ts');
   serveDescriptions(app, prefix, async (version) =>
-    (await apis()).describeStore(operations, baseUrl, config.lab, version),
+    (await apis()).describeStore(operations, baseUrl, { ...shown, version }),
   );
   serveAsJsonAndYaml(app, asyncapiPath, async () =>
     (await import('../description/asyncapi.ts')).describeEvents(operations, baseUrl),
   );
-  serveAsJsonAndYaml(app, arazzoPath, async () =>
-    (await import('../description/arazzo.ts')).describeWorkflows(baseUrl, config.lab),
-  );
+  const workflows = () => import('../description/arazzo.ts');
+  serveAsJsonAndYaml(app, arazzoPath(prefix), async () => (await workflows()).describeWorkflows(baseUrl));
   if (lab) {
-    serveDescriptions(app, labPrefix, async (version) => (await apis()).describeLab(baseUrl, version));
+    serveDescriptions(app, labPrefix, async (version) =>
+      (await apis()).describeLab(baseUrl, { ...shown, version }),
+    );
+    serveAsJsonAndYaml(app, arazzoPath(labPrefix), async () =>
+      (await workflows()).describeRehearsedWorkflows(baseUrl),
+    );
     serveLabPage(app, parts.installation.key.labPageToken);
   }
-  serveReading(app, { baseUrl, hasLab: config.lab, operations });
+  serveReading(app, { baseUrl, operations, ...shown });
 }
 
 /** The paths of documents that need no key. */
@@ -226,7 +231,11 @@ function serveApis(
     performFaults: (request, reply) => lab?.performFaults(request, reply),
   });
   if (!lab) return;
-  const labServices = lab.services({ limiter, banRules }, stopwatch, hasOthers);
+  const labServices = lab.services(
+    { limiter, banRules, limitHeaders: admission.limitHeaders },
+    stopwatch,
+    hasOthers,
+  );
   serveApi(app, {
     ...{ ...routing, services, start: labPrefix, baseUrl: labUrlOf(baseUrl), admission: labAdmission },
     operations: withServices(labOperations, labServices),

@@ -110,6 +110,14 @@ export const settings = {
     meaning: 'maximum time that a request waits for Valkey, in milliseconds',
     read: number(1),
   },
+  /** Whether responses have the limit headers of the IETF draft beside `X-RateLimit-*`. */
+  draftLimitHeaders: {
+    variable: 'PETSTORE_DRAFT_HEADERS',
+    default: 'on',
+    meaning:
+      '`off`: responses have only `X-RateLimit-*`, not `RateLimit` and `RateLimit-Policy` of the IETF draft',
+    read: onOrOff,
+  },
   /** Whether deprecated operations stop working at their sunset. */
   enforceSunset: {
     variable: 'PETSTORE_ENFORCE_SUNSET',

@@ -10,7 +10,7 @@ const types = events.map(({ type }) => type);
 
 test('the stream has every event, and webhooks also have the messages that are no events', () => {
   assert.deepEqual(Object.keys(channels.stream.messages), types);
-  assert.deepEqual(Object.keys(channels.webhook.messages), [...types, 'ping', 'events.missed']);
+  assert.deepEqual(Object.keys(channels.webhookMessages.messages), [...types, 'ping', 'events.missed']);
   for (const { messages } of Object.values<{ messages: object }>(channels))
     for (const { name, title, summary, payload } of Object.values(messages)) {
       const schema = resolve(payload, eventsDescription);
@@ -19,10 +19,10 @@ test('the stream has every event, and webhooks also have the messages that are n
     }
 });
 
-test('the schemas of messages equal those of OpenAPI 3.1', () => {
+test('the schemas of messages equal those of OpenAPI 3.1, with their names as titles', () => {
   const { schemas } = inJsonSchema.get(description).components;
   for (const [name, schema] of Object.entries(components.schemas))
-    assert.deepEqual(schema, schemas[name], name);
+    assert.deepEqual(schema, { title: name, ...schemas[name] }, name);
 });
 
 test('the headers of webhooks equal those in OpenAPI 3.1', () => {
@@ -60,6 +60,6 @@ test('every example of a message is valid, and a changed one is not', () => {
     assert.throws(() => assertMessage('stream', { ...fields, id: 'x' }, example));
     assert.throws(() => assertMessage('stream', fields, { ...example, data: 1 } as never));
     assert.throws(() => assertMessage('stream', fields, { ...example, more: 1 } as never));
-    assert.throws(() => assertMessage('webhook', fields, example));
+    assert.throws(() => assertMessage('webhookMessages', fields, example));
   }
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import { describeWorkflows } from '../../src/description/arazzo.ts';
+import { describeRehearsedWorkflows, describeWorkflows } from '../../src/description/arazzo.ts';
 import type { JsonObject } from '../../src/description/schemas.ts';
 import { openapiVersions } from '../../src/description/schemas.ts';
 import { errorCodes } from '../../src/foundation/errors.ts';
@@ -100,9 +100,10 @@ test('the AsyncAPI document is public as JSON and YAML, with an ETag', async (t)
   await assertDocument(store, '/v1/asyncapi', eventsDescription);
 });
 
-test('the Arazzo document is public as JSON and YAML, with an ETag', async (t) => {
+test('the Arazzo documents are public as JSON and YAML, with an ETag', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await assertDocument(store, '/v1/arazzo', describeWorkflows(baseUrl));
+  await assertDocument(store, '/lab/arazzo', describeRehearsedWorkflows(baseUrl));
 });
 
 /** Compares both forms of a served document with the expected one. */

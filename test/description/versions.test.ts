@@ -56,8 +56,7 @@ for (const { name, versions } of apis) {
     assert.deepEqual({ ...old, ...(webhooks && { 'x-webhooks': webhooks }), openapi: '3.0.3' }, expected);
     assert.deepEqual(
       callbacks && Object.values<Part>(callbacks).map((callback) => Object.values(callback)[0]),
-      webhooks &&
-        Object.values<Document>(webhooks).map(({ post }) => ({ post: without(post, 'operationId') })),
+      webhooks && Object.values(webhooks),
     );
   });
 

@@ -55,14 +55,7 @@ test('without a lab a rehearsal has no effect, and no text mentions the lab', as
   t.after(() => off.close());
   const { status, headers } = await off.call('GET', '/pets', { key: store.key });
   assert.deepEqual([status, headers['petstore-rehearsal']], [200, undefined]);
-  const mentioned = [
-    '/llms.txt',
-    '/llms-full.txt',
-    '/robots.txt',
-    '/v1/openapi.json',
-    '/v1/openapi.yaml',
-    '/v1/arazzo.yaml',
-  ];
+  const mentioned = ['/llms.txt', '/llms-full.txt', '/robots.txt', '/v1/openapi.json', '/v1/openapi.yaml'];
   for (const [petstore, hasLab] of [
     [store, true],
     [off, false],

@@ -30,6 +30,38 @@ for (const [plan, perMinute] of [
   });
 }
 
+test('without the headers of the draft, responses and descriptions have only X-RateLimit-*', async (t) => {
+  const store = await startPetstore(t, { draftLimitHeaders: false });
+  const names = async (path: string, headers = {}) => {
+    const { key, app } = store;
+    const answer = await app.inject({ url: path, headers: { authorization: `Bearer ${key}`, ...headers } });
+    return Object.keys(answer.headers).filter((name) => /ratelimit/.test(name));
+  };
+  const plain = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
+  for (const path of ['/v1/pets', '/v1/pets/4711', '/lab/account'])
+    assert.deepEqual(await names(path), plain, path);
+  assert.deepEqual(await names('/v1/pets', { authorization: 'Bearer wrong' }), plain);
+  for (const fault of ['near-limit', 'rate-limited']) {
+    const rehearsal = { method: 'POST', url: '/lab/rehearsals', payload: { faults: [{ fault }] } } as const;
+    await store.app.inject({ ...rehearsal, headers: { 'x-api-key': store.key } });
+    assert.deepEqual(await names('/v1/pets'), plain, fault);
+  }
+  const { headers } = (
+    await store.app.inject({ url: '/lab/account', headers: { 'x-api-key': store.key } })
+  ).json();
+  assert.deepEqual(
+    Object.keys(headers)
+      .map((name) => name.toLowerCase())
+      .filter((name) => /ratelimit/.test(name)),
+    plain,
+  );
+  for (const path of ['/v1/openapi.json', '/v1/openapi-3.2.json', '/lab/openapi.json']) {
+    const { components, paths } = (await store.app.inject(path)).json();
+    assert.doesNotMatch(JSON.stringify([Object.keys(components.headers), paths]), /"RateLimit/, path);
+    assert.ok('XRateLimitLimit' in components.headers);
+  }
+});
+
 test('every response under /v1 has the limit headers, also unusual ones; a preflight has none', async (t) => {
   const store = await startPetstore(t);
   const { key } = await store.addKey('free');

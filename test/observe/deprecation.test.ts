@@ -209,7 +209,7 @@ test('the description of a deprecated operation names the method and the path of
     const sentence = `**Deprecated** since 2026-01-01. Its sunset is 2027-06-01: it may be removed from then on. Use \`${successor}\` instead.`;
     assert.equal(described.description, `Made up.\n\n${sentence}`);
     assert.deepEqual([described.deprecated, described['x-sunset']], [true, '2027-06-01']);
-    const { 408: _, 431: __, ...responses } = described.responses as Record<string, JsonObject>;
+    const { 408: _, 431: __, 505: ___, ...responses } = described.responses as Record<string, JsonObject>;
     assert.ok('410' in responses);
     for (const response of Object.values(responses))
       for (const name of ['Deprecation', 'Sunset', 'Link'])

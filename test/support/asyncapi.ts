@@ -8,7 +8,7 @@ export const eventsDescription = JSON.parse(JSON.stringify(describeEvents(operat
 
 /** Fails unless the document describes this message: the fields around its payload, and the payload. */
 export function assertMessage(
-  channel: 'stream' | 'webhook',
+  channel: 'stream' | 'webhookMessages',
   fields: object,
   payload: { type: string },
 ): void {

@@ -16,11 +16,12 @@ export const baseUrl = 'http://localhost:8080/v1';
 
 /** The served description of a version. Responses are checked against it with Ajv, which the service does not use. */
 export const storeIn = (version: OpenapiVersion) =>
-  JSON.parse(JSON.stringify(describeStore(operations, baseUrl, true, version)));
+  JSON.parse(JSON.stringify(describeStore(operations, baseUrl, { version })));
 export const description = storeIn('3.0');
 
 /** The served description of the lab of a version. */
-export const labIn = (version: OpenapiVersion) => JSON.parse(JSON.stringify(describeLab(baseUrl, version)));
+export const labIn = (version: OpenapiVersion) =>
+  JSON.parse(JSON.stringify(describeLab(baseUrl, { version })));
 export const labDescription = labIn('3.0');
 
 /** The same descriptions in OpenAPI 3.1. */

@@ -47,7 +47,7 @@ export async function startReceiver(t: TestContext) {
   });
   t.after(() => {
     const whole = messages.filter(({ body }) => body !== '');
-    for (const { headers, body } of whole) assertMessage('webhook', headers, JSON.parse(body));
+    for (const { headers, body } of whole) assertMessage('webhookMessages', headers, JSON.parse(body));
   });
   const { port } = await listen(t, server);
   receiver.url = `http://127.0.0.1:${port}/`;

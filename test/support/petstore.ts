@@ -46,6 +46,7 @@ export const ample: Quota = { perMinute: 1_000_000, perDay: 10_000_000 };
 export interface Options {
   seed?: boolean;
   trustProxy?: string[] | boolean;
+  draftLimitHeaders?: boolean;
   enforceSunset?: boolean;
   /** Whether there is a lab. Default: true. */
   lab?: boolean;
@@ -118,6 +119,7 @@ export class Petstore {
       baseUrl: options.baseUrl ?? baseUrl,
       banRules: defaultBanRules,
       trustProxy: options.trustProxy ?? false,
+      draftLimitHeaders: options.draftLimitHeaders ?? true,
       enforceSunset: options.enforceSunset ?? false,
       lab: options.lab ?? true,
     };

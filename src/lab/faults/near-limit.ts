@@ -1,4 +1,3 @@
-import { limitHeaders } from '../../limits/headers.ts';
 import { fault, integer } from './shared/fault.ts';
 import { refuse, shownWindows } from './shared/limit-refusals.ts';
 
@@ -21,12 +20,12 @@ export const nearLimit = fault({
   goodClient: 'Slows down, or waits when no requests are left.',
   whyItMatters: 'Clients that do not read the headers notice a limit only when they get 429.',
   perform: (invocation) => {
-    const { request, untilMs, left, decision, touch } = invocation;
+    const { request, services, untilMs, left, decision, touch } = invocation;
     touch();
     if (left < 0) throw refuse(invocation, 'minute');
     const { minute, day } = shownWindows(decision);
     const remaining = Math.min(left, minute.remaining);
     const shown = { minute: { ...minute, remaining, endsAtMs: untilMs }, day };
-    request.limitHeaders = limitHeaders({ ...decision, ...shown });
+    request.limitHeaders = services.limitHeaders({ ...decision, ...shown });
   },
 });

@@ -134,7 +134,7 @@ ${await guideList(baseUrl, rootUrl, labUrl !== undefined)}
 - [All operations and schemas](${rootUrl}/llms-full.txt): one text, without samples
 - [OpenAPI description](${baseUrl}/openapi.json): complete, with samples and guides; also as [YAML](${baseUrl}/openapi.yaml), and in [OpenAPI 3.1](${baseUrl}/openapi-3.1.json) and [3.2](${baseUrl}/openapi-3.2.json)
 - [AsyncAPI description](${baseUrl}/asyncapi.json): the stream of events, and webhooks; also as [YAML](${baseUrl}/asyncapi.yaml)
-- [Arazzo workflows](${baseUrl}/arazzo.yaml): what a good client does, step by step
+- [Arazzo workflows](${baseUrl}/arazzo.yaml): what a good client does, step by step${labUrl ? `; with failures in [a second document](${labUrl}/arazzo.yaml)` : ''}
 - [Reference](${referenceUrl(baseUrl)}): for browsers. Each operation has a page, by its \`operationId\` in the description: [all operations](${referenceUrl(baseUrl)}/operations), such as [createPet](${referenceUrl(baseUrl)}/operations/createPet)
 
 ## Optional

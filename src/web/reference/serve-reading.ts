@@ -13,6 +13,8 @@ import { referenceFiles, referencePaths, serveReference } from './serve-referenc
 interface Parts {
   baseUrl: string;
   hasLab: boolean;
+  /** Whether responses have the limit headers of the IETF draft. Default: true. */
+  hasDraftLimits?: boolean;
   /** Those of the store. */
   operations: readonly Operation[];
 }
@@ -46,7 +48,7 @@ export const pagePaths = (parts: Omit<Parts, 'baseUrl'>) => [
 export function serveReading(app: FastifyInstance, parts: Parts): void {
   const { baseUrl, hasLab, operations } = parts;
   const description = memoize(async () =>
-    (await import('../../description/apis.ts')).describeStore(operations, baseUrl, hasLab),
+    (await import('../../description/apis.ts')).describeStore(operations, baseUrl, parts),
   );
   const apis: Api[] = [
     { name: '', start: prefix, operations, description },
@@ -57,7 +59,7 @@ export function serveReading(app: FastifyInstance, parts: Parts): void {
             start: labPrefix,
             operations: labOperations,
             description: memoize(async () =>
-              (await import('../../description/apis.ts')).describeLab(baseUrl),
+              (await import('../../description/apis.ts')).describeLab(baseUrl, parts),
             ),
           },
         ]

@@ -1,7 +1,7 @@
 import type { ApiError } from '../../../foundation/errors.ts';
 import { minuteMs, secondMs } from '../../../foundation/time.ts';
 import type { Decision, WindowState } from '../../../limits/decision.ts';
-import { limitHeaders, limitRefusal } from '../../../limits/headers.ts';
+import { limitRefusal } from '../../../limits/headers.ts';
 import { ampleQuota, plans } from '../../../limits/plans.ts';
 import { type FaultInvocation, integer } from './fault.ts';
 
@@ -34,7 +34,7 @@ const ofQuota = (window: WindowState, quota: number): WindowState => ({
 
 /** Refuses a request like the real limits: with a used-up window, or with a ban, until `untilMs`. */
 export function refuse(
-  { request, nowMs, untilMs, decision }: Pick<FaultInvocation, 'request' | 'nowMs' | 'untilMs' | 'decision'>,
+  { request, nowMs, untilMs, decision, services }: Omit<FaultInvocation, 'parameters'>,
   outcome: 'minute' | 'day' | 'banned',
 ): ApiError {
   const { minute, day } = shownWindows(decision);
@@ -51,7 +51,7 @@ export function refuse(
     bannedUntilMs: outcome === 'banned' ? untilMs : 0,
     retryAtMs: untilMs,
   };
-  request.limitHeaders = limitHeaders(rehearsed);
+  request.limitHeaders = services.limitHeaders(rehearsed);
   return limitRefusal(rehearsed);
 }
 
