@@ -57,7 +57,7 @@ test('without the headers of the draft, responses and descriptions have only X-R
   );
   for (const path of ['/v1/openapi.json', '/v1/openapi-3.2.json', '/lab/openapi.json']) {
     const { components, paths } = (await store.app.inject(path)).json();
-    assert.doesNotMatch(JSON.stringify([Object.keys(components.headers), paths]), /"RateLimit/, path);
+    assert.doesNotMatch(JSON.stringify([components, paths]), /"RateLimit[^"]*":\{"\$ref"/, path);
     assert.ok('XRateLimitLimit' in components.headers);
   }
 });
