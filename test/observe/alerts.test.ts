@@ -33,8 +33,8 @@ const ofDashboard = [...ofPanels, ...dashboard.annotations.list.map(({ expr }: {
 /** Labels that Prometheus adds to scraped series. */
 const added = ['job', 'instance'];
 
-const promtool = (...args: string[]) => {
-  const { status, stdout, stderr } = spawnSync('promtool', args, { encoding: 'utf8' });
+const promtool = (args: string[], input = '') => {
+  const { status, stdout, stderr } = spawnSync('promtool', args, { encoding: 'utf8', input });
   assert.equal(status, 0, stdout + stderr);
 };
 
@@ -81,9 +81,13 @@ test('each alert has a summary, a reason, a test, and a line that says what to d
   }
 });
 
+test('promtool accepts the text of all metrics', { skip: whyNo('promtool') }, async () => {
+  promtool(['check', 'metrics'], await textOfAllMetrics());
+});
+
 test('promtool accepts the alerts, and each fires when it should', { skip: whyNo('promtool') }, () => {
-  promtool('check', 'rules', join(root, 'deploy/prometheus/alerts.yaml'));
-  promtool('test', 'rules', join(root, 'deploy/prometheus/alerts.test.yaml'));
+  promtool(['check', 'rules', join(root, 'deploy/prometheus/alerts.yaml')]);
+  promtool(['test', 'rules', join(root, 'deploy/prometheus/alerts.test.yaml')]);
 });
 
 test('promtool accepts the settings that the pages show', { skip: whyNo('promtool') }, (t) => {
@@ -95,7 +99,7 @@ test('promtool accepts the settings that the pages show', { skip: whyNo('promtoo
     // The promtool of Debian cannot query Kubernetes.
     const known = settings.replace(/kubernetes_sd_configs: .*/, 'static_configs: []');
     writeFileSync(join(folder, 'prometheus.yaml'), known);
-    promtool('check', 'config', join(folder, 'prometheus.yaml'));
+    promtool(['check', 'config', join(folder, 'prometheus.yaml')]);
   }
 });
 
@@ -107,5 +111,5 @@ test('promtool accepts each query of the dashboard', { skip: whyNo('promtool') }
   assert.ok(rules.length > 20);
   const file = join(temporaryFolder(t), 'queries.yaml');
   writeFileSync(file, stringify({ groups: [{ name: 'dashboard', rules }] }));
-  promtool('check', 'rules', file);
+  promtool(['check', 'rules', file]);
 });
