@@ -12,7 +12,26 @@ const fileAt = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const specials = [
   ...Array.from({ length: 33 }, (_, code) => String.fromCodePoint(code)),
   ...'\x7f\x80\x85\x9f\xa0\xad\u1680\u180e\u2000\u200a\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff',
-  ...['\r\n', '\n\n', 'a', '0', '"', '\\', '*', '/', '-', '[', ']', '~', 'é', 'ſ', '\u212a', '٣', '\ufffd', '😀'],
+  ...[
+    '\r\n',
+    '\n\n',
+    'a',
+    '0',
+    '"',
+    '\\',
+    '*',
+    '/',
+    '-',
+    '[',
+    ']',
+    '~',
+    'é',
+    'ſ',
+    '\u212a',
+    '٣',
+    '\ufffd',
+    '😀',
+  ],
 ];
 
 /** Texts that a pattern accepts, and texts that differ from them by a character. */
@@ -22,7 +41,12 @@ function textsFor(pattern: string): string[] {
   const mutated = accepted.flatMap((text, i) => {
     const [at, special] = [i % (text.length + 1), specials[(i * 7) % specials.length]];
     const start = text.slice(0, at);
-    return [`${start}${special}${text.slice(at)}`, `${start}${text.slice(at + 1)}`, `${special}${text}`, `${text}\n`];
+    return [
+      `${start}${special}${text.slice(at)}`,
+      `${start}${text.slice(at + 1)}`,
+      `${special}${text}`,
+      `${text}\n`,
+    ];
   });
   const [first = ''] = accepted;
   const alone = specials.flatMap((special) => [special, `${special}a`, first + special, special + special]);

@@ -48,9 +48,41 @@ test('every pattern uses only what all engines of regular expressions read alike
 test('the check finds each construct that some engine reads otherwise', () => {
   const { raw } = String;
   for (const pattern of [
-    ...[raw`^\s*$`, raw`^\d$`, raw`^\w+$`, raw`^a\b$`, raw`^\u0000$`, raw`^[^\s]$`, raw`^[\u0000]$`, raw`^\x9f$`],
-    ...['^(?=a)b$', '^(?<!a)b$', '^(?<name>a)$', raw`^(?:a)\1$`, '^(a)$', '^.$', '^a', 'a$', '^a$|b$', '^a|^b$'],
-    ...['^a*?$', '^a*+$', '^a{,3}$', '^a{1001}$', '^[a[b]]$', '^[a-z&&[b]]$', '^[a&&b]$', '^[]a]$', '^[a-]$', '^é$', '^[à-ü]$'],
+    ...[
+      raw`^\s*$`,
+      raw`^\d$`,
+      raw`^\w+$`,
+      raw`^a\b$`,
+      raw`^\u0000$`,
+      raw`^[^\s]$`,
+      raw`^[\u0000]$`,
+      raw`^\x9f$`,
+    ],
+    ...[
+      '^(?=a)b$',
+      '^(?<!a)b$',
+      '^(?<name>a)$',
+      raw`^(?:a)\1$`,
+      '^(a)$',
+      '^.$',
+      '^a',
+      'a$',
+      '^a$|b$',
+      '^a|^b$',
+    ],
+    ...[
+      '^a*?$',
+      '^a*+$',
+      '^a{,3}$',
+      '^a{1001}$',
+      '^[a[b]]$',
+      '^[a-z&&[b]]$',
+      '^[a&&b]$',
+      '^[]a]$',
+      '^[a-]$',
+      '^é$',
+      '^[à-ü]$',
+    ],
     ...[raw`^\p{L}$`, raw`^\"$`, raw`^\-$`, raw`^\a$`, '^(?i:a)$', '^\n$'],
   ])
     assert.notEqual(unsharedPart(pattern), undefined, pattern);

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { operations } from '../../src/api/operations.ts';
+import { sampleRequest } from '../../src/description/samples.ts';
+import type { Demonstration } from './demonstration.ts';
+
+/** A request that a validator sends. */
+export interface Exchange {
+  name: string;
+  method: string;
+  url: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** What a validator says of a request and its response: empty if it finds nothing. */
+export interface Verdict {
+  name: string;
+  status: number;
+  request: string;
+  response: string;
+}
+
+/** Requests that the description allows: an example for each operation but the stream, then optional parts left out or null. */
+const allowed: readonly (readonly [
+  name: string,
+  status: number,
+  method: string,
+  path: string,
+  body?: object,
+])[] = [
+  ['without optional fields', 201, 'POST', '/store/orders', {}],
+  ['with null', 200, 'PATCH', '/pets/1', { status: null }],
+  ['with characters beyond ASCII', 201, 'POST', '/categories', { name: '🐕 Größe' }],
+  ['with a filter', 200, 'GET', '/pets?status=sold&limit=2'],
+  ['of events of all types', 200, 'GET', '/store/events?limit=100'],
+  ['for a pet that is not there', 404, 'GET', '/pets/999999'],
+];
+
+/** Requests that the description forbids, and the service too. */
+const forbidden: typeof allowed = [
+  ['with an empty name', 400, 'POST', '/categories', { name: '' }],
+  ['with a blank name', 400, 'POST', '/categories', { name: ' \t ' }],
+  ['with an unknown status', 400, 'PATCH', '/pets/1', { status: 'lost' }],
+  ['with a bad cursor', 400, 'GET', '/pets?cursor=a'],
+  ['with a limit too high', 400, 'GET', '/pets?limit=1001'],
+  ['with a word as id', 400, 'GET', '/pets/one'],
+];
+
+/**
+ * Lets a validator send these requests to a demonstration, and asserts that it objects to none that the description allows, to each
+ * that it forbids, and to no response. Returns the number of requests.
+ */
+export async function assertVerdicts(
+  { description, freshKey }: Demonstration,
+  validate: (exchanges: Exchange[]) => Promise<Verdict[]>,
+): Promise<number> {
+  const baseUrl = JSON.parse(readFileSync(description, 'utf8')).servers[0].url;
+  const authorization = `Bearer ${await freshKey()}`;
+  const exchange = (name: string, method: string, url: string, body?: object, type = 'application/json') => ({
+    name,
+    method,
+    url,
+    headers: { authorization, ...(body && { 'content-type': type }) },
+    body: body ? JSON.stringify(body) : '',
+  });
+  const examples = operations
+    .filter(({ success }) => success.kind !== 'stream')
+    .map((operation) => {
+      const { method, url, body, mediaType } = sampleRequest(operation, baseUrl);
+      return { status: operation.success.status, sent: exchange(operation.id, method, url, body, mediaType) };
+    });
+  const others = [...allowed, ...forbidden].map(([name, status, method, path, body]) => ({
+    status,
+    sent: exchange(`${method} ${path} ${name}`, method, baseUrl + path, body),
+  }));
+  const all = [...examples, ...others];
+  const verdicts = await validate(all.map(({ sent }) => sent));
+  assert.deepEqual(
+    verdicts.map(({ name, status }) => ({ name, status })),
+    all.map(({ status, sent }) => ({ name: sent.name, status })),
+  );
+  const bound = all.length - forbidden.length;
+  assert.deepEqual(
+    verdicts.filter(({ request, response }, i) => response || (i < bound && request)),
+    [],
+  );
+  assert.deepEqual(
+    verdicts.slice(bound).filter(({ request }) => request === ''),
+    [],
+  );
+  return all.length;
+}
