@@ -1,18 +1,15 @@
+import { pythonPrograms } from '../test/clients/make.ts';
 import { pinnedVersion } from '../test/clients/pins.ts';
-import { testTool } from './support/tool.ts';
+import { type Tool, testTool } from './support/tool.ts';
 import { assertTrip } from './support/trip.ts';
 
-const generates = 'Generates code';
+const kind = 'Generates code';
 /** What the program of each client does. */
 const asserts = 'its client creates a pet, follows pages, orders, and reads events and an error';
+const pinned = (name: string) => pinnedVersion(name) as string;
 
 testTool(
-  {
-    name: 'ogen',
-    url: 'https://github.com/ogen-go/ogen',
-    kind: generates,
-    version: pinnedVersion('github.com/ogen-go/ogen') as string,
-  },
+  { name: 'ogen', url: 'https://github.com/ogen-go/ogen', kind, version: pinned('github.com/ogen-go/ogen') },
   {
     called: '`ogen` with its defaults: client and server of all operations',
     asserts,
@@ -22,8 +19,68 @@ testTool(
   (t) =>
     assertTrip(t, {
       folder: 'ogen',
-      make: 'go tool ogen --package petstore --target petstore "$DESCRIPTION"; go vet ./...; go build -o trip .',
+      make: 'go tool ogen --package petstore --target petstore "$DESCRIPTION"\ngo build -o trip .',
       program: './trip',
     }),
   ['go'],
 );
+
+/** The languages of openapi-generator that no client of the guide is for. */
+const languages: {
+  generator: string;
+  name: string;
+  options: string;
+  make?: string;
+  program: string;
+  exemptions?: string[];
+}[] = [
+  {
+    generator: 'php',
+    name: 'PHP',
+    options: 'invokerPackage=Petstore',
+    program: 'php trip.php',
+    exemptions: [
+      'Its class `Event` has the fields of one variant. The program chooses the class of each event itself.',
+    ],
+  },
+  {
+    generator: 'ruby',
+    name: 'Ruby',
+    options: 'gemName=petstore,moduleName=Petstore',
+    program: 'ruby trip.rb',
+  },
+  {
+    generator: 'javascript',
+    name: 'JavaScript',
+    options: 'usePromises=true',
+    make: 'npm ci --ignore-scripts',
+    program: 'node --disable-warning=MODULE_TYPELESS_PACKAGE_JSON trip.js',
+  },
+];
+
+const openapiGenerator = (name: string): Tool => ({
+  name: `openapi-generator for ${name}`,
+  url: 'https://github.com/OpenAPITools/openapi-generator',
+  kind,
+  version: pinned('openapi-generator-cli'),
+});
+
+for (const { generator, name, options, make = '', program, exemptions } of languages) {
+  const generate = [
+    ...['openapi-generator-cli', 'generate', '-g', generator, '-i', '"$DESCRIPTION"', '-o', 'petstore'],
+    ...['--additional-properties', options],
+    ...['--global-property', 'apiTests=false,modelTests=false,apiDocs=false,modelDocs=false'],
+  ].join(' ');
+  testTool(
+    openapiGenerator(name),
+    { called: `\`generate -g ${generator}\``, asserts, runs: true, ...(exemptions && { exemptions }) },
+    async (t) =>
+      assertTrip(t, {
+        folder: generator,
+        make: `${make}\n${generate}`,
+        program,
+        programs: await pythonPrograms(),
+      }),
+    ['python3', program.split(' ')[0] as string],
+  );
+}
