@@ -1,18 +1,16 @@
 import { pythonPrograms } from '../test/clients/make.ts';
 import { pinnedVersion } from '../test/clients/pins.ts';
 import { type Tool, testTool } from './support/tool.ts';
-import { assertTrip } from './support/trip.ts';
+import { assertTrip, tripAsserts } from './support/trip.ts';
 
 const kind = 'Generates code';
-/** What the program of each client does. */
-const asserts = 'its client creates a pet, follows pages, orders, and reads events and an error';
 const pinned = (name: string) => pinnedVersion(name) as string;
 
 testTool(
   { name: 'ogen', url: 'https://github.com/ogen-go/ogen', kind, version: pinned('github.com/ogen-go/ogen') },
   {
     called: '`ogen` with its defaults: client and server of all operations',
-    asserts,
+    asserts: tripAsserts,
     runs: true,
     exemptions: ['Its client reads a stream to its end, and that of the events has none.'],
   },
@@ -73,7 +71,12 @@ for (const { generator, name, options, make = '', program, exemptions } of langu
   ].join(' ');
   testTool(
     openapiGenerator(name),
-    { called: `\`generate -g ${generator}\``, asserts, runs: true, ...(exemptions && { exemptions }) },
+    {
+      called: `\`generate -g ${generator}\``,
+      asserts: tripAsserts,
+      runs: true,
+      ...(exemptions && { exemptions }),
+    },
     async (t) =>
       assertTrip(t, {
         folder: generator,

@@ -1,4 +1,4 @@
-import { type SpawnOptionsWithoutStdio, spawn } from 'node:child_process';
+import { type SpawnOptionsWithoutStdio, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -44,4 +44,13 @@ export function writeDocuments(folder: string, isWanted: (name: string) => boole
         return [name, file];
       }),
   );
+}
+
+/** The version of a package of Debian, without what Debian adds to it. */
+export function debianVersion(name: string): string {
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: dpkg-query replaces it
+  const { stdout } = spawnSync('dpkg-query', ['--show', '--showformat', '${Version}', name], {
+    encoding: 'utf8',
+  });
+  return (stdout ?? '').replace(/(?:\+dfsg|-).*/, '');
 }

@@ -16,6 +16,9 @@ inventory.updated: 26, was 28
 404 not_found
 `;
 
+/** What the programs do. */
+export const tripAsserts = 'its client creates a pet, follows pages, orders, and reads events and an error';
+
 /**
  * Copies a folder of `tools/`, runs shell commands in it that generate and build a client, and then its program. `$DESCRIPTION` is the
  * file of the description.
@@ -24,10 +27,10 @@ export async function assertTrip(
   t: TestContext,
   {
     folder: source,
-    make,
+    make = '',
     program,
     programs = '',
-  }: { folder: string; make: string; program: string; programs?: string },
+  }: { folder: string; make?: string; program: string; programs?: string },
 ): Promise<void> {
   const { description, freshKey } = await startDemonstration(t);
   const folder = join(temporaryFolder(t), source);
