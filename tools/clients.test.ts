@@ -1,13 +1,11 @@
 import { pythonPrograms } from '../test/clients/make.ts';
-import { pinnedVersion } from '../test/clients/pins.ts';
-import { type Tool, testTool } from './support/tool.ts';
+import { pinnedTool, testTool } from './support/tool.ts';
 import { assertTrip, tripAsserts } from './support/trip.ts';
 
 const kind = 'Generates code';
-const pinned = (name: string) => pinnedVersion(name) as string;
 
 testTool(
-  { name: 'ogen', url: 'https://github.com/ogen-go/ogen', kind, version: pinned('github.com/ogen-go/ogen') },
+  pinnedTool('ogen', 'ogen-go/ogen', kind, 'github.com/ogen-go/ogen'),
   {
     called: '`ogen` with its defaults: client and server of all operations',
     asserts: tripAsserts,
@@ -56,13 +54,6 @@ const languages: {
   },
 ];
 
-const openapiGenerator = (name: string): Tool => ({
-  name: `openapi-generator for ${name}`,
-  url: 'https://github.com/OpenAPITools/openapi-generator',
-  kind,
-  version: pinned('openapi-generator-cli'),
-});
-
 for (const { generator, name, options, make = '', program, exemptions } of languages) {
   const generate = [
     ...['openapi-generator-cli', 'generate', '-g', generator, '-i', '"$DESCRIPTION"', '-o', 'petstore'],
@@ -70,7 +61,12 @@ for (const { generator, name, options, make = '', program, exemptions } of langu
     ...['--global-property', 'apiTests=false,modelTests=false,apiDocs=false,modelDocs=false'],
   ].join(' ');
   testTool(
-    openapiGenerator(name),
+    pinnedTool(
+      `openapi-generator for ${name}`,
+      'OpenAPITools/openapi-generator',
+      kind,
+      'openapi-generator-cli',
+    ),
     {
       called: `\`generate -g ${generator}\``,
       asserts: tripAsserts,

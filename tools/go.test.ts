@@ -3,17 +3,13 @@ import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { type OpenapiVersion, openapiVersions } from '../src/description/schemas.ts';
-import { pinnedVersion } from '../test/clients/pins.ts';
 import { temporaryFolder } from '../test/support/folder.ts';
 import { type Demonstration, startDemonstration } from './support/demonstration.ts';
-import { assertVerdicts } from './support/exchanges.ts';
+import { assertVerdicts, verdictsAssert } from './support/exchanges.ts';
 import { go, runProgram, writeDocuments } from './support/program.ts';
-import { testTool } from './support/tool.ts';
+import { assertReads, streamAsserts } from './support/stream.ts';
+import { pinnedTool, testTool } from './support/tool.ts';
 
-const goModule = (path: string) => ({
-  url: `https://${path}`,
-  version: pinnedVersion(path) as string,
-});
 const unknownTagFields = 'It does not know `summary`, `parent` and `kind` of a tag, which OpenAPI 3.2 adds.';
 const isOpenapi = (name: string) => /^(store|lab)-/.test(name);
 
@@ -26,53 +22,46 @@ async function served({ origin, description }: Demonstration, version: OpenapiVe
 }
 
 /** Validates the documents of the lab, then exchanges by each document of the store. */
-async function assertValidates(t: TestContext, program: string): Promise<void> {
+async function assertValidates(t: TestContext, program: string): Promise<string> {
   const demonstration = await startDemonstration(t);
-  const folder = dirname(demonstration.description);
-  const labs = [...writeDocuments(folder, (name) => name.startsWith('lab-')).values()];
+  const labs = [
+    ...writeDocuments(dirname(demonstration.description), (name) => name.startsWith('lab-')).values(),
+  ];
+  let count = 0;
   for (const version of openapiVersions) {
     const description = await served(demonstration, version);
-    const count = await assertVerdicts({ ...demonstration, description }, async (exchanges) =>
-      JSON.parse(await runProgram(go(program, description, ...labs), JSON.stringify(exchanges))),
-    );
-    t.diagnostic(`${count} requests by OpenAPI ${version}`);
+    count += await assertVerdicts({ ...demonstration, description }, go(program, description, ...labs));
   }
+  return `${count} requests`;
 }
 
-testTool(
-  { name: 'kin-openapi', kind: 'Sends requests', ...goModule('github.com/getkin/kin-openapi') },
-  {
-    called: '`openapi3` and `openapi3filter`',
-    asserts:
-      'it validates OpenAPI 3.0, 3.1 and 3.2, and finds each example request and its response as described',
-    runs: true,
-    exemptions: [unknownTagFields],
-  },
-  (t) => assertValidates(t, './kin-openapi'),
-  ['go'],
-);
+for (const [name, repository, called, program, exemptions] of [
+  ['kin-openapi', 'getkin/kin-openapi', '`openapi3filter`', './kin-openapi', [unknownTagFields]],
+  [
+    'libopenapi-validator',
+    'pb33f/libopenapi-validator',
+    '`ValidateHttpRequest` and `ValidateHttpResponse`',
+    './libopenapi',
+    [],
+  ],
+] as const)
+  testTool(
+    pinnedTool(name, repository, 'Sends requests', `github.com/${repository}`),
+    {
+      called,
+      asserts: `It validates OpenAPI 3.0, 3.1 and 3.2. By each, ${verdictsAssert}`,
+      runs: true,
+      exemptions,
+    },
+    (t) => assertValidates(t, program),
+    ['go'],
+  );
 
 testTool(
-  {
-    name: 'libopenapi-validator',
-    kind: 'Sends requests',
-    ...goModule('github.com/pb33f/libopenapi-validator'),
-  },
-  {
-    called: '`ValidateDocument`, `ValidateHttpRequest` and `ValidateHttpResponse`',
-    asserts:
-      'it validates OpenAPI 3.0, 3.1 and 3.2, and finds each example request and its response as described',
-    runs: true,
-  },
-  (t) => assertValidates(t, './libopenapi'),
-  ['go'],
-);
-
-testTool(
-  { name: 'oasdiff', kind: 'Checks documents', ...goModule('github.com/oasdiff/oasdiff') },
+  pinnedTool('oasdiff', 'oasdiff/oasdiff', 'Checks documents', 'github.com/oasdiff/oasdiff'),
   {
     called: '`oasdiff breaking --auto-upgrade` and `oasdiff validate`',
-    asserts: 'it finds no breaking change between OpenAPI 3.0, 3.1 and 3.2, and no error in any',
+    asserts: 'It finds no breaking change from OpenAPI 3.0 to 3.1 and from 3.1 to 3.2, and no error in any.',
     runs: false,
     exemptions: [
       unknownTagFields,
@@ -81,28 +70,34 @@ testTool(
   },
   async (t) => {
     const files = writeDocuments(temporaryFolder(t), isOpenapi);
-    const oasdiff = async (
-      command: string,
-      ...args: string[]
-    ): Promise<{ id: string; operationId: string }[]> =>
-      JSON.parse(
-        (await runProgram(go('github.com/oasdiff/oasdiff', command, '--format', 'json', ...args))) || '[]',
-      );
-    const breaking = async (from: string, to: string) =>
-      (await oasdiff('breaking', '--auto-upgrade', files.get(from) as string, files.get(to) as string)).map(
+    const oasdiff = async (...args: string[]): Promise<{ id: string; operationId: string }[]> =>
+      JSON.parse((await runProgram(go('github.com/oasdiff/oasdiff', '--format', 'json', ...args))) || '[]');
+    const breaking = async (...names: string[]) =>
+      (await oasdiff('breaking', '--auto-upgrade', ...names.map((name) => files.get(name) as string))).map(
         ({ id, operationId }) => `${operationId}: ${id}`,
       );
     for (const [name, file] of files) {
       const ids = (await oasdiff('validate', file)).map(({ id }) => id);
       assert.deepEqual([...new Set(ids)], name.endsWith('3.2') ? ['extra-sibling-fields'] : [], name);
     }
-    for (const api of ['store', 'lab']) assert.deepEqual(await breaking(`${api}-3.0`, `${api}-3.1`), []);
-    assert.deepEqual(await breaking('store-3.1', 'store-3.2'), [
-      'streamEvents: response-body-media-type-schema-removed',
-    ]);
-    assert.deepEqual(await breaking('lab-3.1', 'lab-3.2'), []);
+    for (const api of ['store', 'lab']) {
+      assert.deepEqual(await breaking(`${api}-3.0`, `${api}-3.1`), []);
+      const schemaRemoved = ['streamEvents: response-body-media-type-schema-removed'];
+      assert.deepEqual(await breaking(`${api}-3.1`, `${api}-3.2`), api === 'store' ? schemaRemoved : []);
+    }
     // It does find changes.
     assert.notDeepEqual(await breaking('store-3.0', 'lab-3.0'), []);
   },
   ['go'],
 );
+
+for (const [name, repository, called, from] of [
+  ['r3labs/sse', 'r3labs/sse', '`Client.SubscribeRaw`', 'github.com/r3labs/sse/v2'],
+  ['go-sse', 'tmaxmax/go-sse', '`Connection.Connect`', 'github.com/tmaxmax/go-sse'],
+] as const)
+  testTool(
+    pinnedTool(name, repository, 'Receives', from),
+    { called, asserts: streamAsserts, runs: true },
+    (t) => assertReads(t, go(`./${name.replace('/', '-')}`)),
+    ['go'],
+  );

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { documents } from '../../test/support/documents.ts';
 
 /** A cold build with all its packages takes minutes on a busy machine. */
-const timeout = 540_000;
+const timeout = 300_000;
 
 /** A path within `tools/`. */
 export const toolsPath = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
@@ -20,14 +20,16 @@ export async function runProgram(
   input = '',
   options: SpawnOptionsWithoutStdio = {},
 ): Promise<string> {
-  const child = spawn(program, args, { timeout, ...options });
+  // In its own group, so that what it starts ends too.
+  const child = spawn(program, args, { detached: true, ...options });
+  const timer = setTimeout(() => process.kill(-(child.pid as number), 'SIGKILL'), timeout);
   let [output, errors] = ['', ''];
   child.stdout.on('data', (chunk) => (output += chunk));
   child.stderr.on('data', (chunk) => (errors += chunk));
   // A program that ends early does not read its input. Its status says why.
   child.stdin.on('error', () => {});
   child.stdin.end(input);
-  const [status] = await once(child, 'close');
+  const [status] = await once(child, 'close').finally(() => clearTimeout(timer));
   if (status !== 0) throw new Error(`${program} ${args.join(' ')}: ${status}\n${output}${errors}`);
   return output;
 }

@@ -17,7 +17,8 @@ inventory.updated: 26, was 28
 `;
 
 /** What the programs do. */
-export const tripAsserts = 'its client creates a pet, follows pages, orders, and reads events and an error';
+export const tripAsserts =
+  'Its client creates a pet, follows pages, places an order, and reads events and an error.';
 
 /**
  * Copies a folder of `tools/`, runs shell commands in it that generate and build a client, and then its program. `$DESCRIPTION` is the
