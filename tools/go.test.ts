@@ -3,10 +3,19 @@ import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { type OpenapiVersion, openapiVersions } from '../src/description/schemas.ts';
+import {
+  addCategory,
+  addWebhook,
+  type Message,
+  startDispatcher,
+  startReceiver,
+} from '../test/support/dispatching.ts';
 import { temporaryFolder } from '../test/support/folder.ts';
+import { startPetstore } from '../test/support/petstore.ts';
+import { until } from '../test/support/until.ts';
 import { type Demonstration, startDemonstration } from './support/demonstration.ts';
 import { assertVerdicts, verdictsAssert } from './support/exchanges.ts';
-import { go, runProgram, writeDocuments } from './support/program.ts';
+import { go, idsOf, runProgram, writeDocuments } from './support/program.ts';
 import { assertReads, streamAsserts } from './support/stream.ts';
 import { pinnedTool, testTool } from './support/tool.ts';
 
@@ -94,10 +103,72 @@ testTool(
 for (const [name, repository, called, from] of [
   ['r3labs/sse', 'r3labs/sse', '`Client.SubscribeRaw`', 'github.com/r3labs/sse/v2'],
   ['go-sse', 'tmaxmax/go-sse', '`Connection.Connect`', 'github.com/tmaxmax/go-sse'],
+  [
+    'LaunchDarkly eventsource for Go',
+    'launchdarkly/eventsource',
+    '`SubscribeWithRequestAndOptions`',
+    'github.com/launchdarkly/eventsource',
+  ],
 ] as const)
   testTool(
     pinnedTool(name, repository, 'Receives', from),
     { called, asserts: streamAsserts, runs: true },
-    (t) => assertReads(t, go(`./${name.replace('/', '-')}`)),
+    (t) => assertReads(t, go(`./${repository.replace(/^\w+\//, '')}`)),
     ['go'],
   );
+
+testTool(
+  pinnedTool(
+    'Standard Webhooks for Go',
+    'standard-webhooks/standard-webhooks',
+    'Receives',
+    'github.com/standard-webhooks/standard-webhooks/libraries',
+  ),
+  {
+    called: '`Webhook.Verify`',
+    asserts: 'It verifies a request to a webhook, and refuses one that was changed.',
+    runs: true,
+  },
+  async (t) => {
+    const store = await startPetstore(t, { seed: false });
+    const receiver = await startReceiver(t);
+    const secret = await addWebhook(store, receiver.url);
+    startDispatcher(store);
+    await addCategory(store, 'Größe “Ğ” 🐕');
+    await until(() => receiver.messages.length === 1);
+    const { headers, body } = receiver.messages[0] as Message;
+    // The program uses the real clock.
+    const received = { secret, headers: receiver.signedNow(headers, body, [secret]), body };
+    const verify = async (changes: object) =>
+      JSON.parse(await runProgram(go('./standard-webhooks'), JSON.stringify({ ...received, ...changes })));
+    assert.equal(await verify({}), 'verified');
+    assert.equal(
+      await verify({ body: body.replace('Gr', 'gr') }),
+      'unable to verify payload, err: no matching signature found',
+    );
+  },
+  ['go'],
+);
+
+testTool(
+  pinnedTool(
+    'speakeasy-api/openapi',
+    'speakeasy-api/openapi',
+    'Checks documents',
+    'github.com/speakeasy-api/openapi',
+  ),
+  {
+    called: '`openapi.Unmarshal` and `openapi.Walk`',
+    asserts: 'It finds no error in OpenAPI 3.0, 3.1 and 3.2, and each operation.',
+    runs: false,
+  },
+  async (t) => {
+    const files = writeDocuments(temporaryFolder(t), isOpenapi);
+    for (const [name, file] of files) {
+      const read = (await runProgram(go('./speakeasy', file))).trim().split('\n');
+      // It also names what receives webhooks.
+      assert.deepEqual(read.filter((id) => !id.startsWith('receive')).sort(), idsOf(name), name);
+    }
+  },
+  ['go'],
+);

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after } from 'node:test';
-import { operations } from '../src/api/operations.ts';
-import { labOperations } from '../src/lab/operations.ts';
 import { temporaryFolder } from '../test/support/folder.ts';
 import { startDemonstration } from './support/demonstration.ts';
 import { assertVerdicts, verdictsAssert } from './support/exchanges.ts';
-import { runProgram, toolsPath, writeDocuments } from './support/program.ts';
+import { idsOf, runProgram, toolsPath, writeDocuments } from './support/program.ts';
 import { assertReads, streamAsserts } from './support/stream.ts';
 import { pinnedTool, testTool } from './support/tool.ts';
 
@@ -35,20 +33,17 @@ testTool(
     const files = writeDocuments(temporaryFolder(t), (name) => /^(store|lab)-3\.[01]/.test(name));
     for (const [name, file] of files) {
       const read = (await runProgram(await java('Parse', file))).trim().split('\n');
-      const described = name.startsWith('store') ? operations : labOperations;
-      assert.deepEqual(read.sort(), described.map(({ id }) => id).sort(), name);
+      assert.deepEqual(read.sort(), idsOf(name), name);
     }
   },
   needs,
 );
 
 testTool(
-  pinnedTool(
-    'swagger-request-validator',
-    'bitbucket.org',
-    'Sends requests',
-    'swagger-request-validator-core',
-  ),
+  {
+    ...pinnedTool('swagger-request-validator', '', 'Sends requests', 'swagger-request-validator-core'),
+    url: 'https://bitbucket.org/atlassian/swagger-request-validator',
+  },
   {
     called: '`validateRequest` and `validateResponse`',
     asserts: `By OpenAPI 3.0 ${verdictsAssert}`,

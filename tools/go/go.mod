@@ -6,9 +6,12 @@ tool github.com/oasdiff/oasdiff
 
 require (
 	github.com/getkin/kin-openapi v0.153.0
+	github.com/launchdarkly/eventsource v1.11.0
 	github.com/pb33f/libopenapi v0.42.5
 	github.com/pb33f/libopenapi-validator v0.16.3
 	github.com/r3labs/sse/v2 v2.10.0
+	github.com/speakeasy-api/openapi v1.24.0
+	github.com/standard-webhooks/standard-webhooks/libraries v0.0.1
 	github.com/tmaxmax/go-sse v0.12.0
 )
 
@@ -53,4 +56,5 @@ require (
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	gopkg.in/cenkalti/backoff.v1 v1.1.0 // indirect
+	gopkg.in/yaml.v3 v3.0.1 // indirect
 )

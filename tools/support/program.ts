@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { operations } from '../../src/api/operations.ts';
+import { labOperations } from '../../src/lab/operations.ts';
 import { documents } from '../../test/support/documents.ts';
 
 /** A cold build with all its packages takes minutes on a busy machine. */
@@ -47,6 +49,10 @@ export function writeDocuments(folder: string, isWanted: (name: string) => boole
       }),
   );
 }
+
+/** The ids of the operations that a document describes, in order. */
+export const idsOf = (name: string): string[] =>
+  (name.startsWith('store') ? operations : labOperations).map(({ id }) => id).sort();
 
 /** The version of a package of Debian, without what Debian adds to it. */
 export function debianVersion(name: string): string {
