@@ -4,23 +4,6 @@ import { assertTrip, tripAsserts } from './support/trip.ts';
 
 const kind = 'Generates code';
 
-testTool(
-  pinnedTool('ogen', 'ogen-go/ogen', kind, 'github.com/ogen-go/ogen'),
-  {
-    called: '`ogen` with its defaults: client and server of all operations',
-    asserts: tripAsserts,
-    runs: true,
-    exemptions: ['Its client reads a stream to its end, and that of the events has none.'],
-  },
-  (t) =>
-    assertTrip(t, {
-      folder: 'ogen',
-      make: 'go tool ogen --package petstore --target petstore "$DESCRIPTION"\ngo build -o trip .',
-      program: './trip',
-    }),
-  ['go'],
-);
-
 /** The languages of openapi-generator that no client of the guide is for. */
 const languages: {
   generator: string;

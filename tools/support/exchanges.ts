@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { TestContext } from 'node:test';
 import { operations } from '../../src/api/operations.ts';
 import { sampleRequest } from '../../src/description/samples.ts';
-import type { Demonstration } from './demonstration.ts';
-import { runProgram } from './program.ts';
+import { type OpenapiVersion, openapiVersions } from '../../src/description/schemas.ts';
+import { type Demonstration, startDemonstration } from './demonstration.ts';
+import { go, runProgram, writeDocuments } from './program.ts';
 
 /** What a validator says of a request and its response: empty if it finds nothing. */
 interface Verdict {
@@ -84,4 +87,29 @@ export async function assertVerdicts(
   );
   assert.deepEqual(wrong, []);
   return all.length;
+}
+
+/** What `assertValidates` asserts. */
+export const versionsAssert = `It validates OpenAPI 3.0, 3.1 and 3.2. By each, ${verdictsAssert}`;
+
+/** The file of another version of the served description. */
+async function served({ origin, description }: Demonstration, version: OpenapiVersion): Promise<string> {
+  if (version === '3.0') return description;
+  const file = join(dirname(description), `openapi-${version}.json`);
+  writeFileSync(file, await (await fetch(`${origin}/v1/openapi-${version}.json`)).text());
+  return file;
+}
+
+/** Validates the documents of the lab, then exchanges by each document of the store. */
+export async function assertValidates(t: TestContext, program: string): Promise<string> {
+  const demonstration = await startDemonstration(t);
+  const labs = [
+    ...writeDocuments(dirname(demonstration.description), (name) => name.startsWith('lab-3')).values(),
+  ];
+  let count = 0;
+  for (const version of openapiVersions) {
+    const description = await served(demonstration, version);
+    count += await assertVerdicts({ ...demonstration, description }, go(program, description, ...labs));
+  }
+  return `${count} requests`;
 }

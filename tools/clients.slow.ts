@@ -3,6 +3,23 @@ import { pinnedTool, testTool } from './support/tool.ts';
 import { assertTrip, tripAsserts } from './support/trip.ts';
 
 testTool(
+  pinnedTool('ogen', 'ogen-go/ogen', 'Generates code', 'github.com/ogen-go/ogen'),
+  {
+    called: '`ogen` with its defaults: client and server of all operations',
+    asserts: tripAsserts,
+    runs: true,
+    exemptions: ['Its client reads a stream to its end, and that of the events has none.'],
+  },
+  (t) =>
+    assertTrip(t, {
+      folder: 'ogen',
+      make: 'go tool ogen --package petstore --target petstore "$DESCRIPTION"\ngo build -o trip .',
+      program: './trip',
+    }),
+  ['go'],
+);
+
+testTool(
   pinnedTool('progenitor', 'oxidecomputer/progenitor', 'Generates code', 'progenitor'),
   {
     called: '`generate_api!`',
