@@ -1,5 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
+import { getCallSites } from 'node:util';
+import { compileFunction } from 'node:vm';
 import { pinnedVersion } from '../../test/clients/pins.ts';
 import { whyNo } from '../../test/support/programs.ts';
 
@@ -55,10 +57,22 @@ export function testTool(
   run: (t: TestContext) => unknown,
   needs: readonly string[] = [],
 ): void {
-  test(`${tool.name}: ${use.asserts}`, { skip: whyNo(...needs) }, async (t) => {
+  testAtCaller(`${tool.name}: ${use.asserts}`, { skip: whyNo(...needs) }, async (t) => {
     const result = await run(t);
     const row: ToolRow = { ...tool, ...use, ...(typeof result === 'string' && { result }) };
     if (row.result) t.diagnostic(row.result);
     if (rowsFile) appendFileSync(rowsFile, `${JSON.stringify(row)}\n`);
   });
 }
+
+/**
+ * Like `test`, at the place that called `testTool`. Node.js knows a failed test by its place when it runs it once more, so all
+ * tests at one place of this file would be mixed up.
+ */
+function testAtCaller(name: string, options: object, run: (t: TestContext) => Promise<void>): void {
+  const [, , { scriptName, lineNumber, columnNumber }] = getCallSites() as [Site, Site, Site];
+  const place = { filename: scriptName, lineOffset: lineNumber - 1, columnOffset: columnNumber - 1 };
+  compileFunction('test(...words)', ['test', 'words'], place)(test, [name, options, run]);
+}
+
+type Site = ReturnType<typeof getCallSites>[number];
