@@ -250,8 +250,11 @@ const workflows: JsonObject[] = [
     [
       step('old', 'getPet', 'The response has the dates of deprecation and sunset, and the successor.', {
         path: { petId: 1 },
-        criteria: ['$response.header.Deprecation', '$response.header.Sunset'],
-        patterns: { '$response.header.Link': 'rel="successor-version"' },
+        patterns: {
+          '$response.header.Deprecation': '^@[0-9]+$',
+          '$response.header.Sunset': ' GMT$',
+          '$response.header.Link': 'rel="successor-version"',
+        },
         outputs: { etag: '$response.header.ETag' },
       }),
       step('successor', 'listPets', 'The successor returns the same pet, with the same entity tag.', {
