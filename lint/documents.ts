@@ -1,10 +1,15 @@
-/** Writes all documents that the service serves to `documents/`, where the linters read them. */
-
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { asJson } from '../src/description/serve-description.ts';
 import { documents } from '../test/support/documents.ts';
 
-const folder = new URL('documents/', import.meta.url);
-mkdirSync(folder, { recursive: true });
-for (const [name, document] of Object.entries(documents))
-  writeFileSync(new URL(`${name}.json`, folder), asJson(document));
+/** Writes all documents that the service serves to `documents/`, where the linters read them. Returns their paths. */
+export function writeDocuments(): string[] {
+  const folder = fileURLToPath(new URL('documents/', import.meta.url));
+  mkdirSync(folder, { recursive: true });
+  return Object.entries(documents).map(([name, document]) => {
+    const path = `${folder}${name}.json`;
+    writeFileSync(path, asJson(document));
+    return path;
+  });
+}

@@ -2,39 +2,69 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { parseAllDocuments } from 'yaml';
 import { temporaryFolder } from '../test/support/folder.ts';
-import { whyNo } from '../test/support/programs.ts';
+import { pinnedTool, testTool } from './support/tool.ts';
 
 const fileAt = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const kustomize = 'sigs.k8s.io/kustomize/kustomize/v5@v5.8.1';
+const version = 'v5.8.1';
+const kustomize = `sigs.k8s.io/kustomize/kustomize/v5@${version}`;
 /** The oldest version that has every field, and the newest that is known here. */
 const versions = ['1.31', '1.37'];
+const manifests = [
+  ['kubernetes', ['configmap', 'deployment', 'poddisruptionbudget', 'service']],
+  ['kubernetes/migrate', ['configmap', 'job']],
+] as const;
 
-test('the manifests fit together, and are what the schemas of Kubernetes allow', {
-  skip: whyNo('go'),
-}, (t) => {
-  const folder = temporaryFolder(t);
-  for (const [name, resources] of [
-    ['kubernetes', ['configmap', 'deployment', 'poddisruptionbudget', 'service']],
-    ['kubernetes/migrate', ['configmap', 'job']],
-  ] as const) {
-    const built = spawnSync('go', ['run', kustomize, 'build', fileAt(`../deploy/${name}`)], {
-      encoding: 'utf8',
-    });
-    assert.equal(built.status, 0, built.stderr);
-    const file = join(folder, 'built.yaml');
-    writeFileSync(file, built.stdout);
-    for (const version of versions) {
-      const { status, stdout, stderr } = spawnSync(
-        'python3',
-        ['-m', 'kubernetes_validate', '--strict', '-k', version, file],
-        { encoding: 'utf8', env: { ...process.env, PYTHONPATH: fileAt('node_modules/.cache/python') } },
+function build(name: string): string {
+  const built = spawnSync('go', ['run', kustomize, 'build', fileAt(`../deploy/${name}`)], {
+    encoding: 'utf8',
+  });
+  assert.equal(built.status, 0, built.stderr);
+  return built.stdout;
+}
+
+testTool(
+  { name: 'kustomize', url: 'https://github.com/kubernetes-sigs/kustomize', version, kind: 'Operates' },
+  {
+    called: '`kustomize build` on `deploy/kubernetes` and its job',
+    asserts: 'The manifests fit together, and give all resources.',
+    runs: false,
+  },
+  () => {
+    for (const [name, resources] of manifests) {
+      const kinds = parseAllDocuments(build(name)).map((document) =>
+        String(document.get('kind')).toLowerCase(),
       );
-      assert.equal(status, 0, stdout + stderr);
-      const passed = [...stdout.matchAll(/passed for resource (\w+)\//g)].map(([, kind]) => kind);
-      assert.deepEqual(passed.sort(), resources, stdout);
+      assert.deepEqual(kinds.sort(), resources);
     }
-  }
-});
+  },
+  ['go'],
+);
+
+testTool(
+  pinnedTool('kubernetes-validate', 'willthames/kubernetes-validate', 'Operates', 'kubernetes-validate'),
+  {
+    called: '`kubernetes_validate --strict` on the built manifests',
+    asserts: `The schemas of Kubernetes ${versions.join(' and ')} allow every resource.`,
+    runs: false,
+  },
+  (t) => {
+    const file = join(temporaryFolder(t), 'built.yaml');
+    for (const [name, resources] of manifests) {
+      writeFileSync(file, build(name));
+      for (const version of versions) {
+        const { status, stdout, stderr } = spawnSync(
+          'python3',
+          ['-m', 'kubernetes_validate', '--strict', '-k', version, file],
+          { encoding: 'utf8', env: { ...process.env, PYTHONPATH: fileAt('node_modules/.cache/python') } },
+        );
+        assert.equal(status, 0, stdout + stderr);
+        const passed = [...stdout.matchAll(/passed for resource (\w+)\//g)].map(([, kind]) => kind);
+        assert.deepEqual(passed.sort(), resources, stdout);
+      }
+    }
+  },
+  ['go'],
+);

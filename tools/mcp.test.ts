@@ -5,12 +5,13 @@ import { globSync, readFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { toolsFor } from '../src/mcp/tools.ts';
 import { temporaryFolder } from '../test/support/folder.ts';
 import { type Petstore, startPetstore } from '../test/support/petstore.ts';
+import { pinnedTool, testTool } from './support/tool.ts';
 
 const programAt = (path: string) =>
   fileURLToPath(new URL(`node_modules/@modelcontextprotocol/${path}`, import.meta.url));
@@ -111,30 +112,47 @@ const cannotApply: Record<string, readonly string[]> = {
   ],
 };
 
+const conformanceSuite = pinnedTool(
+  'MCP conformance suite',
+  'modelcontextprotocol/conformance',
+  'Sends requests',
+  '@modelcontextprotocol/conformance',
+);
+
 for (const [revision, words, least] of [
   ['2026-07-28', ['--requirements', '2026-07-28'], 60],
   ['2025-11-25', ['--spec-version', '2025-11-25', '--suite', 'all'], 30],
 ] as const)
-  test(`${revision}: the conformance suite finds nothing but what cannot apply`, async (t) => {
-    const url = await withKey(t, await startPetstore(t));
-    const folder = temporaryFolder(t);
-    await node(folder, conformance, 'server', '--url', url, ...words, '--output-dir', folder);
-    const checks = globSync('*/checks.json', { cwd: folder })
-      // Tasks are an extension, which this server does not offer.
-      .filter((path) => !path.startsWith('server-tasks-'))
-      .flatMap((path): Check[] => JSON.parse(readFileSync(join(folder, path), 'utf8')));
-    const failed = checks.filter(({ status }) => status === 'FAILURE');
-    const known = Object.values(cannotApply).flat();
-    assert.deepEqual(
-      failed.filter(({ id }) => !known.includes(id)),
-      [],
-    );
-    const passed = checks.filter(({ status }) => status === 'SUCCESS');
-    assert.ok(passed.length >= least, `${passed.length} checks passed`);
-    // What passes everywhere does not belong into the table.
-    for (const { id } of passed)
-      assert.ok(!known.includes(id) || failed.some((check) => check.id === id), id);
-  });
+  testTool(
+    conformanceSuite,
+    {
+      called: `\`server ${words.join(' ')}\` on \`/mcp\``,
+      asserts: `${revision}: nothing fails but what cannot apply.`,
+      runs: true,
+      exemptions: Object.keys(cannotApply).map((reason) => `Checks that cannot apply: ${reason}.`),
+    },
+    async (t) => {
+      const url = await withKey(t, await startPetstore(t));
+      const folder = temporaryFolder(t);
+      await node(folder, conformance, 'server', '--url', url, ...words, '--output-dir', folder);
+      const checks = globSync('*/checks.json', { cwd: folder })
+        // Tasks are an extension, which this server does not offer.
+        .filter((path) => !path.startsWith('server-tasks-'))
+        .flatMap((path): Check[] => JSON.parse(readFileSync(join(folder, path), 'utf8')));
+      const failed = checks.filter(({ status }) => status === 'FAILURE');
+      const known = Object.values(cannotApply).flat();
+      assert.deepEqual(
+        failed.filter(({ id }) => !known.includes(id)),
+        [],
+      );
+      const passed = checks.filter(({ status }) => status === 'SUCCESS');
+      assert.ok(passed.length >= least, `${passed.length} checks passed`);
+      // What passes everywhere does not belong into the table.
+      for (const { id } of passed)
+        assert.ok(!known.includes(id) || failed.some((check) => check.id === id), id);
+      return `${passed.length} checks of ${revision} pass`;
+    },
+  );
 
 interface Check {
   id: string;
@@ -142,22 +160,42 @@ interface Check {
   errorMessage?: string;
 }
 
-test("Inspector's command line finds no fault with the tools, and calls one", async (t) => {
-  const store = await startPetstore(t);
-  const url = `${await store.listen()}/mcp`;
-  const home = temporaryFolder(t);
-  const inspect = (...words: string[]) =>
-    node(home, inspector, '--cli', url, '--header', `Authorization: Bearer ${store.key}`, ...words);
-  const listed = await inspect('--method', 'tools/list', '--strict');
-  assert.equal(listed.code, 0, listed.stdout);
-  assert.deepEqual(
-    JSON.parse(listed.stdout).tools.map(({ name }: { name: string }) => name),
-    toolsFor(true).map(({ name }) => name),
-  );
-  const called = await inspect('--method', 'tools/call', '--tool-name', 'get_stock', '--tool-arg', 'petId=1');
-  assert.deepEqual(JSON.parse(called.stdout).structuredContent, {
-    petId: 1,
-    quantity: 4,
-    status: 'available',
-  });
-});
+testTool(
+  pinnedTool(
+    'MCP Inspector',
+    'modelcontextprotocol/inspector',
+    'Sends requests',
+    '@modelcontextprotocol/inspector',
+  ),
+  {
+    called: '`--cli` with `tools/list --strict` and `tools/call`',
+    asserts: 'It finds no fault with the tools, lists all, and calls one.',
+    runs: true,
+  },
+  async (t) => {
+    const store = await startPetstore(t);
+    const url = `${await store.listen()}/mcp`;
+    const home = temporaryFolder(t);
+    const inspect = (...words: string[]) =>
+      node(home, inspector, '--cli', url, '--header', `Authorization: Bearer ${store.key}`, ...words);
+    const listed = await inspect('--method', 'tools/list', '--strict');
+    assert.equal(listed.code, 0, listed.stdout);
+    assert.deepEqual(
+      JSON.parse(listed.stdout).tools.map(({ name }: { name: string }) => name),
+      toolsFor(true).map(({ name }) => name),
+    );
+    const called = await inspect(
+      '--method',
+      'tools/call',
+      '--tool-name',
+      'get_stock',
+      '--tool-arg',
+      'petId=1',
+    );
+    assert.deepEqual(JSON.parse(called.stdout).structuredContent, {
+      petId: 1,
+      quantity: 4,
+      status: 'available',
+    });
+  },
+);

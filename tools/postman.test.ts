@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { operations } from '../src/api/operations.ts';
 import { maxStreams } from '../src/limits/plans.ts';
 import { startDemonstration } from './support/demonstration.ts';
 import { importCollection, run } from './support/newman.ts';
+import { pinnedTool, testTool } from './support/tool.ts';
 
 const stream = operations.find(({ success }) => success.kind === 'stream')?.summary;
 
@@ -32,10 +32,7 @@ function endStream(origin: string, key: string): () => void {
   return () => controller.abort();
 }
 
-/**
- * Settings of an import that give requests with values. The import's other way to fill parameters, from their schemas, leaves
- * placeholders such as `<long>` for the user.
- */
+/** Settings of an import that fill parameters with examples. */
 const settings = ['Paths', 'Tags'].flatMap((folderStrategy) =>
   [true, false].map((enableOptionalParameters) => ({
     parametersResolution: 'Example',
@@ -44,18 +41,56 @@ const settings = ['Paths', 'Tags'].flatMap((folderStrategy) =>
   })),
 );
 
-test('every request of a Postman import succeeds, in the order of the collection', async (t) => {
-  const { origin, description, freshKey } = await startDemonstration(t);
-  for (const setting of settings) {
-    const key = await freshKey();
-    const collection = await importCollection(description, setting);
-    const variables = { baseUrl: `${origin}/v1`, bearerToken: key };
-    const sent = await run(collection, variables, (name) =>
-      name === stream ? endStream(origin, key) : undefined,
-    );
-    const failed = sent.filter(({ status = 0 }) => status < 200 || status > 299);
-    assert.deepEqual(failed, [], JSON.stringify(setting));
-    assert.equal(sent.length, operations.length);
-    t.diagnostic(`${sent.length} of ${operations.length} with ${JSON.stringify(setting)}`);
-  }
-});
+/** The requests in the folders of a collection. */
+const requestsIn = ({ item, request }: Item): object[] =>
+  request ? [request] : (item ?? []).flatMap(requestsIn);
+
+interface Item {
+  item?: Item[];
+  request?: object;
+}
+
+testTool(
+  pinnedTool("Postman's import", 'postmanlabs/openapi-to-postman', 'Generates code', 'openapi-to-postmanv2'),
+  {
+    called: '`convertV2` with each setting of folders and of optional parameters',
+    asserts: 'Each collection has a request for every operation, with examples as values and no placeholder.',
+    runs: false,
+    exemptions: [
+      'The setting that makes values from schemas instead of examples leaves placeholders such as `<long>` for the user.',
+    ],
+  },
+  async (t) => {
+    const { description } = await startDemonstration(t);
+    for (const setting of settings) {
+      const requests = requestsIn(await importCollection(description, setting));
+      assert.equal(requests.length, operations.length);
+      assert.doesNotMatch(JSON.stringify(requests), /<(?:string|long|integer|boolean)>/);
+    }
+  },
+);
+
+testTool(
+  pinnedTool('newman', 'postmanlabs/newman', 'Sends requests', 'newman'),
+  {
+    called: '`run` on the collections of the import',
+    asserts: 'Every request succeeds, in the order of the collection.',
+    runs: true,
+    exemptions: ['It waits for the end of each response, so the test ends the stream of events.'],
+  },
+  async (t) => {
+    const { origin, description, freshKey } = await startDemonstration(t);
+    for (const setting of settings) {
+      const key = await freshKey();
+      const collection = await importCollection(description, setting);
+      const variables = { baseUrl: `${origin}/v1`, bearerToken: key };
+      const sent = await run(collection, variables, (name) =>
+        name === stream ? endStream(origin, key) : undefined,
+      );
+      const failed = sent.filter(({ status = 0 }) => status < 200 || status > 299);
+      assert.deepEqual(failed, [], JSON.stringify(setting));
+      assert.equal(sent.length, operations.length);
+    }
+    return `${operations.length} requests with each of ${settings.length} settings`;
+  },
+);

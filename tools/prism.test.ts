@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type TestContext, test } from 'node:test';
+import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { operations } from '../src/api/operations.ts';
 import { sampleRequest } from '../src/description/samples.ts';
@@ -10,6 +10,7 @@ import type { Operation } from '../src/http/operation.ts';
 import { description, resolve, validator } from '../test/support/description.ts';
 import { freePort } from '../test/support/port.ts';
 import { startDemonstration } from './support/demonstration.ts';
+import { pinnedTool, testTool } from './support/tool.ts';
 
 const program = fileURLToPath(new URL('node_modules/@stoplight/prism-cli/dist/index.js', import.meta.url));
 const startTimeoutMs = 30_000;
@@ -53,43 +54,63 @@ function contentsOf({ path, method }: Operation): [status: number, content: Cont
   ]);
 }
 
-test('a Prism mock answers each operation with its example, and with the right error for each status', async (t) => {
-  const { description: file } = await startDemonstration(t);
-  const origin = await startPrism(t, 'mock', file);
-  let count = 0;
-  for (const operation of operations) {
-    for (const [status, content] of contentsOf(operation)) {
-      const isError = status >= 400;
-      const answer = await sendExample(operation, origin, isError ? { prefer: `code=${status}` } : {});
-      const what = `${operation.id} ${status}`;
-      const text = await answer.text();
-      assert.equal(answer.status, status, `${what}: ${text}`);
-      count++;
-      if (!content || operation.success.kind === 'stream') continue;
-      const body = JSON.parse(text) as { code: string; status: number };
-      assert.ok(validator(content.schema)(body), `${what}: ${text}`);
-      if (isError)
-        assert.ok(body.status === status && body.code in (content.examples ?? {}), `${what}: ${text}`);
-      else assert.deepEqual(body, content.example, what);
-    }
-  }
-  t.diagnostic(`${count} answers of ${operations.length} operations`);
-});
+const prism = pinnedTool('Prism', 'stoplightio/prism', 'Sends requests', '@stoplight/prism-cli');
 
-test('a Prism proxy finds every example, its answer, and what may be left out or null as described', async (t) => {
-  const { origin: upstream, description: file, freshKey } = await startDemonstration(t);
-  const origin = await startPrism(t, 'proxy', file, `${upstream}/v1`, '--errors');
-  const headers = { authorization: `Bearer ${await freshKey()}` };
-  for (const operation of operations.filter(({ success }) => success.kind !== 'stream')) {
-    const answer = await sendExample(operation, origin, headers);
-    assert.equal(answer.status, operation.success.status, `${operation.id}: ${await answer.text()}`);
-  }
-  const send = (method: string, path: string, body: object) =>
-    fetch(origin + path, {
-      method,
-      headers: { ...headers, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-  assert.equal((await send('POST', '/store/orders', {})).status, 201);
-  assert.equal((await send('PATCH', '/pets/1', { status: null })).status, 200);
-});
+testTool(
+  prism,
+  {
+    called: '`prism mock`',
+    asserts: 'Each operation gets its example, and the right error for each of its statuses.',
+    runs: true,
+  },
+  async (t) => {
+    const { description: file } = await startDemonstration(t);
+    const origin = await startPrism(t, 'mock', file);
+    let count = 0;
+    for (const operation of operations) {
+      for (const [status, content] of contentsOf(operation)) {
+        const isError = status >= 400;
+        const answer = await sendExample(operation, origin, isError ? { prefer: `code=${status}` } : {});
+        const what = `${operation.id} ${status}`;
+        const text = await answer.text();
+        assert.equal(answer.status, status, `${what}: ${text}`);
+        count++;
+        if (!content || operation.success.kind === 'stream') continue;
+        const body = JSON.parse(text) as { code: string; status: number };
+        assert.ok(validator(content.schema)(body), `${what}: ${text}`);
+        if (isError)
+          assert.ok(body.status === status && body.code in (content.examples ?? {}), `${what}: ${text}`);
+        else assert.deepEqual(body, content.example, what);
+      }
+    }
+    return `${count} responses of ${operations.length} operations`;
+  },
+);
+
+testTool(
+  prism,
+  {
+    called: '`prism proxy --errors`',
+    asserts:
+      'It finds no violation in the example requests, in their responses, nor in optional and null fields.',
+    runs: true,
+    exemptions: ['It waits for the end of each response, so the stream of events is left out.'],
+  },
+  async (t) => {
+    const { origin: upstream, description: file, freshKey } = await startDemonstration(t);
+    const origin = await startPrism(t, 'proxy', file, `${upstream}/v1`, '--errors');
+    const headers = { authorization: `Bearer ${await freshKey()}` };
+    for (const operation of operations.filter(({ success }) => success.kind !== 'stream')) {
+      const answer = await sendExample(operation, origin, headers);
+      assert.equal(answer.status, operation.success.status, `${operation.id}: ${await answer.text()}`);
+    }
+    const send = (method: string, path: string, body: object) =>
+      fetch(origin + path, {
+        method,
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    assert.equal((await send('POST', '/store/orders', {})).status, 201);
+    assert.equal((await send('PATCH', '/pets/1', { status: null })).status, 200);
+  },
+);

@@ -1,7 +1,7 @@
-import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe } from 'node:test';
+import { pinnedTool, testTool } from '../../tools/support/tool.ts';
 import { chosenClients } from './chosen.ts';
-import { missingFor, pythonPrograms } from './make.ts';
+import { pythonPrograms } from './make.ts';
 import { takeTour } from './tour.ts';
 
 /*
@@ -13,13 +13,18 @@ const programs = [await pythonPrograms()];
 
 describe('clients', { concurrency: 2 }, () => {
   for (const client of chosen) {
-    const missing = missingFor(client);
-    const lacks = missing.length > 0 && `needs ${missing.join(' and ')}, not found on this machine`;
-    test(client.name, { skip: !process.env.CI && lacks }, async (t) => {
-      assert.ok(!lacks, `${client.name} ${lacks}`);
-      await takeTour(t, client, programs);
-    });
-    if (client.readsJsonSchema)
-      test(`${client.name} from OpenAPI 3.1`, async (t) => takeTour(t, client, programs, 'openapi-3.1.json'));
+    const tool = pinnedTool(client.heading, client.repository, 'Generates code', client.generator);
+    const documents = { '3.0': 'openapi.json', ...(client.readsJsonSchema && { '3.1': 'openapi-3.1.json' }) };
+    for (const [version, document] of Object.entries(documents))
+      testTool(
+        tool,
+        {
+          called: `the commands of the guide, on OpenAPI ${version}`,
+          asserts: `The client from OpenAPI ${version} compiles, and its program does and prints what all others do.`,
+          runs: true,
+        },
+        (t) => takeTour(t, client, programs, document),
+        client.needs,
+      );
   }
 });

@@ -12,6 +12,8 @@ export interface Client {
   program: string;
   /** The package that generates it. */
   generator: string;
+  /** The repository of the generator, on GitHub. */
+  repository: string;
   /** Whether it is also generated from OpenAPI 3.1. */
   readsJsonSchema?: boolean;
   /** Where users extend it, to add what it does not do by itself. */
@@ -26,7 +28,10 @@ const python = {
   program: 'PYTHONPATH=petstore python tour.py',
 };
 
-const openapiGenerator = { generator: 'openapi-generator-cli' };
+const openapiGenerator = {
+  generator: 'openapi-generator-cli',
+  repository: 'OpenAPITools/openapi-generator',
+};
 
 /** The slowest first: two run at once, and both should end together. */
 export const clients: Client[] = [
@@ -35,6 +40,7 @@ export const clients: Client[] = [
     heading: 'oapi-codegen for Go',
     ...go,
     generator: 'github.com/oapi-codegen/oapi-codegen/v2',
+    repository: 'oapi-codegen/oapi-codegen',
     hook: '`petstore.WithHTTPClient(doer)` takes anything that has the method `Do`, such as an `http.Client` whose `Transport` retries.',
   },
   {
@@ -82,6 +88,7 @@ export const clients: Client[] = [
     heading: 'openapi-python-client',
     ...python,
     generator: 'openapi-python-client',
+    repository: 'openapi-generators/openapi-python-client',
     hook: '`AuthenticatedClient(…, httpx_args={"transport": …})` takes a transport of httpx that retries.',
   },
   {
@@ -91,6 +98,7 @@ export const clients: Client[] = [
     ...typescript,
     // It writes the address into the client.
     generator: 'orval',
+    repository: 'orval-labs/orval',
     hook: 'A `mutator` in its configuration replaces `fetch`.',
     build: [`sed -i 's|http://[^/]*/v1|\${process.env.PETSTORE_BASE_URL}|' petstore.ts`, ...typescript.build],
   },
@@ -100,6 +108,7 @@ export const clients: Client[] = [
     heading: 'Hey API',
     ...typescript,
     generator: '@hey-api/openapi-ts',
+    repository: 'hey-api/openapi-ts',
     hook: '`createClient({ fetch })` takes a `fetch` that retries.',
   },
   {
@@ -108,6 +117,7 @@ export const clients: Client[] = [
     heading: 'openapi-typescript and openapi-fetch',
     ...typescript,
     generator: 'openapi-fetch',
+    repository: 'openapi-ts/openapi-typescript',
     hook: '`createClient({ fetch })` takes a `fetch` that retries.',
   },
 ];

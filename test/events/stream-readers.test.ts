@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { createParser } from 'eventsource-parser';
 import { chromium } from 'playwright-core';
+import { pinnedTool, testTool } from '../../tools/support/tool.ts';
 import { type Petstore, startPetstore } from '../support/petstore.ts';
 import { whyNo } from '../support/programs.ts';
 import { until } from '../support/until.ts';
@@ -72,39 +73,47 @@ with requests.get(os.environ["URL"], headers={"X-API-Key": os.environ["KEY"]}, s
   assert.equal(await outputOf(store, python as string, ['-c', program], env), `1 ${name}\n2 ${name}\n`);
 });
 
-test('a standard parser reads events, retry times and comments', async (t) => {
-  const { store, url, headers } = await start(t);
-  const controller = new AbortController();
-  t.after(() => controller.abort());
-  const { body } = await fetch(url, { headers, signal: controller.signal });
-  const [events, retries, comments, errors]: [object[], number[], string[], unknown[]] = [[], [], [], []];
-  const parser = createParser({
-    onEvent: (event) => events.push(event),
-    onRetry: (ms) => retries.push(ms),
-    onComment: (comment) => comments.push(comment),
-    onError: (error) => errors.push(error),
-  });
-  const reading = (async () => {
-    const decoder = new TextDecoder();
-    for await (const bytes of body as AsyncIterable<Uint8Array>)
-      parser.feed(decoder.decode(bytes, { stream: true }));
-  })().catch(() => {});
-  await addLater(store);
-  await until(() => events.length === 2);
-  store.aheadMs += 15_000;
-  await until(() => comments.length === 1);
-  controller.abort();
-  await reading;
-  const shown = events as { id: string; event: string; data: string }[];
-  assert.deepEqual(
-    shown.map(({ id, event, data }) => [id, event, JSON.parse(data).data.name]),
-    [
-      ['1', 'category.created', name],
-      ['2', 'category.created', name],
-    ],
-  );
-  assert.deepEqual([retries.length, comments, errors], [1, [''], []]);
-});
+testTool(
+  pinnedTool('eventsource-parser', 'rexxars/eventsource-parser', 'Receives', 'eventsource-parser'),
+  {
+    called: '`createParser` on the stream of events',
+    asserts: 'It reads events, retry times and comments, without an error.',
+    runs: true,
+  },
+  async (t) => {
+    const { store, url, headers } = await start(t);
+    const controller = new AbortController();
+    t.after(() => controller.abort());
+    const { body } = await fetch(url, { headers, signal: controller.signal });
+    const [events, retries, comments, errors]: [object[], number[], string[], unknown[]] = [[], [], [], []];
+    const parser = createParser({
+      onEvent: (event) => events.push(event),
+      onRetry: (ms) => retries.push(ms),
+      onComment: (comment) => comments.push(comment),
+      onError: (error) => errors.push(error),
+    });
+    const reading = (async () => {
+      const decoder = new TextDecoder();
+      for await (const bytes of body as AsyncIterable<Uint8Array>)
+        parser.feed(decoder.decode(bytes, { stream: true }));
+    })().catch(() => {});
+    await addLater(store);
+    await until(() => events.length === 2);
+    store.aheadMs += 15_000;
+    await until(() => comments.length === 1);
+    controller.abort();
+    await reading;
+    const shown = events as { id: string; event: string; data: string }[];
+    assert.deepEqual(
+      shown.map(({ id, event, data }) => [id, event, JSON.parse(data).data.name]),
+      [
+        ['1', 'category.created', name],
+        ['2', 'category.created', name],
+      ],
+    );
+    assert.deepEqual([retries.length, comments, errors], [1, [''], []]);
+  },
+);
 
 test('a web page of any origin reads events at once', {
   skip: cannotRun(browserPath, existsSync(browserPath)),

@@ -4,6 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { guides } from '../../src/description/guides.ts';
 import { annotationsOf, toolsFor } from '../../src/mcp/tools.ts';
+import { pinnedTool, testTool } from '../../tools/support/tool.ts';
 import { call, connectAgent, type Result, type Revision, revisions } from '../support/agents.ts';
 import { baseUrl } from '../support/description.ts';
 import { startPetstore } from '../support/petstore.ts';
@@ -31,40 +32,53 @@ const calls: Record<string, object> = {
 };
 
 for (const revision of Object.keys(revisions) as Revision[])
-  test(`${revision}: every tool does its task, and its result matches its schema`, async (t) => {
-    const store = await startPetstore(t);
-    const agent = await connectAgent(t, await store.listen(), store.key, revision);
-    assert.equal(agent.getNegotiatedProtocolVersion(), revision);
-    const listed = (await agent.listTools()).tools;
-    assert.deepEqual(
-      listed.map(({ name }) => name),
-      Object.keys(calls),
-    );
-    const results: Record<string, Result> = {};
-    for (const { name, inputSchema, outputSchema } of listed) {
-      const given = calls[name] as object;
-      assert.ok(ajv.compile(inputSchema)(given), `${name}: ${ajv.errorsText()}`);
-      const result = await call(agent, name, given);
-      assert.equal(result.isError, false, `${name}: ${JSON.stringify(result)}`);
-      const fits = (content: unknown) => ajv.validate(outputSchema as object, content);
-      assert.ok(fits(result.content), `${name}: ${ajv.errorsText()}`);
-      const [first] = Object.keys(result.content) as [string];
-      assert.ok(!fits({ ...result.content, [first]: null }), `${name}: the schema says what ${first} is`);
-      results[name] = result;
-    }
-    assert.deepEqual(
-      results.find_pets?.content.pets.map(({ id }: { id: number }) => id),
-      [1, 2],
-    );
-    assert.equal(results.find_categories?.content.categories.length, 2);
-    assert.equal((await store.call('GET', '/pets/21')).body.name, 'Ada');
-    assert.equal((await store.call('GET', '/inventory/2')).body.quantity, 9);
-    assert.equal((await store.call('GET', '/store/orders/9')).body.shipDate, '2026-12-24T12:00:00Z');
-    assert.equal((await store.call('GET', '/store/orders/2')).body.complete, true);
-    assert.equal((await store.call('GET', '/store/orders/5')).status, 404);
-    assert.equal(results.read_events?.content.events[0].data.name, 'Ada');
-    assert.equal(results.get_limits?.content.plan, 'enterprise');
-  });
+  testTool(
+    pinnedTool(
+      'MCP TypeScript SDK',
+      'modelcontextprotocol/typescript-sdk',
+      'Sends requests',
+      '@modelcontextprotocol/client',
+    ),
+    {
+      called: '`listTools` and `callTool`',
+      asserts: `${revision}: every tool does its task, and its result matches its schema.`,
+      runs: true,
+    },
+    async (t) => {
+      const store = await startPetstore(t);
+      const agent = await connectAgent(t, await store.listen(), store.key, revision);
+      assert.equal(agent.getNegotiatedProtocolVersion(), revision);
+      const listed = (await agent.listTools()).tools;
+      assert.deepEqual(
+        listed.map(({ name }) => name),
+        Object.keys(calls),
+      );
+      const results: Record<string, Result> = {};
+      for (const { name, inputSchema, outputSchema } of listed) {
+        const given = calls[name] as object;
+        assert.ok(ajv.compile(inputSchema)(given), `${name}: ${ajv.errorsText()}`);
+        const result = await call(agent, name, given);
+        assert.equal(result.isError, false, `${name}: ${JSON.stringify(result)}`);
+        const fits = (content: unknown) => ajv.validate(outputSchema as object, content);
+        assert.ok(fits(result.content), `${name}: ${ajv.errorsText()}`);
+        const [first] = Object.keys(result.content) as [string];
+        assert.ok(!fits({ ...result.content, [first]: null }), `${name}: the schema says what ${first} is`);
+        results[name] = result;
+      }
+      assert.deepEqual(
+        results.find_pets?.content.pets.map(({ id }: { id: number }) => id),
+        [1, 2],
+      );
+      assert.equal(results.find_categories?.content.categories.length, 2);
+      assert.equal((await store.call('GET', '/pets/21')).body.name, 'Ada');
+      assert.equal((await store.call('GET', '/inventory/2')).body.quantity, 9);
+      assert.equal((await store.call('GET', '/store/orders/9')).body.shipDate, '2026-12-24T12:00:00Z');
+      assert.equal((await store.call('GET', '/store/orders/2')).body.complete, true);
+      assert.equal((await store.call('GET', '/store/orders/5')).status, 404);
+      assert.equal(results.read_events?.content.events[0].data.name, 'Ada');
+      assert.equal(results.get_limits?.content.plan, 'enterprise');
+    },
+  );
 
 test('a read-only tool changes nothing, and a repeated call changes nothing more', async (t) => {
   const store = await startPetstore(t);

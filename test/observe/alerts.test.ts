@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse, stringify } from 'yaml';
+import { testTool } from '../../tools/support/tool.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { metricsIn, textOfAllMetrics } from '../support/metrics.ts';
 import { startPetstore } from '../support/petstore.ts';
-import { whyNo } from '../support/programs.ts';
+import { promtool, runPromtool } from '../support/promtool.ts';
 
 interface Alert {
   alert: string;
@@ -32,11 +32,6 @@ const ofDashboard = [...ofPanels, ...dashboard.annotations.list.map(({ expr }: {
 
 /** Labels that Prometheus adds to scraped series. */
 const added = ['job', 'instance'];
-
-const promtool = (args: string[], input = '') => {
-  const { status, stdout, stderr } = spawnSync('promtool', args, { encoding: 'utf8', input });
-  assert.equal(status, 0, stdout + stderr);
-};
 
 test('each metric, label and value that an alert or the dashboard names is in /metrics from the start', async (t) => {
   const full = metricsIn(await textOfAllMetrics());
@@ -81,35 +76,56 @@ test('each alert has a summary, a reason, a test, and a line that says what to d
   }
 });
 
-test('promtool accepts the text of all metrics', { skip: whyNo('promtool') }, async () => {
-  promtool(['check', 'metrics'], await textOfAllMetrics());
-});
+const checked = (called: string, asserts: string) => ({ called: `\`${called}\``, asserts, runs: false });
 
-test('promtool accepts the alerts, and each fires when it should', { skip: whyNo('promtool') }, () => {
-  promtool(['check', 'rules', join(root, 'deploy/prometheus/alerts.yaml')]);
-  promtool(['test', 'rules', join(root, 'deploy/prometheus/alerts.test.yaml')]);
-});
+testTool(
+  promtool,
+  checked('check metrics', 'It accepts the text of all metrics.'),
+  async () => runPromtool(['check', 'metrics'], await textOfAllMetrics()),
+  ['promtool'],
+);
 
-test('promtool accepts the settings that the pages show', { skip: whyNo('promtool') }, (t) => {
-  const folder = temporaryFolder(t);
-  copyFileSync(join(root, 'deploy/prometheus/alerts.yaml'), join(folder, 'alerts.yaml'));
-  for (const page of ['metrics', 'kubernetes']) {
-    const [, settings] = /```yaml\n(scrape_configs:.+?)```/s.exec(textOf(`docs/operations/${page}.md`)) ?? [];
-    assert.ok(settings, page);
-    // The promtool of Debian cannot query Kubernetes.
-    const known = settings.replace(/kubernetes_sd_configs: .*/, 'static_configs: []');
-    writeFileSync(join(folder, 'prometheus.yaml'), known);
-    promtool(['check', 'config', join(folder, 'prometheus.yaml')]);
-  }
-});
+testTool(
+  promtool,
+  checked('check rules` and `test rules', 'It accepts the alerts, and each fires when it should.'),
+  () => {
+    runPromtool(['check', 'rules', join(root, 'deploy/prometheus/alerts.yaml')]);
+    runPromtool(['test', 'rules', join(root, 'deploy/prometheus/alerts.test.yaml')]);
+  },
+  ['promtool'],
+);
 
-test('promtool accepts each query of the dashboard', { skip: whyNo('promtool') }, (t) => {
-  const rules = ofDashboard.map((expr, i) => ({
-    record: `query_${i}`,
-    expr: expr.replaceAll('$__rate_interval', '1m'),
-  }));
-  assert.ok(rules.length > 20);
-  const file = join(temporaryFolder(t), 'queries.yaml');
-  writeFileSync(file, stringify({ groups: [{ name: 'dashboard', rules }] }));
-  promtool(['check', 'rules', file]);
-});
+testTool(
+  promtool,
+  checked('check config', 'It accepts the settings that the pages show.'),
+  (t) => {
+    const folder = temporaryFolder(t);
+    copyFileSync(join(root, 'deploy/prometheus/alerts.yaml'), join(folder, 'alerts.yaml'));
+    for (const page of ['metrics', 'kubernetes']) {
+      const [, settings] =
+        /```yaml\n(scrape_configs:.+?)```/s.exec(textOf(`docs/operations/${page}.md`)) ?? [];
+      assert.ok(settings, page);
+      // The promtool of Debian cannot query Kubernetes.
+      const known = settings.replace(/kubernetes_sd_configs: .*/, 'static_configs: []');
+      writeFileSync(join(folder, 'prometheus.yaml'), known);
+      runPromtool(['check', 'config', join(folder, 'prometheus.yaml')]);
+    }
+  },
+  ['promtool'],
+);
+
+testTool(
+  promtool,
+  checked('check rules', 'It accepts each query of the dashboard.'),
+  (t) => {
+    const rules = ofDashboard.map((expr, i) => ({
+      record: `query_${i}`,
+      expr: expr.replaceAll('$__rate_interval', '1m'),
+    }));
+    assert.ok(rules.length > 20);
+    const file = join(temporaryFolder(t), 'queries.yaml');
+    writeFileSync(file, stringify({ groups: [{ name: 'dashboard', rules }] }));
+    runPromtool(['check', 'rules', file]);
+  },
+  ['promtool'],
+);

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { InstallationKey } from '../../src/settings/secret-key.ts';
 import { type Message, signedHeaders } from '../../src/webhooks/signature.ts';
+import { pinnedTool, testTool } from '../../tools/support/tool.ts';
 
 const installation = new InstallationKey(randomBytes(32).toString('hex'));
 const body = JSON.stringify({ id: 1, type: 'pet.created', data: { name: 'Rex — “Ğ” 🐶' } });
@@ -18,16 +19,29 @@ function isVerified(secret: string, text: string, headers: Record<string, string
   }
 }
 
-test('the reference library accepts our signatures and rejects changed messages', () => {
-  const secret = installation.derive(installation.newSalt());
-  const headers = signedHeaders(message(), [secret]);
-  assert.deepEqual(new Webhook(secret).verify(body, headers), JSON.parse(body));
-  assert.ok(!isVerified(installation.derive(installation.newSalt()), body, headers));
-  assert.ok(!isVerified(secret, body.replace('Rex', 'Max'), headers));
-  assert.ok(!isVerified(secret, body, { ...headers, 'webhook-id': installation.messageId('test', 2) }));
-  const later = String(Number(headers['webhook-timestamp']) + 1);
-  assert.ok(!isVerified(secret, body, { ...headers, 'webhook-timestamp': later }));
-});
+testTool(
+  pinnedTool(
+    'Standard Webhooks for JavaScript',
+    'standard-webhooks/standard-webhooks',
+    'Receives',
+    'standardwebhooks',
+  ),
+  {
+    called: '`new Webhook(secret).verify` on signed messages',
+    asserts: 'It accepts our signatures and rejects changed messages.',
+    runs: false,
+  },
+  () => {
+    const secret = installation.derive(installation.newSalt());
+    const headers = signedHeaders(message(), [secret]);
+    assert.deepEqual(new Webhook(secret).verify(body, headers), JSON.parse(body));
+    assert.ok(!isVerified(installation.derive(installation.newSalt()), body, headers));
+    assert.ok(!isVerified(secret, body.replace('Rex', 'Max'), headers));
+    assert.ok(!isVerified(secret, body, { ...headers, 'webhook-id': installation.messageId('test', 2) }));
+    const later = String(Number(headers['webhook-timestamp']) + 1);
+    assert.ok(!isVerified(secret, body, { ...headers, 'webhook-timestamp': later }));
+  },
+);
 
 test('while two secrets are valid, either one verifies the message', () => {
   const [newer, older] = [
