@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { operations } from '../src/api/operations.ts';
+import { startDemonstration } from './support/demonstration.ts';
+import { pinnedTool, testTool } from './support/tool.ts';
+
+const fileAt = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const timeout = 100_000;
+
+testTool(
+  pinnedTool('Dredd', 'apiaryio/dredd', 'Sends requests', 'dredd'),
+  {
+    called: '`dredd openapi.json URL --hookfiles`',
+    asserts: 'Every operation gets its status, its headers and the fields of its example.',
+    runs: true,
+    exemptions: [
+      'It expects every described error of the same request, so only successes are compared.',
+      'It waits for the end of each response, so the stream of events is left out.',
+      'It ignores `required` of headers and fields, and compares media types with their parameters: a hook file corrects this.',
+    ],
+  },
+  async (t) => {
+    const { origin, description, freshKey } = await startDemonstration(t);
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [
+        ...[fileAt('node_modules/dredd/bin/dredd'), description, `${origin}/v1`, '--no-color'],
+        ...['--header', `Authorization: Bearer ${await freshKey()}`],
+        ...['--hookfiles', fileAt('dredd/hooks.cjs'), '--loglevel', 'error'],
+      ],
+      { encoding: 'utf8', cwd: dirname(description), timeout },
+    );
+    assert.equal(status, 0, stdout + stderr);
+    const passed = [...stdout.matchAll(/^pass: (\w+) \((\d+)\)/gm)];
+    const methods = operations.filter(({ success }) => success.kind !== 'stream').map(({ method }) => method);
+    for (const method of new Set(methods))
+      assert.ok(
+        passed.filter(([, sent]) => sent === method).length >= methods.filter((one) => one === method).length,
+        `${method}: ${stdout}`,
+      );
+    return `${passed.length} requests`;
+  },
+);
