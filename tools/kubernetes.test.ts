@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from '../test/support/folder.ts';
+import { python } from './support/python.ts';
 import { pinnedTool, testTool } from './support/tool.ts';
 
 const fileAt = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -52,14 +53,9 @@ testTool(
     for (const [name, resources] of manifests) {
       writeFileSync(file, build(name));
       for (const version of versions) {
-        const { status, stdout, stderr } = spawnSync(
-          'python3',
-          ['-m', 'kubernetes_validate', '--strict', '-k', version, file],
-          { encoding: 'utf8', env: { ...process.env, PYTHONPATH: fileAt('node_modules/.cache/python') } },
-        );
-        assert.equal(status, 0, stdout + stderr);
-        const passed = [...stdout.matchAll(/passed for resource (\w+)\//g)].map(([, kind]) => kind);
-        assert.deepEqual(passed.sort(), resources, stdout);
+        const output = python(['-m', 'kubernetes_validate', '--strict', '-k', version, file]);
+        const passed = [...output.matchAll(/passed for resource (\w+)\//g)].map(([, kind]) => kind);
+        assert.deepEqual(passed.sort(), resources, output);
       }
     }
   },

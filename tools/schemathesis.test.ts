@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startDemonstration } from './support/demonstration.ts';
+import { python } from './support/python.ts';
 import { pinnedTool, testTool } from './support/tool.ts';
 
 const fileAt = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const timeout = 100_000;
 
 testTool(
   pinnedTool('Schemathesis', 'schemathesis/schemathesis', 'Sends requests', 'schemathesis'),
@@ -29,17 +28,10 @@ testTool(
       ...['--exclude-operation-id', 'streamEvents'],
       ...['--exclude-checks', 'ignored_auth'],
     ];
-    const env = {
-      PATH: process.env.PATH,
-      HOME: process.env.HOME,
-      PYTHONPATH: fileAt('node_modules/.cache/python'),
-    };
     // It leaves files of its own where it runs.
-    const cwd = dirname(description);
-    const { status, stdout, stderr } = spawnSync('python3', args, { encoding: 'utf8', cwd, env, timeout });
-    assert.equal(status, 0, stdout + stderr);
-    const passed = /(\d+) generated, \1 passed/.exec(stdout);
-    assert.ok(Number(passed?.[1]) >= 50, stdout);
+    const output = python(args, { cwd: dirname(description) });
+    const passed = /(\d+) generated, \1 passed/.exec(output);
+    assert.ok(Number(passed?.[1]) >= 50, output);
     return passed?.[0];
   },
 );
