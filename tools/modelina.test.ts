@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from '../test/support/folder.ts';
 import { startDemonstration } from './support/demonstration.ts';
 import { sendExamples } from './support/examples.ts';
+import { load } from './support/packages.ts';
 import { pinnedTool, testTool } from './support/tool.ts';
 
 const tsc = fileURLToPath(new URL('../node_modules/typescript/bin/tsc', import.meta.url));
@@ -31,7 +32,7 @@ testTool(
     runs: true,
   },
   async (t) => {
-    const { TypeScriptGenerator, TS_COMMON_PRESET } = createRequire(import.meta.url)('@asyncapi/modelina');
+    const { TypeScriptGenerator, TS_COMMON_PRESET } = load('@asyncapi/modelina');
     const { origin, freshKey } = await startDemonstration(t);
     const key = await freshKey();
     await sendExamples(origin, key);

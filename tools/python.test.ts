@@ -10,6 +10,7 @@ import { startDemonstration } from './support/demonstration.ts';
 import { endingOperations, sendExamples } from './support/examples.ts';
 import { python, runProgram } from './support/python.ts';
 import { pinnedTool, testTool } from './support/tool.ts';
+import { openapiDocuments, tour, tourAsserts } from './support/tour.ts';
 
 /** A service whose history has events of most types. */
 async function startUsed(t: TestContext) {
@@ -110,7 +111,7 @@ testTool(
   },
   async (t) => {
     const { origin, freshKey } = await startDemonstration(t);
-    for (const document of ['openapi.json', 'openapi-3.1.json', 'openapi-3.2.json']) {
+    for (const document of openapiDocuments) {
       // biome-ignore lint/suspicious/noExplicitAny: a document of OpenAPI
       const description: any = await (await fetch(`${origin}/v1/${document}`)).json();
       const authorization = `Bearer ${await freshKey()}`;
@@ -187,7 +188,7 @@ testTool(
   async (t) => {
     const { origin, headers, read } = await startUsed(t);
     const baseUrl = `${origin}/v1`;
-    for (const document of ['openapi.json', 'openapi-3.1.json', 'openapi-3.2.json']) {
+    for (const document of openapiDocuments) {
       const folder = temporaryFolder(t);
       const input = join(folder, document);
       writeFileSync(input, await (await fetch(`${baseUrl}/${document}`)).text());
@@ -211,15 +212,15 @@ testTool(
   pinnedTool('aiopenapi3', 'commonism/aiopenapi3', 'Sends requests', 'aiopenapi3'),
   {
     called: '`OpenAPI.load_sync` on OpenAPI 3.0, 3.1 and 3.2, and calls of its operations',
-    asserts: 'It creates a pet, lists pets and events, and reads the code of an error.',
+    asserts: tourAsserts,
     runs: true,
   },
   async (t) => {
     const { origin, freshKey } = await startDemonstration(t);
-    for (const document of ['openapi.json', 'openapi-3.1.json', 'openapi-3.2.json'])
+    for (const document of openapiDocuments)
       assert.deepEqual(
         runProgram('dynamic_client', { document: `${origin}/v1/${document}`, key: await freshKey() }),
-        { names: ['Bella', 'Ada'], events: [['pet.created', 'Ada']], code: 'not_found' },
+        tour,
         document,
       );
   },
@@ -244,7 +245,7 @@ testTool(
         key: await freshKey(),
       });
       assert.deepEqual(tools.sort(), operations.map(({ id }) => id).sort());
-      assert.deepEqual(names, ['Bella', 'Ada']);
+      assert.deepEqual(names, tour.names);
       assert.match(refusal, /not_found/);
     }
   },

@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { load } from './packages.ts';
 
-// Neither has types of its own.
-const require = createRequire(new URL('../package.json', import.meta.url));
-const converter = require('openapi-to-postmanv2');
-const newman = require('newman');
+const converter = load('openapi-to-postmanv2');
+const newman = load('newman');
 
 /** Longer than any answer but that of a stream takes. */
 const timeoutRequest = 10_000;

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { writeDocuments } from '../lint/documents.ts';
+import { load } from './support/packages.ts';
+import { pinnedTool, testTool } from './support/tool.ts';
+
+const documents = writeDocuments().filter((path) => /(?:store|lab)-[^/]+$/.test(path));
+const parsed = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
+
+testTool(
+  pinnedTool("Scalar's OpenAPI parser", 'scalar/scalar', 'Checks documents', '@scalar/openapi-parser'),
+  {
+    called: '`validate` on all OpenAPI documents',
+    asserts: 'Every document is valid. It refuses one without `info`.',
+    runs: false,
+  },
+  async () => {
+    const { validate } = load('@scalar/openapi-parser');
+    for (const path of documents) {
+      const { valid, errors, version } = await validate(parsed(path));
+      assert.ok(valid && path.endsWith(`-${version}.json`), `${path}: ${JSON.stringify(errors)}`);
+      const { info: _, ...rest } = parsed(path);
+      assert.equal((await validate(rest)).valid, false);
+    }
+    return `${documents.length} documents`;
+  },
+);
+
+testTool(
+  pinnedTool(
+    'Swagger Parser',
+    'APIDevTools/swagger-parser',
+    'Checks documents',
+    '@apidevtools/swagger-parser',
+  ),
+  {
+    called: '`validate` on the documents of OpenAPI 3.0 and 3.1',
+    asserts: 'Every document is valid. It refuses one without `info`.',
+    runs: false,
+    exemptions: ['It does not read OpenAPI 3.2.'],
+  },
+  async () => {
+    const SwaggerParser = load('@apidevtools/swagger-parser');
+    const known = documents.filter((path) => !path.endsWith('-3.2.json'));
+    for (const path of known) {
+      await SwaggerParser.validate(parsed(path));
+      const { info: _, ...rest } = parsed(path);
+      await assert.rejects(SwaggerParser.validate(rest));
+    }
+    return `${known.length} documents`;
+  },
+);
