@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { writeDocuments } from '../lint/documents.ts';
+import { operations } from '../src/api/operations.ts';
 import { load } from './support/packages.ts';
 import { pinnedTool, testTool } from './support/tool.ts';
 
@@ -48,5 +49,37 @@ testTool(
       await assert.rejects(SwaggerParser.validate(rest));
     }
     return `${known.length} documents`;
+  },
+);
+
+interface Entry {
+  name: string;
+  items?: Entry[];
+  request?: { method: string; url: string };
+}
+
+const requestsIn = (entries: readonly Entry[]): Entry[] =>
+  entries.flatMap((entry) => (entry.items ? requestsIn(entry.items) : [entry]));
+
+testTool(
+  pinnedTool("Bruno's converter", 'usebruno/bruno', 'Generates code', '@usebruno/converters'),
+  {
+    called: '`openApiToBruno` on OpenAPI 3.0, 3.1 and 3.2',
+    asserts: 'The collection has a request for every operation.',
+    runs: false,
+  },
+  async () => {
+    const { openApiToBruno } = load('@usebruno/converters');
+    const described = operations.map(({ summary, method, path }) => [
+      summary,
+      method,
+      `{{baseUrl}}${path.replaceAll(/{(\w+)}/g, ':$1')}`,
+    ]);
+    for (const path of documents.filter((path) => path.includes('/store-'))) {
+      const { items } = await openApiToBruno(parsed(path));
+      const made = requestsIn(items).map(({ name, request }) => [name, request?.method, request?.url]);
+      assert.deepEqual(made.sort(), described.toSorted(), path);
+    }
+    return `${described.length} requests`;
   },
 );
