@@ -24,7 +24,7 @@ interface Workflow {
 testTool(
   pinnedTool('Redocly CLI', 'Redocly/redocly-cli', 'Checks documents', '@redocly/cli'),
   {
-    called: '`redocly respect` on the Arazzo workflows',
+    called: '`redocly respect` on both Arazzo documents',
     asserts: 'Every workflow runs on the demo data, and meets the failures that it rehearses.',
     runs: true,
   },
@@ -34,7 +34,7 @@ testTool(
     const { origin } = await startService(t, dataDir);
     const report = join(folder, 'report.json');
     const child = spawn(process.execPath, [
-      ...[redocly, 'respect', `${origin}/v1/arazzo.yaml`],
+      ...[redocly, 'respect', `${origin}/v1/arazzo.yaml`, `${origin}/lab/arazzo.yaml`],
       ...['--input', `key=${await ampleKey(dataDir)}`, '--json-output', report],
     ]);
     t.after(() => child.kill('SIGKILL'));
@@ -56,13 +56,13 @@ testTool(
     ]);
     assert.deepEqual(ran, [
       ['firstOrder', 'success', 'find 200, order 201, fulfil 200, read 200'],
-      ['limited', 'success', 'rehearse 201, list 429, list 200, performed 200'],
-      // 0 is no answer.
-      ['lostAnswer', 'success', 'rehearse 201, order 0, order 201, performed 200'],
       ['conditionalUpdate', 'success', 'read 200, change 200, refused 412, restore 200'],
       // The second step runs the workflow once more, for the pages that follow.
       ['allPages', 'success', 'page 200, rest'],
       ['deprecation', 'success', 'old 200, successor 200'],
+      ['limited', 'success', 'rehearse 201, list 429, list 200, performed 200'],
+      // 0 is no answer.
+      ['lostAnswer', 'success', 'rehearse 201, order 0, order 201, performed 200'],
     ]);
     assert.match(output, /Running child workflow for the step rest/);
     return `${ran.length} workflows`;

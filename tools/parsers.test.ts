@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { writeDocuments } from '../lint/documents.ts';
+import { isOpenapi, writeDocuments } from '../lint/documents.ts';
 import { operations } from '../src/api/operations.ts';
 import { load } from './support/packages.ts';
 import { pinnedTool, testTool } from './support/tool.ts';
 
-const documents = writeDocuments().filter((path) => /(?:store|lab)-[^/]+$/.test(path));
+const documents = writeDocuments().filter(isOpenapi);
 const parsed = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
 
 testTool(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { writeDocuments } from '../lint/documents.ts';
+import { isOpenapi, writeDocuments } from '../lint/documents.ts';
 import { operations } from '../src/api/operations.ts';
 import { sampleRequest } from '../src/description/samples.ts';
 import { temporaryFolder } from '../test/support/folder.ts';
@@ -129,7 +129,7 @@ testTool(
   },
 );
 
-const documents = writeDocuments().filter((path) => /(?:store|lab)-[^/]+$/.test(path));
+const documents = writeDocuments().filter(isOpenapi);
 
 for (const [name, repository, called, reader] of [
   [

@@ -19,8 +19,8 @@ describe('clients', { concurrency: 2 }, () => {
       testTool(
         tool,
         {
-          called: `the commands of the guide, on OpenAPI ${version}`,
-          asserts: `The client from OpenAPI ${version} compiles, and its program does and prints what all others do.`,
+          called: 'the commands of the guide "Generate a client"',
+          asserts: `From OpenAPI ${version}: the client compiles, and its program prints what those of all clients print.`,
           runs: true,
         },
         (t) => takeTour(t, client, programs, document),

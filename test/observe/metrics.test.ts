@@ -4,10 +4,8 @@ import { test } from 'node:test';
 import { operations } from '../../src/api/operations.ts';
 import { StorageUnavailableError } from '../../src/foundation/errors.ts';
 import { durationBounds, Histogram } from '../../src/foundation/histogram.ts';
-import { testTool } from '../../tools/support/tool.ts';
 import { metricsIn, textOfAllMetrics, valueIn } from '../support/metrics.ts';
 import { startPetstore } from '../support/petstore.ts';
-import { promtool, runPromtool } from '../support/promtool.ts';
 
 test('/metrics shows requests, latency, limit decisions, bans and storage, without any key or id', async (t) => {
   const store = await startPetstore(t);
@@ -124,14 +122,3 @@ test('the page on metrics lists each metric with its type, labels and meaning', 
   table.push(...rows.map((cells) => `| ${cells.join(' | ')} |`));
   assert.equal(/^\| Metric \|[\s\S]*?(?=\n\n)/m.exec(page)?.[0], table.join('\n'));
 });
-
-testTool(
-  promtool,
-  { called: '`check metrics`', asserts: 'It finds no fault with /metrics.', runs: false },
-  async () => {
-    const text = await textOfAllMetrics();
-    const own = text.split('\n').filter((line) => /^(# (HELP|TYPE) )?petstore_/.test(line));
-    runPromtool(['check', 'metrics'], `${own.join('\n')}\n`);
-  },
-  ['promtool'],
-);

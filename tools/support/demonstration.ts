@@ -13,10 +13,13 @@ export interface Demonstration {
   freshKey(): Promise<string>;
 }
 
-export async function startDemonstration(t: TestContext): Promise<Demonstration> {
+export async function startDemonstration(
+  t: TestContext,
+  settings: Record<string, string> = {},
+): Promise<Demonstration> {
   const folder = await temporaryStorage(t);
   const dataDir = join(folder, 'data');
-  const { origin } = await startService(t, dataDir);
+  const { origin } = await startService(t, dataDir, settings);
   const description = join(folder, 'openapi.json');
   writeFileSync(description, await (await fetch(`${origin}/v1/openapi.json`)).text());
   let count = 0;
