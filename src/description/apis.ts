@@ -11,14 +11,8 @@ import { type Guide, slugOf } from './guide-names.ts';
 import { guides } from './guides.ts';
 import type { JsonObject, OpenapiVersion } from './schemas.ts';
 
-/** What a description shows. */
-interface Shown {
-  /** With a lab the store has the guide "Rehearse failures". */
-  hasLab?: boolean;
-  /** Whether responses have the limit headers of the IETF draft. */
-  hasDraftLimits?: boolean;
-  version?: OpenapiVersion;
-}
+/** A store with a lab has the guide "Rehearse failures". Draft limits are the headers of the IETF draft. */
+type Shown = { hasLab?: boolean; hasDraftLimits?: boolean; version?: OpenapiVersion };
 
 /** The description of the store. */
 export function describeStore(

@@ -39,7 +39,9 @@ export const webhookHeaders: Record<string, [description: string, example: strin
 
 /** The callbacks of the operation that adds a webhook, to the `url` of its body. */
 export const describeCallbacks = (schemas: Schemas): JsonObject =>
-  mapMessages((message) => ({ '{$request.body#/url}': { post: describeMessage(message, schemas) } }));
+  mapMessages(({ id, ...message }) => ({
+    '{$request.body#/url}': { post: describeMessage({ ...message, id: `${id}ByCallback` }, schemas) },
+  }));
 
 /** The same messages as the webhooks of OpenAPI 3.1, and as `x-webhooks`, which viewers show alike. */
 export const describeWebhooks = (schemas: Schemas): JsonObject =>

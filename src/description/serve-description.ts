@@ -16,14 +16,11 @@ const pathOf = (start: string, version: OpenapiVersion) =>
 
 export const asyncapiPath = `${prefix}/asyncapi`;
 
-/** The path of the workflows of an API, without its suffix. */
-export const arazzoPath = (start: string) => `${start}/arazzo`;
-
 /** The paths of all descriptions of an API. */
 export const descriptionPaths = (start: string) =>
   [
     ...openapiVersions.map((version) => pathOf(start, version)),
-    arazzoPath(start),
+    `${start}/arazzo`,
     ...(start === prefix ? [asyncapiPath] : []),
   ].flatMap((path) => [`${path}.json`, `${path}.yaml`]);
 

@@ -10,7 +10,6 @@ import { serveApi } from '../api/api.ts';
 import { guidePath } from '../description/guide-names.ts';
 import { firstSentence } from '../description/markdown.ts';
 import {
-  arazzoPath,
   asyncapiPath,
   descriptionPaths,
   serveAsJsonAndYaml,
@@ -176,12 +175,12 @@ function serveDocuments(
     (await import('../description/asyncapi.ts')).describeEvents(operations, baseUrl),
   );
   const workflows = () => import('../description/arazzo.ts');
-  serveAsJsonAndYaml(app, arazzoPath(prefix), async () => (await workflows()).describeWorkflows(baseUrl));
+  serveAsJsonAndYaml(app, `${prefix}/arazzo`, async () => (await workflows()).describeWorkflows(baseUrl));
   if (lab) {
     serveDescriptions(app, labPrefix, async (version) =>
       (await apis()).describeLab(baseUrl, { ...shown, version }),
     );
-    serveAsJsonAndYaml(app, arazzoPath(labPrefix), async () =>
+    serveAsJsonAndYaml(app, `${labPrefix}/arazzo`, async () =>
       (await workflows()).describeRehearsedWorkflows(baseUrl),
     );
     serveLabPage(app, parts.installation.key.labPageToken);
