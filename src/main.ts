@@ -30,7 +30,7 @@ export async function commandLine(name = ''): Promise<Command> {
     .helpCommand('help [command]', 'show the help of a command')
     .addHelpText('after', '\nSettings are environment variables. "petstore serve --help" lists them.')
     .configureOutput({ outputError: (text, write) => write(`${oneLine(text)} (see --help)\n`) })
-    .configureHelp({ showGlobalOptions: false });
+    .configureHelp({ showGlobalOptions: false, minWidthToWrap: 20 });
   const named = Object.hasOwn(commands, name) ? commands[name] : undefined;
   for (const load of named ? [named] : Object.values(commands)) program.addCommand(await load());
   forAll(program, (command) => command.exitOverride().copyInheritedSettings(program));

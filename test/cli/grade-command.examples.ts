@@ -255,3 +255,12 @@ test('a second signal ends a command at once while it waits for its storage', as
   child.kill('SIGINT');
   assert.deepEqual(await ended, [130, null]);
 });
+
+test('help is wrapped to the terminal, except commands', needsTerminal, async (t) => {
+  const terminal = atTerminal(t, ['grade', '--help'], {}, 'stty cols 60;');
+  assert.equal(await terminal.ended, 0);
+  const lines = terminal.output().split(/\r?\n/);
+  for (const line of lines.filter((line) => !/^ {2}(?:petstore|-|--)/.test(line.replace(/^ {4}-/, '  -'))))
+    assert.ok(line.length <= 60, line);
+  assert.ok(lines.some((line) => line.startsWith('COMMAND runs twice') && line.length > 40));
+});

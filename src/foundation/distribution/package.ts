@@ -15,6 +15,9 @@ export const start = firstStart;
 /** The environment of the user. Additions by npm belong to the user's own project, so they stay. */
 export const userEnvironment = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => env;
 
+/** The folder in which the user called this program. */
+export const userFolder = (_env?: NodeJS.ProcessEnv): string => process.cwd();
+
 /** A program or a style sheet for browsers. The build bundles it into the package. */
 export const browserProgram = (file: string) =>
   readFile(new URL(`../../${file.replace(/\.ts$/, '.js')}`, import.meta.url), 'utf8');
