@@ -95,7 +95,7 @@ const config = {
   baseUrl: 'http://localhost:8080/v1',
   banRules: defaultBanRules,
   trustProxy: false,
-  draftLimitHeaders: true,
+  hasDraftLimits: true,
   enforceSunset: false,
   lab: true,
 };

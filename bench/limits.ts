@@ -17,7 +17,6 @@ import { openSqlite } from '../src/db/sqlite.ts';
 import { responseWriter } from '../src/http/write-response.ts';
 import { identifier } from '../src/keys/identify.ts';
 import { createKey } from '../src/keys/store.ts';
-import { limitHeaders } from '../src/limits/headers.ts';
 import { LocalLimiter } from '../src/limits/local-limiter.ts';
 import { plans } from '../src/limits/plans.ts';
 import { Metrics } from '../src/observe/metrics.ts';
@@ -50,7 +49,7 @@ async function measureTurns(): Promise<void> {
   const limiter = new LocalLimiter(db, Date.now, console);
   const admission = {
     identify: identifier(db, limiter),
-    ...{ limiter, limitHeaders, accountOf: planAccount(defaultBanRules) },
+    ...{ limiter, hasDraftLimits: true, accountOf: planAccount(defaultBanRules) },
     metrics: new Metrics({
       ...{ operations: [], faults: [], db, deprecated: { uses: new Map() } },
       isReady: async () => true,

@@ -60,7 +60,7 @@ async function serve(db: Database): Promise<void> {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     banRules: defaultBanRules,
     trustProxy: false,
-    draftLimitHeaders: true,
+    hasDraftLimits: true,
     enforceSunset: false,
     lab: true,
   };

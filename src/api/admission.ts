@@ -6,7 +6,7 @@ import type { Identify } from '../keys/identify.ts';
 import type { Caller } from '../keys/store.ts';
 import { addressGroup, addressOf, byAddress, subjectOf } from '../limits/address.ts';
 import type { Decision, Terms } from '../limits/decision.ts';
-import { limitRefusal, type MakeLimitHeaders } from '../limits/headers.ts';
+import { limitHeaders, limitRefusal } from '../limits/headers.ts';
 import type { Limiter, Subject } from '../limits/limiter.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { BanRules } from '../settings/ban-rules.ts';
@@ -38,7 +38,8 @@ export interface Admission {
   /** The account that a caller is charged to, and its terms. */
   accountOf: (caller: Caller) => { subject: Subject; terms: Terms };
   metrics: Metrics;
-  limitHeaders: MakeLimitHeaders;
+  /** Whether responses have the limit headers of the IETF draft. */
+  hasDraftLimits: boolean;
   /** Called when a request starts a ban. */
   banBegan?(request: FastifyRequest, decision: Decision): void;
 }
@@ -109,8 +110,8 @@ export const describeLimits = (admission: Admission, request: FastifyRequest): v
   setLimitHeaders(admission, request, admission.limiter.peek(addressOf(request), byAddress));
 
 /** Sets the limit headers, on the raw request too, with the sender: if the body breaks, there is no reply to write to. */
-function setLimitHeaders({ limitHeaders }: Admission, request: FastifyRequest, decision: Decision): void {
-  const headers = limitHeaders(decision);
+function setLimitHeaders({ hasDraftLimits }: Admission, request: FastifyRequest, decision: Decision): void {
+  const headers = limitHeaders(decision, hasDraftLimits);
   request.decision = decision;
   request.limitHeaders = headers;
   if (!hasContent(request)) return;
@@ -123,7 +124,7 @@ function setLimitHeaders({ limitHeaders }: Admission, request: FastifyRequest, d
  * address is charged, except the address of a trusted proxy: all clients of the proxy would pay for it.
  */
 export async function admitUnread(
-  { limiter, metrics, limitHeaders }: Admission,
+  { limiter, metrics, hasDraftLimits }: Admission,
   address: string | undefined,
   isProxied: boolean,
 ) {
@@ -131,5 +132,5 @@ export async function admitUnread(
   const decision = isProxied ? limiter.peek(subject, byAddress) : await limiter.decide(subject, byAddress);
   metrics.countDecision('none', decision);
   const refusal = decision.outcome === 'admitted' ? undefined : limitRefusal(decision);
-  return { headers: limitHeaders(decision), refusal };
+  return { headers: limitHeaders(decision, hasDraftLimits), refusal };
 }

@@ -24,8 +24,9 @@ interface Shown {
 export function describeStore(
   operations: readonly Operation[],
   baseUrl: string,
-  { hasLab = true, hasDraftLimits = true, version }: Shown = {},
+  shown: Shown = {},
 ): JsonObject {
+  const { hasLab = true } = shown;
   const texts = guides(baseUrl, hasLab);
   const info = {
     title: 'Petstore',
@@ -33,12 +34,11 @@ export function describeStore(
     guides: texts,
     faults: hasLab ? faults : [],
     errorPages: errorPagesUrl(baseUrl),
-    hasDraftLimits,
     quota: plans.free,
     keptKeys: 'twice as many as its plan has requests per day',
     tags: tagsOf(operations),
   };
-  return describeApi(operations, baseUrl, info, version);
+  return asShown(describeApi(operations, baseUrl, info, shown.version), shown);
 }
 
 /** The groups of operations, in the order of the reference. */
@@ -92,13 +92,18 @@ stream of events and the webhooks. [llms.txt](${rootUrl}/llms.txt) is an overvie
 }
 
 /** The description of the lab of an API at `baseUrl`. */
-export const describeLab = (
-  baseUrl: string,
-  { hasDraftLimits = true, version }: Omit<Shown, 'hasLab'> = {},
-): JsonObject =>
-  describeApi(labOperations, labUrlOf(baseUrl), { ...labInfo(baseUrl), hasDraftLimits }, version);
+export const describeLab = (baseUrl: string, shown: Shown = {}): JsonObject =>
+  asShown(describeApi(labOperations, labUrlOf(baseUrl), labInfo(baseUrl), shown.version), shown);
 
-const labInfo = (baseUrl: string): Omit<ApiInfo, 'hasDraftLimits'> => ({
+/** A description, if need be without the headers of the draft, and their components. */
+const asShown = (description: JsonObject, { hasDraftLimits = true }: Shown): JsonObject =>
+  hasDraftLimits
+    ? description
+    : JSON.parse(
+        JSON.stringify(description, (name, value) => (name.startsWith('RateLimit') ? undefined : value)),
+      );
+
+const labInfo = (baseUrl: string): ApiInfo => ({
   title: 'Petstore lab',
   introduction: `The lab tests your client. A **rehearsal** makes the API at ${baseUrl} perform faults for your key only: limits, bans,
 failures, broken connections. A **recording** stores the requests of your client and their responses. Its report card says what the

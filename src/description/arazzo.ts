@@ -19,7 +19,7 @@ const document = (
   workflows,
 });
 
-const storeSource = (baseUrl: string) => ({ store: `${baseUrl}/openapi-3.1.json` });
+const storeAt = (baseUrl: string) => ({ store: `${baseUrl}/openapi-3.1.json` });
 
 /**
  * The Arazzo 1.0.1 document of the store: what a good client does, as workflows that tools run. It has one source, so its steps name
@@ -29,7 +29,7 @@ export const describeWorkflows = (baseUrl: string): JsonObject =>
   document(
     'Petstore workflows',
     'What a good client does, as workflows that run.',
-    storeSource(baseUrl),
+    storeAt(baseUrl),
     workflows,
   );
 
@@ -38,7 +38,7 @@ export const describeRehearsedWorkflows = (baseUrl: string): JsonObject =>
   document(
     'Petstore workflows with failures',
     'What a good client does when the service fails. The lab performs the failures, for this key only.',
-    { ...storeSource(baseUrl), lab: `${labUrlOf(baseUrl)}/openapi-3.1.json` },
+    { ...storeAt(baseUrl), lab: `${labUrlOf(baseUrl)}/openapi-3.1.json` },
     rehearsed,
   );
 
@@ -100,17 +100,16 @@ function step(stepId: string, operation: string, description: string, details: D
   };
 }
 
-const fromStore = (id: string) => `$sourceDescriptions.store.${id}`;
-const fromLab = (id: string) => `$sourceDescriptions.lab.${id}`;
+const from = (source: 'store' | 'lab', id: string) => `$sourceDescriptions.${source}.${id}`;
 
 const rehearse = (fault: JsonObject) =>
-  step('rehearse', fromLab('startRehearsal'), 'Let the service perform a failure for this key, once.', {
+  step('rehearse', from('lab', 'startRehearsal'), 'Let the service perform a failure for this key, once.', {
     body: { faults: [fault] },
     status: 201,
     outputs: { rehearsalId: '$response.body#/id' },
   });
 
-const performed = step('performed', fromLab('getRehearsal'), 'The failure was performed.', {
+const performed = step('performed', from('lab', 'getRehearsal'), 'The failure was performed.', {
   path: { rehearsalId: '$steps.rehearse.outputs.rehearsalId' },
   criteria: ['$response.body#/faults/0/performed == 1'],
 });
@@ -123,9 +122,14 @@ const rehearsed: JsonObject[] = [
     'After 429 the client waits as long as `Retry-After` says. Then it succeeds.',
     [
       rehearse({ fault: 'rate-limited', operation: 'listPets', retryAfterSeconds: 1 }),
-      step('list', fromStore('listPets'), 'The first response is 429. Wait for `Retry-After`, and retry.', {
-        onFailure: { retryAfter: 1, retryLimit: 3, criteria: [{ condition: '$statusCode == 429' }] },
-      }),
+      step(
+        'list',
+        from('store', 'listPets'),
+        'The first response is 429. Wait for `Retry-After`, and retry.',
+        {
+          onFailure: { retryAfter: 1, retryLimit: 3, criteria: [{ condition: '$statusCode == 429' }] },
+        },
+      ),
       performed,
     ],
   ),
@@ -137,7 +141,7 @@ const rehearsed: JsonObject[] = [
       rehearse({ fault: 'lost-answer', operation: 'placeOrder' }),
       step(
         'order',
-        fromStore('placeOrder'),
+        from('store', 'placeOrder'),
         'The order is placed, but the response does not arrive. A retry with the same `Idempotency-Key` gets the first response, and places no second order.',
         {
           header: { 'Idempotency-Key': 'order-{$steps.rehearse.outputs.rehearsalId}' },
@@ -246,8 +250,11 @@ const workflows: JsonObject[] = [
     [
       step('old', 'getPet', 'The response has the dates of deprecation and sunset, and the successor.', {
         path: { petId: 1 },
-        criteria: ['$response.header.Deprecation', '$response.header.Sunset'],
-        patterns: { '$response.header.Link': 'rel="successor-version"' },
+        patterns: {
+          '$response.header.Deprecation': '^@[0-9]+$',
+          '$response.header.Sunset': ' GMT$',
+          '$response.header.Link': 'rel="successor-version"',
+        },
         outputs: { etag: '$response.header.ETag' },
       }),
       step('successor', 'listPets', 'The successor returns the same pet, with the same entity tag.', {

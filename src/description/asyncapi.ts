@@ -6,7 +6,7 @@ import type { Operation } from '../http/operation.ts';
 import { EventsMissed, Ping } from '../webhooks/schema.ts';
 import { webhookHeaders } from './callbacks.ts';
 import { contact, securitySchemes } from './document.ts';
-import { type JsonObject, jsonSchema, Schemas } from './schemas.ts';
+import { type JsonObject, Schemas } from './schemas.ts';
 import { StreamedEvent, streamNote } from './streamed-event.ts';
 
 const { id, event } = StreamedEvent.properties;
@@ -24,7 +24,7 @@ const signedFields = Type.Object(
 
 /** The AsyncAPI 3.0 document of the stream of events and of the messages to webhooks. */
 export function describeEvents(operations: readonly Operation[], baseUrl: string): JsonObject {
-  const schemas = new Schemas(jsonSchema, true);
+  const schemas = new Schemas('titled-json-schema');
   const { protocol, host, pathname } = new URL(baseUrl);
   const stream = operations.find(({ success }) => success.kind === 'stream') as Operation;
   const creation = operations.find(({ sendsEvents }) => sendsEvents) as Operation;

@@ -9,22 +9,9 @@ import type { Guide } from './guide-names.ts';
 import { Parameters } from './parameters.ts';
 import { Responses, responseHeaders } from './responses.ts';
 import { codeSamples } from './samples.ts';
-import {
-  type Dialect,
-  exampleOf,
-  type JsonObject,
-  jsonSchema,
-  type OpenapiVersion,
-  openapi30,
-  Schemas,
-} from './schemas.ts';
+import { exampleOf, type JsonObject, type OpenapiVersion, Schemas } from './schemas.ts';
 
-/** The version in full, and how it writes schemas. */
-const forms: Record<OpenapiVersion, [openapi: string, dialect: Dialect]> = {
-  '3.0': ['3.0.3', openapi30],
-  '3.1': ['3.1.1', jsonSchema],
-  '3.2': ['3.2.0', jsonSchema],
-};
+const fullVersions: Record<OpenapiVersion, string> = { '3.0': '3.0.3', '3.1': '3.1.1', '3.2': '3.2.0' };
 
 /** The parts of a description that do not follow from operations. */
 export interface ApiInfo {
@@ -35,8 +22,6 @@ export interface ApiInfo {
   faults: readonly Fault[];
   /** Where each error code has a page, below. */
   errorPages: string;
-  /** Whether responses have the limit headers of the IETF draft. */
-  hasDraftLimits: boolean;
   /** The quota in examples. */
   quota: Quota;
   /** How many Idempotency-Keys an API key may have, in words. */
@@ -53,13 +38,11 @@ export function describeApi(
   version: OpenapiVersion = '3.0',
 ): JsonObject {
   const { title, introduction, quota, keptKeys } = info;
-  const [openapi, dialect] = forms[version];
-  const schemas = new Schemas(dialect);
+  const schemas = new Schemas(version === '3.0' ? 'openapi-3.0' : 'json-schema');
   const parameters = new Parameters(schemas, operations, keptKeys);
-  const responses = new Responses(schemas, operations, info.faults, info.errorPages, {
+  const responses = new Responses(schemas, info.faults, info.errorPages, {
     hasItems: version === '3.2',
     hasProblems: version !== '3.0',
-    hasDraftLimits: info.hasDraftLimits,
   });
   const hasWebhooks = version !== '3.0';
   const context = { operations, schemas, parameters, responses, baseUrl, hasWebhooks };
@@ -70,7 +53,7 @@ export function describeApi(
   }
   const headers = responseHeaders(operations, baseUrl, quota);
   return {
-    openapi,
+    openapi: fullVersions[version],
     info: {
       title,
       version: ownVersion,
@@ -175,24 +158,19 @@ function describeOperation(operation: Operation, context: Context): JsonObject {
     ...(hideTryItPanel && { 'x-hideTryItPanel': true }),
     parameters: parameters.use(operation),
     ...(body && { requestBody: describeBody(operation, body, schemas) }),
-    responses: responses.use(operation),
+    responses: responses.use(operation, context.operations),
     ...(sendsEvents && !hasWebhooks && { callbacks: describeCallbacks(schemas) }),
     'x-codeSamples': codeSamples(operation, baseUrl),
   };
 }
 
-/** The life of an operation in the extensions that other tools read: Redoc, Scalar and RapiDoc, Scalar, and oasdiff. */
+/** The life of an operation as other tools read it: badges for Redoc, Scalar (`name`) and RapiDoc (`label`), the rest for Scalar and oasdiff. */
 function marksForViewers({ stability, deprecated }: Operation): JsonObject {
-  const badges = [
-    ...(stability ? [{ text: stability, color: '#9a6700' }] : []),
-    ...(deprecated ? [{ text: `sunset ${deprecated.sunset}`, color: '#cf222e' }] : []),
-  ];
+  const texts = [...(stability ? [stability] : []), ...(deprecated ? [`sunset ${deprecated.sunset}`] : [])];
+  if (texts.length === 0) return {};
   return {
-    // Redoc and Scalar read the name, and RapiDoc the label.
-    ...(badges.length > 0 && {
-      'x-badges': badges.map(({ text, color }) => ({ name: text, label: text, color })),
-    }),
-    ...((deprecated || stability) && { 'x-scalar-stability': deprecated ? 'deprecated' : 'experimental' }),
+    'x-badges': texts.map((text) => ({ name: text, label: text, color: '#9a6700' })),
+    'x-scalar-stability': deprecated ? 'deprecated' : 'experimental',
     ...(stability && { 'x-stability-level': stability === 'beta' ? 'beta' : 'alpha' }),
   };
 }

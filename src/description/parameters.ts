@@ -32,14 +32,16 @@ export class Parameters {
     const { sampleParams, success } = operation;
     return Object.entries(properties).map(([name, schema]) => {
       const own = place === 'path' ? sampleParams?.[name] : undefined;
-      const { description, ...rest } = schema as Described;
-      const example = own ?? schemaExample(schema);
+      const { description, examples, ...rest } = schema as Described;
+      const example = own ?? examples?.[0];
+      // Its example stands on the parameter, where every tool looks for it.
+      const { example: _, examples: __, ...shown } = this.#schemas.use(rest.title ? schema : rest);
       const parameter: JsonObject = {
         name,
         in: place,
         required: !Type.IsOptional(schema),
         description,
-        schema: this.#schemas.use(rest.title ? schema : withoutExample(rest)),
+        schema: shown,
         ...(example !== undefined && { example }),
       };
       // Filters and cursors differ between operations.
@@ -70,19 +72,7 @@ const withPattern = (description: string, pattern: string, example?: string): Js
   ...(example !== undefined && { example }),
 });
 
-interface Described extends TSchema {
-  description: string;
-  title?: string;
-  examples?: Json[];
-  items?: Described;
-}
-
-const schemaExample = (schema: TSchema) => (schema as Described).examples?.[0];
-
-/** A schema whose example stands on its parameter, where every tool looks for it. */
-function withoutExample({ examples: _, items, ...rest }: Omit<Described, 'description'>): TSchema {
-  return { ...rest, ...(items && { items: items.title ? items : withoutExample(items) }) };
-}
+type Described = TSchema & { description: string; title?: string; examples?: Json[] };
 
 type RequestHeader = 'If-Match' | 'If-None-Match' | 'Idempotency-Key' | 'Last-Event-ID' | 'X-Request-Id';
 

@@ -25,7 +25,6 @@ interface Forms {
   hasItems: boolean;
   /** Errors are described as problems too. Generators that read OpenAPI 3.0 expect one form. */
   hasProblems: boolean;
-  hasDraftLimits: boolean;
 }
 
 /**
@@ -36,36 +35,28 @@ export class Responses {
   /** Error responses. */
   readonly components: JsonObject = {};
   readonly #schemas: Schemas;
-  readonly #operations: readonly Operation[];
   readonly #faults: readonly Fault[];
   readonly #errorPages: string;
   readonly #forms: Forms;
 
-  constructor(
-    schemas: Schemas,
-    operations: readonly Operation[],
-    faults: readonly Fault[],
-    errorPages: string,
-    forms: Forms,
-  ) {
+  constructor(schemas: Schemas, faults: readonly Fault[], errorPages: string, forms: Forms) {
     this.#schemas = schemas;
-    this.#operations = operations;
     this.#faults = faults;
     this.#errorPages = errorPages;
     this.#forms = forms;
   }
 
-  /** The responses of an operation, by their statuses. */
-  use(operation: Operation): JsonObject {
+  /** The responses of an operation, by their statuses. They link to other `operations`. */
+  use(operation: Operation, operations: readonly Operation[]): JsonObject {
     const { success } = operation;
-    const headers = this.#refs(successHeaders(operation));
+    const headers = refs(successHeaders(operation));
     const content = success.schema && { [mediaTypeOf(success)]: this.#content(success.kind, success.schema) };
     return {
       [success.status]: {
         description: success.description,
         headers,
         ...(content && { content }),
-        ...(success.kind === 'created' && this.#links(operation)),
+        ...linksOf(operation, operations),
       },
       ...(isConditionalRead(operation) && {
         '304': { description: 'The client already has the current representation.', headers },
@@ -84,27 +75,6 @@ export class Responses {
           examples: { stream: { summary: 'The start of a stream', serializedValue: example } },
         }
       : { schema: this.#schemas.use(schema), example };
-  }
-
-  #refs(headers: Fields): JsonObject {
-    const shown = Object.entries(headers).filter(
-      ([name]) => this.#forms.hasDraftLimits || !name.startsWith('RateLimit'),
-    );
-    return Object.fromEntries(
-      shown.map(([name, component]) => [name, { $ref: `#/components/headers/${component}` }]),
-    );
-  }
-
-  /** Links from a new resource to the operations on it, by its id. */
-  #links({ path }: Operation): JsonObject {
-    const onIt = this.#operations.filter((other) =>
-      new RegExp(`^${RegExp.escape(path)}/{\\w+}$`).test(other.path),
-    );
-    const links = onIt.map(({ id, params }) => [
-      id,
-      { operationId: id, parameters: { [Object.keys(params)[0] as string]: '$response.body#/id' } },
-    ]);
-    return { links: Object.fromEntries(links) };
   }
 
   /** Its own errors, and those of the faults that fit it. */
@@ -130,7 +100,7 @@ export class Responses {
       Object.fromEntries(errors.map((error) => [error.code, { value: bodyOf(error) as JsonObject }]));
     return {
       description: `${reasonPhrase(status)}.`,
-      headers: this.#refs(errorHeaders(status, codes, operation)),
+      headers: refs(errorHeaders(status, codes, operation)),
       content: {
         'application/json': {
           schema: this.#schemas.use(ErrorBody),
@@ -345,3 +315,21 @@ function errorHeaders(status: number, codes: ErrorCode[], operation?: Operation)
 /** Whether an operation returns 304 to a client that has the current representation. */
 export const isConditionalRead = ({ method, success }: Operation) =>
   method === 'GET' && 'ETag' in ofSuccess[success.kind];
+
+const refs = (headers: Fields): JsonObject =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, component]) => [name, { $ref: `#/components/headers/${component}` }]),
+  );
+
+/** Links from a new resource to the operations on it, by its id. */
+function linksOf({ path, success }: Operation, operations: readonly Operation[]): JsonObject {
+  if (success.kind !== 'created') return {};
+  const onIt = operations.filter(
+    (other) => other.path.replace(/\/\{\w+\}$/, '') === path && other.path !== path,
+  );
+  const links = onIt.map(({ id, params }) => {
+    const parameters = Object.keys(params).map((name) => [name, '$response.body#/id']);
+    return [id, { operationId: id, parameters: Object.fromEntries(parameters) }];
+  });
+  return { links: Object.fromEntries(links) };
+}

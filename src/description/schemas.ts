@@ -29,45 +29,26 @@ interface Keywords {
   patternProperties?: Record<string, TSchema>;
 }
 
-/** The parts of schemas that OpenAPI 3.0.3 writes differently than JSON Schema. */
-export interface Dialect {
-  constant(value: Json): JsonObject;
-  example(value: Json): JsonObject;
-  /** A schema of this type, or null. */
-  orNull(type: Json): JsonObject;
-}
+/** How schemas are written: as in OpenAPI 3.0.3, or as JSON Schema, which OpenAPI uses since 3.1, with titles for generators of AsyncAPI. */
+type SchemaForm = 'openapi-3.0' | 'json-schema' | 'titled-json-schema';
 
-/** OpenAPI 3.0.3. `nullable` works only beside `type` (section 4.7.24). */
-export const openapi30: Dialect = {
-  constant: (value) => ({ enum: [value] }),
-  example: (value) => ({ example: value }),
-  orNull: (type) => ({ type, nullable: true }),
-};
-
-/** JSON Schema, which OpenAPI uses since 3.1. AsyncAPI 3.0 uses an older draft, in which this means the same. */
-export const jsonSchema: Dialect = {
-  constant: (value) => ({ const: value }),
-  example: (value) => ({ examples: [value] }),
-  orNull: (type) => ({ type: [type, 'null'] }),
-};
-
-/** Converts schemas into those of a dialect. A schema with a title becomes a component of that name. */
+/** Converts schemas. A schema with a title becomes a component of that name. */
 export class Schemas {
   readonly components: JsonObject = {};
-  readonly #dialect: Dialect;
-  readonly #hasTitles: boolean;
+  readonly #form: SchemaForm;
 
-  /** `hasTitles`: components have titles, after which generators of AsyncAPI name their models. */
-  constructor(dialect: Dialect, hasTitles = false) {
-    this.#dialect = dialect;
-    this.#hasTitles = hasTitles;
+  constructor(form: SchemaForm) {
+    this.#form = form;
   }
 
   /** A reference if the schema has a title, else the schema itself. */
   use(schema: TSchema): JsonObject {
     const { title } = schema as Keywords;
     if (title === undefined) return this.#convert(schema);
-    this.components[title] ??= { ...(this.#hasTitles && { title }), ...this.#convert(schema) };
+    this.components[title] ??= {
+      ...(this.#form === 'titled-json-schema' && { title }),
+      ...this.#convert(schema),
+    };
     return { $ref: `#/components/schemas/${title}` };
   }
 
@@ -77,7 +58,7 @@ export class Schemas {
     if (anyOf && discriminator) return this.#union(anyOf, discriminator, same as JsonObject);
     if (anyOf) return this.#nullable(anyOf[0] as TSchema);
     const converted = { ...same, ...describedOf(schema) } as JsonObject;
-    if (value !== undefined) Object.assign(converted, this.#dialect.constant(value));
+    if (value !== undefined) Object.assign(converted, this.#isOld ? { enum: [value] } : { const: value });
     if (contentSchema) converted.contentSchema = this.use(contentSchema);
     if (items) converted.items = this.use(items);
     if (properties) converted.properties = mapValues(properties, (property) => this.use(property));
@@ -99,7 +80,7 @@ export class Schemas {
       ...same,
       oneOf: references,
       discriminator: { propertyName, mapping },
-      ...this.#dialect.example(exampleOf(schemas[0] as TSchema)),
+      ...this.#shown(exampleOf(schemas[0] as TSchema)),
     };
   }
 
@@ -108,13 +89,20 @@ export class Schemas {
     const { enum: values, type = null, ...same } = this.#convert(schema);
     return {
       ...same,
-      ...this.#dialect.orNull(type),
+      // OpenAPI 3.0.3 allows `nullable` only beside `type` (section 4.7.24).
+      ...(this.#isOld ? { type, nullable: true } : { type: [type, 'null'] }),
       ...(values && { enum: [...(values as Json[]), null] }),
     };
   }
 
   #exampleOf(schema: TSchema): JsonObject {
-    return hasExample(schema) ? this.#dialect.example(exampleOf(schema)) : {};
+    return hasExample(schema) ? this.#shown(exampleOf(schema)) : {};
+  }
+
+  #shown = (example: Json): JsonObject => (this.#isOld ? { example } : { examples: [example] });
+
+  get #isOld() {
+    return this.#form === 'openapi-3.0';
   }
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { isMisframed, isOfOtherVersion } from './headers.ts';
+import { isMisframed } from './headers.ts';
 import { detachParser, keepUnwrittenResponses, replaceEnd, unsentBytes } from './node-internals.ts';
 
 /** How long a client may take, in milliseconds. */
@@ -95,8 +95,8 @@ export function boundConnections(server: Server, limits: EndLimits): void {
     connection.carried++;
     connection.unread++;
     // If the end of a request is unclear, the bytes after it may belong to it. Node.js drops those after the head of an upgrade.
-    const isUnclear =
-      isMisframed(request) || isOfOtherVersion(request) || request.headers.upgrade !== undefined;
+    const { headers, httpVersionMajor } = request;
+    const isUnclear = isMisframed(request) || headers.upgrade !== undefined || httpVersionMajor !== 1;
     connection.isLast = connection.unread === maxUnread || isUnclear;
     if (connection.isLast) response.shouldKeepAlive = false;
     else {

@@ -62,9 +62,6 @@ export const isPassedOn = ({ headers }: Pick<IncomingMessage, 'headers'>) =>
 export const hasContent = ({ headers }: FastifyRequest) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
-/** Whether a request names a version that the service does not speak. Node.js also parses HTTP/0.9 and HTTP/2.0. */
-export const isOfOtherVersion = ({ httpVersionMajor }: IncomingMessage) => httpVersionMajor !== 1;
-
 /**
  * Whether other software may see the end of a request elsewhere (RFC 9112, sections 6.1 and 6.3). Its Transfer-Encoding is other than
  * `chunked`, such as the obsolete `identity`, or it has one in HTTP/1.0.

@@ -271,6 +271,7 @@ function errorsOf(
     'key_banned',
     'rate_limited',
     ...errors,
+    'http_version_not_supported',
   ]);
   if (Object.keys(params).length > 0) codes.add('not_found');
   if (body) codes.add('invalid_json');
@@ -278,11 +279,7 @@ function errorsOf(
   if (method === 'POST') codes.add('conflict').add('idempotency_key_in_use').add('idempotency_key_reused');
   if (method === 'PUT' || method === 'PATCH' || method === 'DELETE') codes.add('precondition_failed');
   if (deprecated) codes.add('gone');
-  return [
-    ...codes,
-    ...(['request_timeout', 'headers_too_large', 'internal_error', 'unavailable'] as const),
-    'http_version_not_supported',
-  ];
+  return [...codes, 'request_timeout', 'headers_too_large', 'internal_error', 'unavailable'];
 }
 
 /** A response before it is written to the wire. */

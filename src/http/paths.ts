@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, errorAt } from '../foundation/errors.ts';
-import { fieldLines, isMisframed, isOfOtherVersion, preflightHeaders } from './headers.ts';
+import { fieldLines, isMisframed, preflightHeaders } from './headers.ts';
 import { nothingThere } from './moved.ts';
 import type { Operation } from './operation.ts';
 import { decoded, encodedPathOf, isForApi, mcpPath, pathOf, prefix } from './target.ts';
@@ -137,11 +137,11 @@ function assertHost(request: IncomingMessage): void {
 }
 
 /**
- * Throws for a request that other software may read differently, by its version (RFC 9110, section 15.6.6) or by its end. The
- * connection ends after the response.
+ * Throws for a request that other software may read differently, by its version (RFC 9110, section 15.6.6) or by its end. Node.js also
+ * parses HTTP/0.9 and HTTP/2.0. The connection ends after the response.
  */
 function assertReadable(request: IncomingMessage): void {
-  if (isOfOtherVersion(request))
+  if (request.httpVersionMajor !== 1)
     throw new ApiError(
       'http_version_not_supported',
       `The request must be HTTP/1.1 or HTTP/1.0, not HTTP/${request.httpVersion}.`,

@@ -10,10 +10,10 @@ export const bindingWindow = ({ minute, day }: Pick<Decision, 'minute' | 'day'>)
   day.remaining <= minute.remaining ? 'day' : 'minute';
 
 /**
- * The headers about the limits of a caller: `X-RateLimit-*` for the binding window, and for both windows the fields
+ * The headers about the limits of a caller: `X-RateLimit-*` for the binding window and, with `hasDraft`, for both windows the fields
  * of draft-ietf-httpapi-ratelimit-headers. During a ban no requests remain until its end. No `t` is larger than the `w` of its window.
  */
-export function limitHeaders(decision: Decision): Fields {
+export function limitHeaders(decision: Decision, hasDraft = true): Fields {
   const { outcome, nowMs, minute, day, bannedUntilMs } = decision;
   const isBanned = outcome === 'banned';
   const binding = decision[bindingWindow(decision)];
@@ -21,30 +21,22 @@ export function limitHeaders(decision: Decision): Fields {
     isBanned
       ? `r=0;t=${secondsUntil(Math.min(bannedUntilMs, nowMs + lengthMs), nowMs)}`
       : `r=${digits(window.remaining)};t=${secondsUntil(window.endsAtMs, nowMs)}`;
-  return {
+  const fields = {
     'X-RateLimit-Limit': String(binding.quota),
     'X-RateLimit-Remaining': isBanned ? '0' : digits(binding.remaining),
     'X-RateLimit-Reset': String(Math.ceil((isBanned ? bannedUntilMs : binding.endsAtMs) / 1000)),
+  };
+  if (!hasDraft) return fields;
+  return {
+    ...fields,
     'RateLimit-Policy': `"minute";q=${minute.quota};w=60,"day";q=${day.quota};w=86400`,
     RateLimit: `"minute";${state(minute, minuteMs)},"day";${state(day, dayMs)}`,
   };
 }
 
-/** Makes the headers about the limits of a caller. */
-export type MakeLimitHeaders = (decision: Decision) => Fields;
-
-/** `limitHeaders`, with or without the fields of the draft: some parsers read them wrongly. */
-export const limitHeadersWith = (hasDraft: boolean): MakeLimitHeaders =>
-  hasDraft
-    ? limitHeaders
-    : (decision) => {
-        const { RateLimit: _, 'RateLimit-Policy': __, ...others } = limitHeaders(decision);
-        return others;
-      };
-
 /** The limit headers of a response, with `Retry-After` if the request was not admitted. */
-export const allLimitHeaders = (decision: Decision, make: MakeLimitHeaders = limitHeaders): Fields => ({
-  ...make(decision),
+export const allLimitHeaders = (decision: Decision, hasDraft = true): Fields => ({
+  ...limitHeaders(decision, hasDraft),
   ...(decision.outcome !== 'admitted' && { 'Retry-After': String(secondsToRetry(decision)) }),
 });
 

@@ -11,14 +11,13 @@ type Report = (set: (labels: Labels, value: number) => void) => void;
 /** How long the delays of the event loop are measured before they are first shown. */
 const firstDelaysMs = 50;
 
-/** Gauges with the suffix of a counter, which promtool reports. Those of the same name without it have the same counts by kind. */
-const misnamed = ['handles', 'requests', 'resources'].map((name) => `nodejs_active_${name}_total`);
-
 /** The metrics of the process. All its services share one registry, because its collectors cannot be stopped. */
 const ofProcess = memoize(async () => {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  for (const name of misnamed) registry.removeSingleMetric(name);
+  // Gauges with the suffix of a counter, which promtool reports. Others have the same counts by kind.
+  for (const name of ['handles', 'requests', 'resources'])
+    registry.removeSingleMetric(`nodejs_active_${name}_total`);
   // Without measured delays, the minimum would be shown as centuries.
   await sleep(firstDelaysMs);
   return registry;

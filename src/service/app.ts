@@ -166,7 +166,7 @@ function serveDocuments(
 ): void {
   const { config, stopwatch, prove, operations } = parts;
   const { baseUrl } = config;
-  const shown = { hasLab: config.lab, hasDraftLimits: config.draftLimitHeaders };
+  const shown = { hasLab: config.lab, hasDraftLimits: config.hasDraftLimits };
   serveHealth(app, { readiness, metrics, stopwatch, prove });
   const apis = () => import('../description/apis.ts');
   serveDescriptions(app, prefix, async (version) =>
@@ -232,7 +232,7 @@ function serveApis(
   });
   if (!lab) return;
   const labServices = lab.services(
-    { limiter, banRules, limitHeaders: admission.limitHeaders },
+    { limiter, banRules, hasDraftLimits: config.hasDraftLimits },
     stopwatch,
     hasOthers,
   );

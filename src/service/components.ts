@@ -13,7 +13,6 @@ import { recorderBounds as usualBounds } from '../lab/lab-bounds.ts';
 import { labOperations } from '../lab/operations.ts';
 import type { WorkerOfReadings } from '../lab/readings/worker.ts';
 import type { RecorderBounds } from '../lab/recordings/recorder.ts';
-import { limitHeadersWith } from '../limits/headers.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import { mcpAccount } from '../mcp/serve-mcp.ts';
 import { DeprecatedCalls } from '../observe/deprecation.ts';
@@ -28,7 +27,7 @@ import { healthPaths, Readiness } from './health.ts';
 
 /** The parts of an app. */
 export interface Parts {
-  config: Pick<Config, 'baseUrl' | 'banRules' | 'trustProxy' | 'enforceSunset' | 'lab' | 'draftLimitHeaders'>;
+  config: Pick<Config, 'baseUrl' | 'banRules' | 'trustProxy' | 'enforceSunset' | 'lab' | 'hasDraftLimits'>;
   db: Database;
   limiter: Limiter;
   log: Log;
@@ -117,14 +116,14 @@ export function createComponents(parts: AllParts) {
     left: (...args) => outcomes.clientDisconnected(...args),
   });
   const identify = identifier(db, limiter);
-  const limitHeaders = limitHeadersWith(config.draftLimitHeaders);
   const admission: Admission = {
-    ...{ limiter, accountOf: planAccount(config.banRules), metrics, limitHeaders },
+    ...{ limiter, accountOf: planAccount(config.banRules), metrics },
+    hasDraftLimits: config.hasDraftLimits,
     identify: (request) => identify(lab?.asIdentified(request) ?? request),
     banBegan: (request, decision) => lab?.banBegan(request, decision),
   };
   const labAdmission: Admission = { ...admission, identify, accountOf: labAccount };
-  const mcpAdmission: Admission = { ...{ limiter, metrics, limitHeaders }, identify, accountOf: mcpAccount };
+  const mcpAdmission: Admission = { ...admission, identify, accountOf: mcpAccount };
   return {
     identify,
     admission,
@@ -148,14 +147,14 @@ const isHealthCheck = ({ operation, exchange }: RequestOutcome) =>
 
 function createLab(parts: AllParts, outcomes: OutcomeReporter): Lab {
   const { config, db, log, clock, operations } = parts;
-  const { baseUrl, draftLimitHeaders } = config;
+  const { baseUrl, hasDraftLimits } = config;
   const recorder = {
     ...{ db, log, clock, stopwatch: parts.clockStopwatch, bounds: parts.recorderBounds },
     isBehindProxy: config.trustProxy !== false,
     labPageToken: parts.installation.key.labPageToken,
   };
   return new Lab(
-    { db, operations, baseUrl, clock, limitHeaders: limitHeadersWith(draftLimitHeaders) },
+    { db, operations, baseUrl, clock, hasDraftLimits },
     recorder,
     (...args) => outcomes.cutOff(...args),
     parts.readingWorker,

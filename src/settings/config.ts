@@ -110,8 +110,7 @@ export const settings = {
     meaning: 'maximum time that a request waits for Valkey, in milliseconds',
     read: number(1),
   },
-  /** Whether responses have the limit headers of the IETF draft beside `X-RateLimit-*`. */
-  draftLimitHeaders: {
+  hasDraftLimits: {
     variable: 'PETSTORE_DRAFT_HEADERS',
     default: 'on',
     meaning:

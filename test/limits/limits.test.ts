@@ -31,7 +31,7 @@ for (const [plan, perMinute] of [
 }
 
 test('without the headers of the draft, responses and descriptions have only X-RateLimit-*', async (t) => {
-  const store = await startPetstore(t, { draftLimitHeaders: false });
+  const store = await startPetstore(t, { hasDraftLimits: false });
   const names = async (path: string, headers = {}) => {
     const { key, app } = store;
     const answer = await app.inject({ url: path, headers: { authorization: `Bearer ${key}`, ...headers } });

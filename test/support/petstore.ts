@@ -46,7 +46,7 @@ export const ample: Quota = { perMinute: 1_000_000, perDay: 10_000_000 };
 export interface Options {
   seed?: boolean;
   trustProxy?: string[] | boolean;
-  draftLimitHeaders?: boolean;
+  hasDraftLimits?: boolean;
   enforceSunset?: boolean;
   /** Whether there is a lab. Default: true. */
   lab?: boolean;
@@ -119,7 +119,7 @@ export class Petstore {
       baseUrl: options.baseUrl ?? baseUrl,
       banRules: defaultBanRules,
       trustProxy: options.trustProxy ?? false,
-      draftLimitHeaders: options.draftLimitHeaders ?? true,
+      hasDraftLimits: options.hasDraftLimits ?? true,
       enforceSunset: options.enforceSunset ?? false,
       lab: options.lab ?? true,
     };

@@ -4,7 +4,7 @@ import { unauthorized } from '../../foundation/errors.ts';
 import { toTime } from '../../foundation/time.ts';
 import { findKey } from '../../keys/store.ts';
 import { advanceWindows, allowedStrikes, nextBanMs, peek } from '../../limits/decision.ts';
-import { allLimitHeaders, bindingWindow, type MakeLimitHeaders } from '../../limits/headers.ts';
+import { allLimitHeaders, bindingWindow } from '../../limits/headers.ts';
 import type { Limiter, Sharing } from '../../limits/limiter.ts';
 import { plans, type Quota } from '../../limits/plans.ts';
 import type { BanRules } from '../../settings/ban-rules.ts';
@@ -16,14 +16,14 @@ import { type Account, toWindow } from './schema.ts';
 export interface AccountState {
   limiter: Pick<Limiter, 'find' | 'sharing'>;
   banRules: BanRules;
-  limitHeaders: MakeLimitHeaders;
+  hasDraftLimits: boolean;
 }
 
 /** Returns the state of a key: limits, ban, streams, and its active rehearsal and recording. */
 export async function readAccount(
   sql: Sql,
   { workspaceId, keyId, nowMs: clockMs }: Owner & { nowMs: number },
-  { limiter, banRules, limitHeaders }: AccountState,
+  { limiter, banRules, hasDraftLimits }: AccountState,
 ): Promise<Account> {
   const owner = { workspaceId, keyId };
   const [key, account, openStreams, rehearsal, recording] = await Promise.all([
@@ -49,7 +49,7 @@ export async function readAccount(
     minute: toWindow(state.minute),
     day: toWindow(state.day),
     binding: bindingWindow(state),
-    headers: { ...allLimitHeaders(state, limitHeaders) },
+    headers: { ...allLimitHeaders(state, hasDraftLimits) },
     strikes: current.strikes,
     strikesAllowed: Math.floor(allowedStrikes(quota, banRules)),
     ban: {

@@ -1,3 +1,4 @@
+import { limitHeaders } from '../../limits/headers.ts';
 import { fault, integer } from './shared/fault.ts';
 import { refuse, shownWindows } from './shared/limit-refusals.ts';
 
@@ -26,6 +27,6 @@ export const nearLimit = fault({
     const { minute, day } = shownWindows(decision);
     const remaining = Math.min(left, minute.remaining);
     const shown = { minute: { ...minute, remaining, endsAtMs: untilMs }, day };
-    request.limitHeaders = services.limitHeaders({ ...decision, ...shown });
+    request.limitHeaders = limitHeaders({ ...decision, ...shown }, services.hasDraftLimits);
   },
 });

@@ -13,7 +13,6 @@ import { referenceFiles, referencePaths, serveReference } from './serve-referenc
 interface Parts {
   baseUrl: string;
   hasLab: boolean;
-  /** Whether responses have the limit headers of the IETF draft. Default: true. */
   hasDraftLimits?: boolean;
   /** Those of the store. */
   operations: readonly Operation[];

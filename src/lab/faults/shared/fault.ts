@@ -6,7 +6,6 @@ import { Type } from '../../../foundation/type.ts';
 import type { Operation } from '../../../http/operation.ts';
 import type { Rehearsed } from '../../../http/rehearsed.ts';
 import type { Decision } from '../../../limits/decision.ts';
-import type { MakeLimitHeaders } from '../../../limits/headers.ts';
 import type { DelayQueue } from './delay-queue.ts';
 import type { OpenLinks } from './open-links.ts';
 
@@ -122,7 +121,7 @@ export interface FaultServices {
   /** Where callers find the API. */
   baseUrl: string;
   clock: () => number;
-  limitHeaders: MakeLimitHeaders;
+  hasDraftLimits: boolean;
   /** Whether the request came through a proxy: its headers show it, or a proxy is configured. */
   isPassedOn(request: FastifyRequest): boolean;
   delayQueue: DelayQueue;

@@ -1,7 +1,7 @@
 import type { ApiError } from '../../../foundation/errors.ts';
 import { minuteMs, secondMs } from '../../../foundation/time.ts';
 import type { Decision, WindowState } from '../../../limits/decision.ts';
-import { limitRefusal } from '../../../limits/headers.ts';
+import { limitHeaders, limitRefusal } from '../../../limits/headers.ts';
 import { ampleQuota, plans } from '../../../limits/plans.ts';
 import { type FaultInvocation, integer } from './fault.ts';
 
@@ -51,7 +51,7 @@ export function refuse(
     bannedUntilMs: outcome === 'banned' ? untilMs : 0,
     retryAtMs: untilMs,
   };
-  request.limitHeaders = services.limitHeaders(rehearsed);
+  request.limitHeaders = limitHeaders(rehearsed, services.hasDraftLimits);
   return limitRefusal(rehearsed);
 }
 
