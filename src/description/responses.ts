@@ -97,9 +97,7 @@ export class Responses {
 
   /** Links from a new resource to the operations on it, by its id. */
   #links({ path }: Operation): JsonObject {
-    const onIt = this.#operations.filter((other) =>
-      new RegExp(`^${RegExp.escape(path)}/{\\w+}$`).test(other.path),
-    );
+    const onIt = this.#operations.filter((other) => other.path.replace(/{\w+}$/, '') === `${path}/`);
     const links = onIt.map(({ id, params }) => [
       id,
       { operationId: id, parameters: { [Object.keys(params)[0] as string]: '$response.body#/id' } },
