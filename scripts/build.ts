@@ -92,9 +92,14 @@ function notice(licence: string, what: string): string {
  * to the tree's. npm needs `repository` for the proof where the package was built.
  */
 function manifest(): object {
-  const { private: _, scripts, optionalDependencies, devDependencies, overrides, ...shared } = JSON.parse(
-    textOf('package.json'),
-  );
+  const {
+    private: _,
+    scripts,
+    optionalDependencies,
+    devDependencies,
+    overrides,
+    ...shared
+  } = JSON.parse(textOf('package.json'));
   const code = globSync('**/*.js', { cwd: lib }).map((file) => readFileSync(join(lib, file), 'utf8'));
   const isImported = (name: string) => code.some((text) => new RegExp(`(from |\\()'${name}['/]`).test(text));
   const modules = entries.map((entry) => [dirname(`./${entry}`), `./lib/${entry.replace(/ts$/, 'js')}`]);

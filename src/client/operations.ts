@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (2e34b06bb095). Do not edit.
+// Made from openapi.json by "npm run generate" (006a65424f07). Do not edit.
 
 import type * as types from './description.ts';
 import type { Int64 } from './exact-json.ts';

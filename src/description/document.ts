@@ -76,6 +76,7 @@ export function describeApi(
       version: ownVersion,
       description: introduction,
       contact,
+      license,
     },
     servers: [{ url: baseUrl }],
     security: [{ bearerAuth: [] }, { apiKeyAuth: [] }],
@@ -95,6 +96,7 @@ export function describeApi(
 }
 
 export const contact = { name: 'The developers of Petstore' };
+export const license = { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' };
 
 /** How a request carries an API key. */
 export const securitySchemes = {

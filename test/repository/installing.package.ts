@@ -97,7 +97,7 @@ test('the description and the guides show the commands of the package', () => {
     .replaceAll(ofTree.command, command)
     .replaceAll(ofTree.firstStart, firstStart)
     .replaceAll(`Node.js ${ofTree.neededNode} or newer`, `Node.js ${neededNode} or newer`);
-  assert.match(golden, /npx --no-install petstore lab rehearse/);
+  assert.match(golden, /npx petstore-lab lab rehearse/);
   assert.doesNotMatch(golden, /npm (run|start|ci)\b/);
   assert.equal(textOf('openapi.json'), golden);
 });
@@ -160,7 +160,7 @@ for (const [name, { node, skip }] of [
       for (const [path, file] of Object.entries({ ...labPrograms, ...referencePrograms }))
         assert.equal(texts.get(path), await ofTree.browserProgram(file), path);
       assert.match(texts.get('/changelog') as string, /<h1>Changelog<\/h1>/);
-      assert.match(texts.get('/llms-full.txt') as string, /npx --no-install petstore keys create/);
+      assert.match(texts.get('/llms-full.txt') as string, /npx petstore-lab keys create/);
       assert.doesNotMatch(service.log(), /Warning/);
 
       const silent = connect(Number(port), '127.0.0.1').on('error', () => {});
@@ -217,7 +217,7 @@ for (const [module, moduleResolution] of [
   });
 
   test(`the client passes a strict type check without the types of Node.js: ${moduleResolution}`, (t) => {
-    checkTypes(t, ['petstore/client'], { module, moduleResolution, types: [] });
+    checkTypes(t, ['petstore-lab/client'], { module, moduleResolution, types: [] });
   });
 }
 
