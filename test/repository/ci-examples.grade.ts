@@ -25,7 +25,7 @@ function project(t: TestContext, programs: Record<string, string>) {
   const tools = join(folder, 'tools');
   mkdirSync(tools);
   // One fault is enough here.
-  const npx = `[ "$1 $2 $3" = "--no-install petstore grade" ] || exit 9\nshift 3\nexec ${process.execPath} ${bin} grade --fault lost-answer "$@"`;
+  const npx = `[ "$1 $2" = "petstore-lab grade" ] || exit 9\nshift 2\nexec ${process.execPath} ${bin} grade --fault lost-answer "$@"`;
   for (const [name, script] of Object.entries({ npx, ...programs })) {
     writeFileSync(join(tools, name), `#!/bin/sh\n${script}\n`);
     chmodSync(join(tools, name), 0o755);
