@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (0704a85805fe). Do not edit.
+// Made from openapi.json by "npm run generate" (cc997b25052c). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 

@@ -65,11 +65,11 @@ test('a program that sends a POST twice fails in every report format, with exit 
 test('the next command is printed in the form in which the user called this one', async () => {
   for (const [env, called] of [
     [{}, 'petstore lab'],
-    [{ npm_command: 'exec', npm_lifecycle_event: 'npx' }, 'npx --no-install petstore lab'],
+    [{ npm_command: 'exec', npm_lifecycle_event: 'npx' }, 'npx petstore-lab lab'],
     // By npm 10, and by npm 11.
     [{ npm_command: 'run-script', npm_lifecycle_event: 'petstore' }, 'npm run -s petstore -- lab'],
     [{ npm_command: 'run', npm_lifecycle_event: 'petstore' }, 'npm run -s petstore -- lab'],
-    [{ npm_command: 'test', npm_lifecycle_event: 'test' }, 'npx --no-install petstore lab'],
+    [{ npm_command: 'test', npm_lifecycle_event: 'test' }, 'npx petstore-lab lab'],
   ] as const) {
     const { stdout } = await command(['grade', '--list'], env);
     assert.ok(stdout.endsWith(`: ${called} faults NAME\n`), called);
