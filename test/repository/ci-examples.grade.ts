@@ -89,7 +89,7 @@ test('the steps for GitHub Actions grade the program, keep the card, and compare
   const runAction = (branch: string) => {
     const inputs = Object.entries(grade?.with ?? {}).map(([name, text]) => [
       `GRADE_${name.toUpperCase()}`,
-      valueOf(text, { branch, hasCard: existsSync(join(rest.folder, 'main-card/card.json')) }),
+      filledIn(text, { branch, hasCard: existsSync(join(rest.folder, 'main-card/card.json')) }),
     ]);
     const env: Record<string, string> = { GRADE_CARD: '', ...Object.fromEntries(inputs) };
     // One fault is enough here.
@@ -113,7 +113,7 @@ test('the steps for GitHub Actions grade the program, keep the card, and compare
 });
 
 /** Replaces the expressions of the example by their values. */
-function valueOf(text: string, { branch, hasCard }: { branch: string; hasCard: boolean }): string {
+function filledIn(text: string, { branch, hasCard }: { branch: string; hasCard: boolean }): string {
   return text.replaceAll(/\$\{\{ (.*?) && '(.*?)' \|\| '' \}\}/g, (_, condition, value) => {
     const holds = new Map([
       ["github.ref_name == 'main'", branch === 'main'],

@@ -7,12 +7,14 @@ interface Look {
   width: number;
   height: number;
   scale: number;
+  /** The part of the page to show. Default: what the window shows. */
+  part?: string;
 }
 
 /** Photographs a page in light and in dark, as WebP, once it shows what it should. */
 export async function photograph(
   address: string,
-  { width, height, scale }: Look,
+  { width, height, scale, part }: Look,
   prepare: (page: Page) => Promise<void>,
 ): Promise<[scheme: string, picture: Buffer][]> {
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
@@ -27,7 +29,8 @@ export async function photograph(
       });
       await page.goto(address);
       await prepare(page);
-      pictures.push([colorScheme, await toWebp(browser, await page.screenshot({ animations: 'disabled' }))]);
+      const shown = part === undefined ? page : page.locator(part);
+      pictures.push([colorScheme, await toWebp(browser, await shown.screenshot({ animations: 'disabled' }))]);
       await page.close();
     }
     return pictures;
