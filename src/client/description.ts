@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (cc997b25052c). Do not edit.
+// Made from openapi.json by "npm run generate" (f8a3b1fac5b4). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 

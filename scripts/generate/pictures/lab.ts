@@ -60,7 +60,6 @@ export const photographOrders = (origin: string, key: string) =>
       for (const button of ['Order one pet', 'Fix it, and order again'])
         await page.getByRole('button', { name: button }).click();
       await page.getByText('1 order.').waitFor();
-      await page.addStyleTag({ content: 'lab-order-demo .two { padding: 16px }' });
       await page.mouse.move(0, 0);
     },
   );

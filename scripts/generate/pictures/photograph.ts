@@ -1,6 +1,8 @@
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+
+const margin = 12;
 
 /** How much of a page is seen, and how sharp: a README has 900 pixels, and more on a fine screen. */
 interface Look {
@@ -29,14 +31,23 @@ export async function photograph(
       });
       await page.goto(address);
       await prepare(page);
-      const shown = part === undefined ? page : page.locator(part);
-      pictures.push([colorScheme, await toWebp(browser, await shown.screenshot({ animations: 'disabled' }))]);
+      const clip = part === undefined ? undefined : await around(page, part);
+      const png = await page.screenshot({ animations: 'disabled', ...(clip && { clip }) });
+      pictures.push([colorScheme, await toWebp(browser, png)]);
       await page.close();
     }
     return pictures;
   } finally {
     await browser.close();
   }
+}
+
+/** The place of a part of a page, with a margin. */
+async function around(page: Page, part: string) {
+  const { x, y, width, height } = (await page.locator(part).boundingBox()) as NonNullable<
+    Awaited<ReturnType<Locator['boundingBox']>>
+  >;
+  return { x: x - margin, y: y - margin, width: width + 2 * margin, height: height + 2 * margin };
 }
 
 /**
