@@ -10,6 +10,7 @@ RUN npm ci --omit=dev --ignore-scripts \
   && find node_modules -type f -regex '.*\.\(map\|[cm]?ts\)' -delete
 
 FROM debian:bookworm-slim
+LABEL org.opencontainers.image.title=Petstore org.opencontainers.image.licenses=MIT
 # Node.js needs libatomic, which the slim image lacks.
 RUN apt-get update && apt-get install -y --no-install-recommends libatomic1 && rm -rf /var/lib/apt/lists/*
 RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin petstore && install -d -o petstore -m 700 /data
@@ -17,7 +18,7 @@ WORKDIR /app
 COPY --from=packages /app ./
 COPY bin bin
 COPY src src
-COPY CHANGELOG.md ./
+COPY CHANGELOG.md LICENSE ./
 ENV HOST=0.0.0.0 PORT=8080 PETSTORE_DATA_DIR=/data
 EXPOSE 8080
 VOLUME /data

@@ -8,18 +8,18 @@ import module from 'node:module';
 import { constants } from 'node:os';
 import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
+import { isTooOld, neededMajor } from './needed-node.js';
 
-const neededMajor = 26;
 /** How long this process may take to end after its starter is gone. "grade" must first end its programs. */
 const endWithinMs = process.argv[2] === 'grade' ? 3_000 : 600;
 
-if (Number.parseInt(process.versions.node, 10) >= neededMajor) {
+if (isTooOld) {
+  handOver();
+} else {
   endWithStarter();
   keepCompiledCode();
   const { main } = await import('../src/main.ts');
   await main(process.argv);
-} else {
-  handOver();
 }
 
 /** Keeps compiled code for the next start, in a folder that only its owner can write. */

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { neededNode } from '../src/foundation/distribution/package.ts';
+import { neededNode } from '../src/client/needed-node.ts';
 import { browserProgram } from '../src/foundation/distribution/tree.ts';
 import { version } from '../src/foundation/version.ts';
 import { referencePrograms } from '../src/web/reference/serve-reference.ts';
@@ -32,6 +32,7 @@ copy('bin/protect.js');
 copy('bin/stop-with-npm.js');
 copy('scripts/package/README.md', 'README.md');
 copy('CHANGELOG.md');
+copy('LICENSE');
 await carryPrograms();
 writeFileSync(join(dist, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`);
 writeFileSync(join(dist, 'openapi.json'), run('dist/bin/petstore.js', 'openapi'));
@@ -86,21 +87,35 @@ function notice(licence: string, what: string): string {
   return `${what} ${name} ${version}, minified. Its licence:\n\n${textOf(licence)}`;
 }
 
-/** The package.json of the package: that of the tree, without what only the tree needs. Its name is not ours on npm, so nobody can publish it. */
+/**
+ * The package.json of the package: that of the tree, without what only the tree needs. The owner adds `repository`, `bugs` and `homepage`
+ * to the tree's. npm needs `repository` for the proof where the package was built.
+ */
 function manifest(): object {
-  const { name, description, type, bin, dependencies } = JSON.parse(textOf('package.json'));
+  const {
+    private: _,
+    scripts,
+    optionalDependencies,
+    devDependencies,
+    overrides,
+    ...shared
+  } = JSON.parse(textOf('package.json'));
   const code = globSync('**/*.js', { cwd: lib }).map((file) => readFileSync(join(lib, file), 'utf8'));
   const isImported = (name: string) => code.some((text) => new RegExp(`(from |\\()'${name}['/]`).test(text));
   const modules = entries.map((entry) => [dirname(`./${entry}`), `./lib/${entry.replace(/ts$/, 'js')}`]);
+  const dependencies = Object.entries(shared.dependencies).filter(([name]) => isImported(name));
   return {
-    ...{ name, version, description, private: true, type, bin },
+    ...shared,
+    version,
     exports: {
       ...Object.fromEntries(modules),
       './openapi.json': './openapi.json',
       './package.json': './package.json',
     },
     imports: { '#distribution': './lib/foundation/distribution/package.js' },
-    engines: { node: `>=${neededNode}` },
-    dependencies: Object.fromEntries(Object.entries(dependencies).filter(([name]) => isImported(name))),
+    engines: { node: `^${neededNode} || >=24` },
+    files: ['bin', 'lib', 'openapi.json', 'CHANGELOG.md', 'NOTICE.md'],
+    dependencies: Object.fromEntries(dependencies),
+    publishConfig: { access: 'public', provenance: true },
   };
 }

@@ -1,3 +1,6 @@
+import './client/needed-node.ts';
+import type { PetstoreServer, StartOptions } from './start/start-petstore.ts';
+
 export type { CheckResult, Report } from './lab/checks/report.ts';
 export type { FaultName } from './lab/faults/list.ts';
 export type { RecordedRequest } from './lab/recordings/schema.ts';
@@ -12,4 +15,15 @@ export type {
   Rehearsal,
   RehearseOptions,
 } from './start/from-code/lab.ts';
-export { type PetstoreServer, type StartOptions, startPetstore } from './start/start-petstore.ts';
+export type { PetstoreServer, StartOptions };
+
+/**
+ * Starts a store in this process. It listens when the promise resolves. It prints nothing, handles no signal, and reads no environment
+ * variable. Any number can run in one process. Rejects with TypeError if an option is unknown or invalid, and with an Error if the port or
+ * the data folder is in use.
+ */
+export async function startPetstore(options?: StartOptions): Promise<PetstoreServer> {
+  // An older Node.js could not even link this module, and would not say why.
+  const { startPetstoreOn } = await import('./start/start-petstore.ts');
+  return startPetstoreOn(undefined, options);
+}

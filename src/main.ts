@@ -30,7 +30,7 @@ export async function commandLine(name = ''): Promise<Command> {
     .helpCommand('help [command]', 'show the help of a command')
     .addHelpText('after', '\nSettings are environment variables. "petstore serve --help" lists them.')
     .configureOutput({ outputError: (text, write) => write(`${oneLine(text)} (see --help)\n`) })
-    .configureHelp({ showGlobalOptions: false });
+    .configureHelp({ showGlobalOptions: false, minWidthToWrap: 20 });
   const named = Object.hasOwn(commands, name) ? commands[name] : undefined;
   for (const load of named ? [named] : Object.values(commands)) program.addCommand(await load());
   forAll(program, (command) => command.exitOverride().copyInheritedSettings(program));
@@ -39,12 +39,14 @@ export async function commandLine(name = ''): Promise<Command> {
   return program;
 }
 
-/** Runs the command line. A usage error exits with 2, a failure with 1; each prints one line to standard error. */
+/** Runs the command line, by default the demonstration. A usage error exits with 2, a failure with 1; each prints one line to standard error. */
 export async function main(argv: string[]): Promise<void> {
   setPrivateUmask();
   process.stdout.on('error', endOutput);
   try {
-    await (await commandLine(argv[2])).parseAsync(argv);
+    const [program = '', script = '', ...args] = argv;
+    if (args.length === 0) args.push(await demonstrate());
+    await (await commandLine(args[0])).parseAsync([program, script, ...args]);
   } catch (error) {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? 0 : usageExitCode;
@@ -53,6 +55,13 @@ export async function main(argv: string[]): Promise<void> {
       process.exitCode = failureExitCode;
     }
   }
+}
+
+/** The command to run if none is given. Prints how to find the others. */
+async function demonstrate(): Promise<string> {
+  const { command } = await import('#distribution');
+  console.log(`Starting the demonstration. "${command} --help" lists the commands.`);
+  return 'serve';
 }
 
 function forAll(command: Command, act: (command: Command) => void): void {

@@ -83,7 +83,7 @@ const suites: Record<string, { about: string; commands: string[][] }> = {
     commands: [tests(...byFolder('main', found('test/**/*.test.ts')))],
   },
   programs: {
-    about: 'README, guides, examples, graded programs and petstore/client, with curl and Python',
+    about: 'README, guides, examples, graded programs and petstore-lab/client, with curl and Python',
     commands: [
       tests('test/**/*.{examples,grade}.ts', ...byFolder('programs', found('test/client/*.client.ts'))),
     ],

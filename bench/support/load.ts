@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -38,6 +38,10 @@ const succeeds = (command: string, args: string[]) => spawnSync(command, args).e
 
 /** wrk takes little of the processor itself. autocannon is there for machines without it. */
 export const generator = succeeds('wrk', ['-v']) ? 'wrk' : 'autocannon';
+if (generator === 'autocannon' && !existsSync(new URL('../peers/node_modules/autocannon', import.meta.url))) {
+  console.error('No load generator: install wrk, or run "npm ci --ignore-scripts --prefix bench/peers".');
+  process.exit(1);
+}
 
 /** The words before a command that keep it on one core, where that can be done. */
 export const onCore = (core: number): string[] =>

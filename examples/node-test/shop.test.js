@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
+// docs/from-code.md says how to install it.
+import { startPetstore } from 'petstore-lab';
 import { Shop } from './shop.js';
-
-const { startPetstore } = await import('petstore').catch((cause) => {
-  throw new Error(
-    'Petstore is not installed here. Build it and install its tarball: docs/from-code.md says how.',
-    { cause },
-  );
-});
 
 let store;
 let shop;

@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import subprocess
+import tempfile
 import urllib.error
 import urllib.request
 
@@ -16,12 +17,13 @@ class Petstore:
     """A store in its own process. It ends when this process ends, even after a crash."""
 
     def __init__(self):
-        command = shlex.split(os.environ.get("PETSTORE_COMMAND", "npx --no-install petstore"))
+        command = shlex.split(os.environ.get("PETSTORE_COMMAND", "npx petstore-lab"))
+        self._log = tempfile.TemporaryFile("w+")
         self._process = subprocess.Popen(
             command + SERVE,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=self._log,
             text=True,
         )
         ready = self._read()
@@ -50,7 +52,8 @@ class Petstore:
     def _read(self):
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError("petstore ended. Is it installed here? docs/from-code.md says how.")
+            self._log.seek(0)
+            raise RuntimeError(f"Petstore ended. docs/from-code.md says how to install it. It wrote:\n{self._log.read()}")
         return json.loads(line)
 
 

@@ -1,12 +1,7 @@
+// docs/from-code.md says how to install it.
+import { startPetstore } from 'petstore-lab';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Shop } from './shop.js';
-
-const { startPetstore } = await import('petstore').catch((cause) => {
-  throw new Error(
-    'Petstore is not installed here. Build it and install its tarball: docs/from-code.md says how.',
-    { cause },
-  );
-});
 
 let store;
 let shop;

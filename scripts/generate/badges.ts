@@ -1,6 +1,7 @@
 /** Draws the badges of the README from the code, since no foreign service may be asked: `npm run generate -- badges`. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
+import { neededNode } from '../../src/client/needed-node.ts';
 import { openapiVersions } from '../../src/description/schemas.ts';
 import { version } from '../../src/foundation/version.ts';
 
@@ -8,9 +9,13 @@ const { engines } = JSON.parse(readFileSync(new URL('../../package.json', import
 
 const badges = [
   ['Petstore', version],
-  ['Node.js', engines.node.replace('>=', '≥ ')],
+  ['Node.js', `${atLeast(neededNode)} · clone ${atLeast(engines.node.slice(2))}`],
   ['OpenAPI', openapiVersions.join(' · ')],
 ] as const;
+
+function atLeast(version: string): string {
+  return `≥ ${version}`;
+}
 
 const letterWidth = 6.6;
 const padding = 8;

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import type { Grade } from '../../src/grade/grade.ts';
 import { gradeProgram } from '../../src/grade/grade-program.ts';
 import { openGradingService } from '../../src/grade/grading-service.ts';
-import { startPetstore } from '../../src/start/start-petstore.ts';
+import { startPetstore } from '../../src/index.ts';
 import { chosenClients } from '../../test/clients/chosen.ts';
 import type { Client } from '../../test/clients/clients.ts';
 import { fileAt, makeClient, missingFor, pythonPrograms } from '../../test/clients/make.ts';

@@ -1,6 +1,6 @@
 /**
- * Makes the pictures of the README and the tour: the reference and the lab's page in a browser, curl in a terminal, and the report card of a careless
- * program. All but the last show a service that this program starts. `npm run generate -- pictures` writes them to docs/pictures.
+ * Makes the pictures of the README and the tour: the reference and the lab's page in a browser, and curl in a terminal. They show a service that
+ * this program starts. `npm run generate -- pictures` writes them to docs/pictures.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { clockThatGoesBack } from '../../test/support/clock.ts';
 import { asCheckout, below, blocksOf } from '../../test/support/pasted.ts';
 import { freePort } from '../../test/support/port.ts';
-import { photographLab } from './pictures/lab.ts';
+import { photographLab, photographOrders } from './pictures/lab.ts';
 import { photographReference } from './pictures/reference.ts';
 import { drawTerminal, record } from './pictures/terminal.ts';
 
@@ -20,8 +20,6 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 /** How much of the minute is left when curl begins. */
 const leftMs = 6_300;
 const startTimeoutMs = 20_000;
-/** Between two lines of a report card. */
-const lineMs = 25;
 
 const folder = mkdtempSync(join(tmpdir(), 'petstore-pictures-'));
 asCheckout(folder);
@@ -44,12 +42,12 @@ service.stdout.on('data', (chunk) => (output += chunk));
 try {
   await until(isReady, 'get ready');
   save('limits.svg', drawTerminal(await recordLimits()));
-  save('grade.svg', drawTerminal(await recordGrade()));
   const key = readFileSync(join(folder, 'petstore-data/demo.key'), 'utf8').trim();
   const origin = `http://localhost:${port}`;
   for (const [scheme, picture] of await photographReference(`${origin}/reference#key=${key}`))
     save(`reference-${scheme}.webp`, picture);
   for (const [scheme, picture] of await photographLab(origin, key)) save(`lab-${scheme}.webp`, picture);
+  for (const [scheme, picture] of await photographOrders(origin, key)) save(`orders-${scheme}.webp`, picture);
 } finally {
   service.kill();
   await ended;
@@ -70,39 +68,6 @@ async function recordLimits() {
   return {
     shown,
     printed: await record(ask.replace('localhost:8080', `localhost:${port}`), { ...env, SMALL }),
-  };
-}
-
-/** Grades the careless example. Of its card the picture has the table, what is said of one fault, and the end. */
-async function recordGrade() {
-  const graded = 'grade -- node examples/careless.mjs';
-  // Run so that the card says what the reader of the README would type.
-  const cardEnv = {
-    PATH: process.env.PATH,
-    HOME: process.env.HOME,
-    npm_command: 'run',
-    npm_lifecycle_event: 'petstore',
-    TERM: 'xterm-256color',
-  };
-  const printed = await record(
-    `cd ${root} && stty cols 80 && '${process.execPath}' bin/petstore.js ${graded} 2>/dev/null; [ $? = 1 ]`,
-    cardEnv,
-  );
-  const parts = printed
-    .map(({ text }) => text)
-    .join('\n')
-    .split('\n\n');
-  const shown = [
-    ...parts.slice(0, 2),
-    ...parts.filter((part) => part.includes('lost-answer: ')),
-    '…',
-    ...parts.slice(-2),
-  ]
-    .join('\n\n')
-    .split('\n');
-  return {
-    shown: [`npm run -s petstore -- ${graded}`],
-    printed: shown.map((text, i) => ({ text, atMs: i * lineMs })),
   };
 }
 

@@ -2,17 +2,16 @@
 // The program of the npm package. Every Node.js must understand this file, to say that it is too old.
 import './protect.js';
 import './stop-with-npm.js';
-import { readFileSync } from 'node:fs';
 
-const { engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
-const neededMajor = Number.parseInt(engines.node.replace('>=', ''), 10);
-
-if (Number.parseInt(process.versions.node, 10) >= neededMajor) {
-  keepQuietOfSqlite();
-  import('../lib/main.js').then(({ main }) => main(process.argv));
-} else {
-  console.error(`petstore: Node.js ${neededMajor} or newer is needed. This is ${process.versions.node}.`);
+import('../lib/client/needed-node.js').then(start, ({ message }) => {
+  console.error(message);
   process.exitCode = 1;
+});
+
+async function start() {
+  keepQuietOfSqlite();
+  const { main } = await import('../lib/main.js');
+  await main(process.argv);
 }
 
 /** Until 24.14 Node.js calls its SQLite experimental, at each start. */

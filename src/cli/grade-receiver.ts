@@ -6,7 +6,7 @@ import type { Delivery } from '../grade/receiver/deliver.ts';
 import type { ReceiverGrade } from '../grade/receiver/grade-receiver.ts';
 import { parseUrl } from './find-service.ts';
 import { verdictText } from './lab-report.ts';
-import { statusOf, toJson, watchSignals, writeUserFile } from './terminal.ts';
+import { helpNote, statusOf, toJson, watchSignals, writeUserFile } from './terminal.ts';
 import { parseSecret } from './webhooks.ts';
 
 const failedStatus = 1;
@@ -50,7 +50,7 @@ export const gradeReceiverCommand = () =>
     )
     .option('--json', 'print the card as JSON')
     .option('--junit <file>', 'also write the card as JUnit')
-    .addHelpText('after', more)
+    .addHelpText('after', helpNote(more))
     .action(gradeAndPrint);
 
 async function gradeAndPrint(url: URL, options: Options): Promise<void> {

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { relative } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { userFolder } from '#distribution';
 import { toColumns } from '../foundation/columns.ts';
 import { command as installed } from '../foundation/distribution/package.ts';
 import { escapeTerminal } from '../foundation/escape-terminal.ts';
@@ -15,9 +16,9 @@ import { levels } from '../lab/faults/shared/fault.ts';
 import { maxLifeSeconds } from '../lab/lab-bounds.ts';
 import type { PlannedFault } from '../lab/rehearsals/schema.ts';
 import { settings } from '../settings/config.ts';
-import { assertFaults, readCatalogue } from './lab-faults.ts';
+import { assertFaults, meant, readCatalogue } from './lab-faults.ts';
 import { addFault, parseCount } from './lab-rehearse.ts';
-import { printLines, statusOf, toJson, watchSignals, writeUserFile } from './terminal.ts';
+import { helpNote, printLines, statusOf, toJson, userPath, watchSignals, writeUserFile } from './terminal.ts';
 
 const statuses = { passed: 0, failed: 1, incomplete: 3 };
 const unwrittenStatus = 1;
@@ -139,17 +140,12 @@ export const gradeCommand = () =>
         'list',
       ),
     )
-    .addHelpText('after', more)
+    .addHelpText('after', helpNote(more))
     .action(async (words: string[], options: Options, command: Command) => {
       if (words.length > 0 === Boolean(options.list))
         command.error('error: give the program and its arguments after --, or --list alone');
       const { fault: faults = [] } = options;
-      await assertFaults(
-        command,
-        faults.map(({ fault }) => fault),
-        'grade --list',
-      );
-      await assertParameters(command, faults);
+      await assertFaults(command, faults, 'grade --list');
       if (options.list) return list(options);
       assertHost(command, options);
       const levels = await levelsOf(command, options);
@@ -174,15 +170,6 @@ function parseTrials(text: string): number {
   const trials = parseCount(text);
   if (trials > maxTrials) throw new InvalidArgumentError(`It must be at most ${maxTrials}.`);
   return trials;
-}
-
-/** Ends the command with an error if a fault has invalid parameters. */
-async function assertParameters(command: Command, faults: readonly PlannedFault[]): Promise<void> {
-  const { problemOf } = await import('../grade/run/validate-fault.ts');
-  for (const planned of faults) {
-    const problem = problemOf(planned);
-    if (problem !== undefined) command.error(`error: ${problem}`);
-  }
 }
 
 /** Ends the command with an error if the program could not reach the store at this address. */
@@ -227,7 +214,8 @@ async function levelsOf(command: Command, { level = [], levels: file }: Options)
   const names = [...(await readCatalogue()), ...checks].map(({ name }) => name);
   const given = [...inFile, ...level];
   const unknown = given.find(([name]) => !names.includes(name));
-  if (unknown) command.error(`error: there is no fault or check ${unknown[0]}`);
+  if (unknown)
+    command.error(`error: there is no fault or check ${unknown[0]}${await meant(unknown[0], names)}`);
   return Object.fromEntries(given);
 }
 
@@ -245,7 +233,7 @@ async function goalOf(command: Command, { goal: file, trials }: Options): Promis
   if (file === undefined)
     return trials === undefined ? undefined : command.error('error: --trials needs --goal');
   const { maxGoalBytes, readGoal } = await import('../grade/goal/goal-file.ts');
-  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > maxGoalBytes)
+  if ((statSync(userPath(file), { throwIfNoEntry: false })?.size ?? 0) > maxGoalBytes)
     command.error(`error: ${file} is too long for a goal: at most ${maxGoalBytes} bytes are allowed`);
   const text = readFile(command, file);
   try {
@@ -268,7 +256,7 @@ async function earlierCard(command: Command, { compare }: Options): Promise<Card
 
 function readFile(command: Command, file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readFileSync(userPath(file), 'utf8');
   } catch (error) {
     return command.error(`error: ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
   }
@@ -293,7 +281,7 @@ async function list({ json, fault: asked }: Options): Promise<void> {
 /** Empties the files before the program runs, so that a file that cannot be written is reported early, and no old card remains. */
 function assertWritable(command: Command, { junit, html }: Options): void {
   const files = [junit, html].filter((file) => file !== undefined);
-  if (new Set(files.map((file) => resolve(file))).size < files.length)
+  if (new Set(files.map(userPath)).size < files.length)
     command.error('error: --junit and --html must name different files');
   for (const file of files) {
     const problem = write(file, '');
@@ -391,10 +379,16 @@ function commandLines(words: string[], options: Parsed, env: NodeJS.ProcessEnv):
   };
 }
 
-/** How the user calls this command. npm sets variables for npx, for its script `petstore`, and for other scripts. */
-function calledAs({ npm_command: by, npm_lifecycle_event: script }: NodeJS.ProcessEnv): string {
+/**
+ * How the user calls this command. npm sets variables for npx, for its script `petstore`, and for other scripts. In another folder its script
+ * needs the one of the tree.
+ */
+function calledAs(env: NodeJS.ProcessEnv): string {
+  const { npm_command: by, npm_lifecycle_event: script } = env;
   if (by === undefined) return 'petstore';
-  return /^run(-script)?$/.test(by) && script === 'petstore' ? 'npm run -s petstore --' : installed;
+  if (!/^run(-script)?$/.test(by) || script !== 'petstore') return installed;
+  const tree = relative(userFolder(env), process.cwd());
+  return `npm run -s ${tree && `--prefix ${quoted(tree)} `}petstore --`;
 }
 
 /** A word in quotes, if a shell needs them. */

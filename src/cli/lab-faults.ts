@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { toColumns } from '../foundation/columns.ts';
+import type { PlannedFault } from '../lab/rehearsals/schema.ts';
 import { toJson } from './terminal.ts';
 
 export const faultsCommand = () =>
@@ -8,7 +9,7 @@ export const faultsCommand = () =>
     .argument('[name]', 'a fault, such as rate-limited')
     .option('--json', 'print all details as JSON')
     .action(async (name: string | undefined, options, command: Command) => {
-      if (name !== undefined) await assertFaults(command, [name]);
+      if (name !== undefined) await assertFaults(command, [{ fault: name }]);
       const catalogue = await readCatalogue();
       const one = catalogue.find((fault) => fault.name === name);
       if (options.json) console.log(toJson(one ?? catalogue));
@@ -78,26 +79,38 @@ function exampleOf({
   return taken.length > 0 ? `:${taken.join(',')}` : '';
 }
 
-/** Ends a command with a usage error if a name is not that of a fault. `listCommand` lists the faults. */
+/** Ends the command with an error for the first fault that does not exist or has a wrong parameter. */
 export async function assertFaults(
   command: Command,
-  names: readonly string[],
+  faults: readonly PlannedFault[],
   listCommand = 'lab faults',
 ): Promise<void> {
   const { faultNames } = await import('../lab/faults/list.ts');
-  for (const name of names) {
-    if (faultNames.includes(name)) continue;
-    const near = await nearest(name, faultNames);
-    command.error(
-      `error: there is no fault ${name}; ${near ? `did you mean ${near}?` : `"petstore ${listCommand}" lists all faults`}`,
-    );
+  const { problemOf } = await import('../grade/run/validate-fault.ts');
+  for (const planned of faults) {
+    const { fault, operation } = planned;
+    if (!faultNames.includes(fault)) {
+      const hint = (await meant(fault, faultNames)) || `; "petstore ${listCommand}" lists all faults`;
+      command.error(`error: there is no fault ${fault}${hint}`);
+    }
+    const problem = problemOf(planned);
+    if (problem === undefined) continue;
+    const { operations } = await import('../api/operations.ts');
+    const ids = operations.map(({ id }) => id as string);
+    if (operation === undefined || ids.includes(operation)) command.error(`error: ${problem}`);
+    const hint =
+      (await meant(operation, ids)) || `; "petstore lab faults ${fault}" lists those that it affects`;
+    command.error(`error: there is no operation ${operation}${hint}`);
   }
 }
 
-/** The most similar name, if one is similar enough. */
-async function nearest(name: string, names: readonly string[]): Promise<string | undefined> {
-  const longer = names.find((longer) => longer.startsWith(name));
-  if (longer) return longer;
+/** The end of a message about an unknown name: the most similar one, if one is similar enough. */
+export async function meant(name: string, names: readonly string[]): Promise<string> {
+  const near = names.find((longer) => longer.startsWith(name)) ?? (await mostSimilar(name, names));
+  return near === undefined ? '' : `; did you mean ${near}?`;
+}
+
+async function mostSimilar(name: string, names: readonly string[]): Promise<string | undefined> {
   const { default: MiniSearch } = await import('minisearch');
   const index = new MiniSearch({ fields: ['id'] });
   index.addAll(names.map((id) => ({ id })));

@@ -19,7 +19,7 @@ import {
   unperformedFaults,
   verdictText,
 } from './lab-report.ts';
-import { printLines, toJson, writeUserFile } from './terminal.ts';
+import { helpNote, printLines, toJson, writeUserFile } from './terminal.ts';
 
 const failedStatus = 1;
 const incompleteStatus = 3;
@@ -47,7 +47,7 @@ export const recordCommand = () =>
       )
       .option('--junit <file>', 'also write the report as JUnit'),
   )
-    .addHelpText('after', more)
+    .addHelpText('after', helpNote(more))
     .action(async (command: string[], options) => {
       const access = await readAccess(options);
       await withService(access, async ({ lab }) => {

@@ -3,7 +3,7 @@ import type { Lab, LabTypes } from '../client/index.ts';
 import { withService } from '../start/running-service.ts';
 import { readAccess, withServiceOptions } from './find-service.ts';
 import { assertFaults } from './lab-faults.ts';
-import { printLines, printRows, toJson } from './terminal.ts';
+import { helpNote, printLines, printRows, toJson } from './terminal.ts';
 
 /** A fault and its parameters. The service checks them. */
 type PlannedFault = { fault: string } & Record<string, string | number>;
@@ -27,15 +27,12 @@ export const rehearseCommand = () =>
       .addOption(new Option('--end', 'end the rehearsal, and show what was performed').conflicts('expires'))
       .option('--json', 'print JSON'),
   )
-    .addHelpText('after', examples)
+    .addHelpText('after', helpNote(examples))
     .action(async (faults: PlannedFault[], options, command: Command) => {
       const hasFaults = faults.length > 0;
       if (hasFaults === Boolean(options.show || options.end))
         command.error('error: name the faults to perform, or use --show or --end alone');
-      await assertFaults(
-        command,
-        faults.map(({ fault }) => fault),
-      );
+      await assertFaults(command, faults);
       const rehearsal = await withService(await readAccess(options), ({ lab }) =>
         hasFaults ? start(lab, faults, options.expires) : lastRehearsal(lab, options.end === true),
       );

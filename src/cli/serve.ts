@@ -2,8 +2,7 @@ import { Command, type Help, Option } from 'commander';
 import { planNames } from '../limits/plans.ts';
 import { banSettings, settings, shownDefault } from '../settings/config.ts';
 import type { Setting } from '../settings/setting.ts';
-
-const helpWidth = 80;
+import { helpWidth } from './terminal.ts';
 
 export function serveCommand(): Command {
   return new Command('serve')
@@ -23,7 +22,7 @@ export function serveCommand(): Command {
         'plan of the key that --ephemeral creates; by default its limits are too high to reach',
       ).choices(planNames.filter((plan) => plan !== 'enterprise')),
     )
-    .addHelpText('after', ({ command }) => environmentHelp(command.createHelp()))
+    .addHelpText('after', ({ command }) => environmentHelp(command.createHelp(), helpWidth(command)))
     .action(async ({ json, port, ephemeral, plan }, command: Command) => {
       if (plan && !ephemeral) command.error('error: --plan needs --ephemeral');
       const env = { ...process.env, ...(port !== undefined && { PORT: port }) };
@@ -35,7 +34,7 @@ export function serveCommand(): Command {
     });
 }
 
-function environmentHelp(help: Help): string {
+function environmentHelp(help: Help, helpWidth: number): string {
   help.prepareContext({ helpWidth });
   const list = (group: Record<string, Setting<unknown>>) => {
     const all = Object.values(group);

@@ -1,7 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
+import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { styleText } from 'node:util';
+import type { Command } from 'commander';
+import { userFolder } from '#distribution';
 import { escapeTerminal, unprintable } from '../foundation/escape-terminal.ts';
 import { withUserUmask } from '../foundation/umask.ts';
 
@@ -46,8 +49,38 @@ function toLines(fields: Record<string, Cell>): string {
 /** Prints text of a service, with control characters escaped. */
 export const printLines = (text: string) => console.log(text.split('\n').map(escapeTerminal).join('\n'));
 
+/** The path of a file that the user named, from the folder of the user. */
+export const userPath = (file: string) => resolve(userFolder(), file);
+
 /** Writes a file that the user named, with the permissions of the user's own files. */
-export const writeUserFile = (file: string, text: string) => withUserUmask(() => writeFileSync(file, text));
+export const writeUserFile = (file: string, text: string) =>
+  withUserUmask(() => writeFileSync(userPath(file), text));
+
+/** The columns of the terminal that shows a help, or 80. */
+export const helpWidth = (command: Command) => command.configureOutput().getOutHelpWidth?.() ?? 80;
+
+/** Text after the help of a command, wrapped to the terminal like the rest of it. Indented lines are commands, and stay as they are. */
+export const helpNote =
+  (text: string) =>
+  ({ command }: { command: Command }): string => {
+    const paragraphs: string[] = [];
+    for (const line of text.split('\n')) {
+      const last = paragraphs.at(-1) ?? '';
+      const continues = isItem(last)
+        ? line.startsWith('  ')
+        : !/^(?: |$)/.test(last) && !/^(?:[ -]|$)/.test(line);
+      if (continues) paragraphs.splice(-1, 1, `${last} ${line.trim()}`);
+      else paragraphs.push(line);
+    }
+    const help = command.createHelp();
+    const wrap = (paragraph: string) => {
+      const indent = isItem(paragraph) ? '  ' : '';
+      return help.boxWrap(paragraph, helpWidth(command) - indent.length).replaceAll('\n', `\n${indent}`);
+    };
+    return paragraphs.map((one) => (one.startsWith(' ') ? one : wrap(one))).join('\n');
+  };
+
+const isItem = (line: string) => line.startsWith('- ');
 
 /** Milliseconds since 1970 as an ISO 8601 time. */
 export const isoTime = (ms: number) => new Date(ms).toISOString();

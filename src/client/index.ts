@@ -1,6 +1,8 @@
 /**
- * Clients of Petstore's API and of its lab, for Node.js, browsers, Deno and Bun: `import { createPetstore } from 'petstore/client'`.
+ * Clients of Petstore's API and of its lab, for Node.js, browsers, Deno and Bun: `import { createPetstore } from 'petstore-lab/client'`.
  */
+import './needed-node.ts';
+
 export { type Answer, answerOf } from './answers.ts';
 export type { Requests } from './connect.ts';
 export type * from './description.ts';

@@ -250,7 +250,7 @@ function executor(connection: DatabaseSync, counts: StorageCounts) {
     if (!statement) {
       // SQLite plans a statement again for each new value of a plain limit, which takes as long as the read of a page.
       statement = connection.prepare(text.replaceAll('limit ?', 'limit ? + 0'));
-      // Before Node.js 24.4 a connection has no such option for all its statements.
+      // In Node.js 22.16 and 24.0 a connection has no such option for all its statements.
       statement.setReturnArrays(true);
       byText.set(text, statement);
     }

@@ -67,7 +67,8 @@ export async function runPipelined(
     if (failed.length > 0 || !mayBegin()) break;
     const own = new BeforeCommit();
     const { promise: isSent, resolve: sentLast } = Promise.withResolvers<void>();
-    const value = Promise.try(write.callback, transaction(shared.sql, write.context, own, sentLast));
+    const sql = transaction(shared.sql, write.context, own, sentLast);
+    const value = (async () => write.callback(sql))();
     void value.catch((error) => failed.push(new OneFailedError(write, error))).then(() => sentLast());
     owns.push(own);
     values.push(value);

@@ -5,7 +5,7 @@ import { version } from '../foundation/version.ts';
 import type { Operation } from '../http/operation.ts';
 import { EventsMissed, Ping } from '../webhooks/schema.ts';
 import { webhookHeaders } from './callbacks.ts';
-import { contact, securitySchemes } from './document.ts';
+import { contact, license, securitySchemes } from './document.ts';
 import { type JsonObject, Schemas } from './schemas.ts';
 import { StreamedEvent, streamNote } from './streamed-event.ts';
 
@@ -35,6 +35,7 @@ export function describeEvents(operations: readonly Operation[], baseUrl: string
       version,
       description: `The events of a Petstore workspace, as the service sends them: on a stream, and to webhooks. [The API](${baseUrl}/openapi-3.1.json) has the operations, and the same events as a list.`,
       contact,
+      license,
     },
     defaultContentType: 'application/json',
     servers: {

@@ -59,6 +59,7 @@ export function describeApi(
       version: ownVersion,
       description: introduction,
       contact,
+      license,
     },
     servers: [{ url: baseUrl }],
     security: [{ bearerAuth: [] }, { apiKeyAuth: [] }],
@@ -78,6 +79,7 @@ export function describeApi(
 }
 
 export const contact = { name: 'The developers of Petstore' };
+export const license = { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' };
 
 /** How a request carries an API key. */
 export const securitySchemes = {

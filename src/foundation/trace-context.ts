@@ -22,7 +22,7 @@ export function readTraceparent(field: string | string[] | undefined): string | 
 
 const randomUuid = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
-/** Whether an id is a random UUID, as the service and petstore/client make them for requests. */
+/** Whether an id is a random UUID, as the service and petstore-lab/client make them for requests. */
 export const isRandomId = (id: string) => randomUuid.test(id);
 
 /**

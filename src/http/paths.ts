@@ -114,9 +114,12 @@ export class Paths {
   }
 }
 
+/** Node.js 22 has no `RegExp.escape`. */
+const escaped = (text: string) => text.replaceAll(/\W/g, '\\$&');
+
 /** The form of a path of the router. */
 export const formOf = (path: string) => {
-  const parts = path.split(/:\w+\(\^(.*?)\$\)/).map((part, i) => (i % 2 === 0 ? RegExp.escape(part) : part));
+  const parts = path.split(/:\w+\(\^(.*?)\$\)/).map((part, i) => (i % 2 === 0 ? escaped(part) : part));
   return new RegExp(`^${parts.join('')}$`);
 };
 

@@ -68,15 +68,7 @@ export interface PetstoreServer extends Access, AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/**
- * Starts a store in this process. It listens when the promise resolves. It prints nothing, handles no signal, and reads no environment
- * variable. Any number can run in one process. Rejects with TypeError if an option is unknown or invalid, and with an Error if the port or
- * the data folder is in use.
- */
-export const startPetstore = (options: StartOptions = {}): Promise<PetstoreServer> =>
-  startPetstoreOn(undefined, options);
-
-/** Starts a store that listens on another address of this machine. */
+/** Starts a store that listens on an address of this machine. */
 export async function startPetstoreOn(
   host = '127.0.0.1',
   options: StartOptions = {},

@@ -65,11 +65,11 @@ test('a program that sends a POST twice fails in every report format, with exit 
 test('the next command is printed in the form in which the user called this one', async () => {
   for (const [env, called] of [
     [{}, 'petstore lab'],
-    [{ npm_command: 'exec', npm_lifecycle_event: 'npx' }, 'npx --no-install petstore lab'],
+    [{ npm_command: 'exec', npm_lifecycle_event: 'npx' }, 'npx petstore-lab lab'],
     // By npm 10, and by npm 11.
     [{ npm_command: 'run-script', npm_lifecycle_event: 'petstore' }, 'npm run -s petstore -- lab'],
     [{ npm_command: 'run', npm_lifecycle_event: 'petstore' }, 'npm run -s petstore -- lab'],
-    [{ npm_command: 'test', npm_lifecycle_event: 'test' }, 'npx --no-install petstore lab'],
+    [{ npm_command: 'test', npm_lifecycle_event: 'test' }, 'npx petstore-lab lab'],
   ] as const) {
     const { stdout } = await command(['grade', '--list'], env);
     assert.ok(stdout.endsWith(`: ${called} faults NAME\n`), called);
@@ -254,4 +254,13 @@ test('a second signal ends a command at once while it waits for its storage', as
   assert.equal(child.exitCode, null);
   child.kill('SIGINT');
   assert.deepEqual(await ended, [130, null]);
+});
+
+test('help is wrapped to the terminal, except commands', needsTerminal, async (t) => {
+  const terminal = atTerminal(t, ['grade', '--help'], {}, 'stty cols 60;');
+  assert.equal(await terminal.ended, 0);
+  const lines = terminal.output().split(/\r?\n/);
+  for (const line of lines.filter((line) => !/^ {2}(?:petstore|-|--)/.test(line.replace(/^ {4}-/, '  -'))))
+    assert.ok(line.length <= 60, line);
+  assert.ok(lines.some((line) => line.startsWith('COMMAND runs twice') && line.length > 40));
 });

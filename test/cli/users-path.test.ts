@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { chmodSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { delimiter, join, relative } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startPetstore } from '../../src/index.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { whyNo } from '../support/programs.ts';
+import { listen } from '../support/receiver.ts';
 import { bin } from '../support/service.ts';
 
 const skip = process.platform === 'win32' ? 'it needs a shell' : whyNo('npm');
@@ -73,4 +75,87 @@ test('a program that a script of its own project grades keeps the PATH entries t
   writeFileSync(join(project, 'package.json'), JSON.stringify({ private: true, scripts }));
   const { stderr } = await npm(t, project, ['test']);
   assert.match(stderr, /^without faults: node of the project: test$/m);
+});
+
+/** A project of somebody else, whose tests say where they run. */
+function foreignProject(t: TestContext): string {
+  const project = realpathSync(temporaryFolder(t));
+  const where = `await fetch(process.env.PETSTORE_BASE_URL + '/pets', { headers: { 'x-api-key': process.env.PETSTORE_API_KEY } });
+console.log('in ' + process.cwd());`;
+  writeFileSync(join(project, 'where.mjs'), where);
+  writeFileSync(join(project, 'levels.txt'), 'unavailable=recommended\n');
+  writeFileSync(
+    join(project, 'package.json'),
+    JSON.stringify({ private: true, scripts: { test: 'node where.mjs' } }),
+  );
+  return project;
+}
+
+const fromElsewhere = ['run', '-s', '--prefix', root, 'petstore', '--'];
+
+test('a graded program runs in the folder of its user, and files are written there', { skip }, async (t) => {
+  const project = foreignProject(t);
+  const files = ['--levels', 'levels.txt', '--junit', 'card.xml', '--html', 'card.html'];
+  const options = ['--fault', 'unavailable', '--verbose', ...files];
+  const { stdout, stderr } = await npm(t, project, [
+    ...fromElsewhere,
+    'grade',
+    ...options,
+    '--',
+    'npm',
+    'test',
+  ]);
+  assert.match(stderr, new RegExp(`^without faults: in ${RegExp.escape(project)}$`, 'm'));
+  assert.match(readFileSync(join(project, 'card.xml'), 'utf8'), /<testsuites name="petstore grade"/);
+  assert.match(readFileSync(join(project, 'card.html'), 'utf8'), /^<!doctype html>/);
+  assert.ok(stdout.includes(`npm run -s --prefix ${relative(project, root)} petstore -- grade`), stdout);
+
+  const sub = join(project, 'sub');
+  mkdirSync(sub);
+  const compared = [
+    'grade',
+    '--fault',
+    'unavailable',
+    '--verbose',
+    '--compare',
+    '../none.json',
+    '--',
+    'node',
+  ];
+  const refused = await npm(t, sub, [...fromElsewhere, ...compared]);
+  assert.match(refused.stderr, /^error: \.\.\/none\.json cannot be read/m);
+});
+
+test('a recorded client runs in the folder of its user', { skip }, async (t) => {
+  const project = foreignProject(t);
+  await using store = await startPetstore();
+  const service = ['--url', store.baseUrl, '--key', store.key, '--junit', 'report.xml'];
+  const { stdout } = await npm(t, project, [
+    ...[...fromElsewhere, 'lab', 'record', ...service],
+    ...['--', 'node', 'where.mjs'],
+  ]);
+  assert.match(stdout, new RegExp(`^in ${RegExp.escape(project)}$`, 'm'));
+  assert.match(readFileSync(join(project, 'report.xml'), 'utf8'), /<testsuites/);
+});
+
+test('the state of a graded receiver is read in the folder of its user', { skip }, async (t) => {
+  const project = foreignProject(t);
+  const receiver = createServer((_, response) => response.writeHead(204).end());
+  const { port } = await listen(t, receiver);
+  const options = [
+    '--secret',
+    `whsec_${'A'.repeat(43)}=`,
+    '--junit',
+    'receiver.xml',
+    '--state',
+    'cat levels.txt',
+  ];
+  const { stderr } = await npm(t, project, [
+    ...fromElsewhere,
+    'grade-receiver',
+    `http://127.0.0.1:${port}`,
+    ...options,
+  ]);
+  assert.doesNotMatch(stderr, /levels\.txt/);
+  assert.match(readFileSync(join(project, 'receiver.xml'), 'utf8'), /<testsuites/);
 });

@@ -16,7 +16,7 @@ async function run(t: TestContext) {
   const store = await startPetstore(t);
   const env = { PETSTORE_BASE_URL: `${await store.listen()}/v1`, PETSTORE_API_KEY: store.key };
   const code = blocks.filter(({ language }) => language === 'js').map(({ code }) => code);
-  const program = code.join('\n').replaceAll("'petstore/client'", `'${entry}'`);
+  const program = code.join('\n').replaceAll("'petstore-lab/client'", `'${entry}'`);
   return promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
     env,
     timeout: 30_000,

@@ -164,7 +164,7 @@ test('an invalid fault from the user is refused, and the error says what is allo
       /^after of lost-answer must be an integer from 0 to 10000, not x$/,
     ],
     [{ fault: 'lost-answer', after: -1 }, /not -1$/],
-    [{ fault: 'conflict', operation: 'createPet' }, /^operation of conflict must be one of .*updatePet/],
+    [{ fault: 'conflict', operation: 'createPet' }, /^conflict cannot affect createPet, only .*updatePet/],
     [{ fault: 'small-pages', after: 1 }, /^small-pages takes no after: it takes operation$/],
     [{ fault: 'large-ids', operation: 'getPet' }, /^large-ids takes no operation/],
   ] as const) {

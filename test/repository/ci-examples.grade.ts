@@ -3,12 +3,15 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { temporaryFolder } from '../support/folder.ts';
 import { bin } from '../support/service.ts';
 
-const exampleOf = (name: string) =>
-  parse(readFileSync(new URL(`../../examples/ci/${name}`, import.meta.url), 'utf8'));
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const parsed = (file: string) => parse(readFileSync(join(root, file), 'utf8'));
+const exampleOf = (name: string) => parsed(`examples/ci/${name}`);
+const action = parsed('action.yml');
 
 /** Adds a pet, and sends the POST again when the connection breaks: with the same key, or with a new one. */
 const client = (isCareful: boolean) =>
@@ -25,7 +28,7 @@ function project(t: TestContext, programs: Record<string, string>) {
   const tools = join(folder, 'tools');
   mkdirSync(tools);
   // One fault is enough here.
-  const npx = `[ "$1 $2 $3" = "--no-install petstore grade" ] || exit 9\nshift 3\nexec ${process.execPath} ${bin} grade --fault lost-answer "$@"`;
+  const npx = `[ "$1 $2" = "petstore-lab grade" ] || exit 9\nshift 2\nexec ${process.execPath} ${bin} grade --fault lost-answer "$@"`;
   for (const [name, script] of Object.entries({ npx, ...programs })) {
     writeFileSync(join(tools, name), `#!/bin/sh\n${script}\n`);
     chmodSync(join(tools, name), 0o755);
@@ -72,32 +75,54 @@ test('the steps for GitHub Actions grade the program, keep the card, and compare
   const { jobs, on, permissions } = exampleOf('github-actions.yml');
   assert.deepEqual([Object.keys(on), permissions.actions], [['push', 'pull_request'], 'read']);
   const { steps } = jobs.grade as {
-    steps: { name?: string; run?: string; if?: string; with?: { name: string; path: string } }[];
+    steps: { name?: string; run?: string; if?: string; with?: Record<string, string> }[];
   };
   const find = (name: string) => steps.find((step) => step.name === name);
   const [fetch, grade, keep] = ['Get the card of the main branch', 'Grade', 'Keep the card'].map(find);
-  const files = keep?.with?.path.trim().split('\n') ?? [];
+  const files = keep?.with?.path?.trim().split('\n') ?? [];
   assert.deepEqual([files.length, keep?.if, keep?.with?.name], [3, 'always()', 'grade-card']);
   const gh = `case "$1 $2" in
   'run list') echo 42;;
   'run download') [ "$3 $4 $5" = '42 --name grade-card' ] && [ -f kept.json ] && mkdir -p "$7" && cp kept.json "$7/card.json";;
   esac`;
   const { run, ...rest } = project(t, { gh });
+  const runAction = (branch: string) => {
+    const inputs = Object.entries(grade?.with ?? {}).map(([name, text]) => [
+      `GRADE_${name.toUpperCase()}`,
+      filledIn(text, { branch, hasCard: existsSync(join(rest.folder, 'main-card/card.json')) }),
+    ]);
+    const env: Record<string, string> = { GRADE_CARD: '', ...Object.fromEntries(inputs) };
+    // One fault is enough here.
+    env.GRADE_OPTIONS += ' --fault lost-answer';
+    return run(action.runs.steps.at(-1).run, { ...env, GITHUB_ACTION_PATH: root });
+  };
   const env = { GITHUB_REF_NAME: '12/merge' };
   gradeTwice(
     { run, ...rest },
     files,
-    () => run(grade?.run as string, { GITHUB_REF_NAME: 'main' }),
+    () => runAction('main'),
     () => {
       assert.equal(run(fetch?.run as string, env).status, 0);
-      return run(grade?.run as string, env);
+      return runAction('12/merge');
     },
   );
   rmSync(join(rest.folder, 'main-card'), { recursive: true });
   assert.notEqual(run(fetch?.run as string, env).status, 0);
-  const alone = run(grade?.run as string, env);
+  const alone = runAction('12/merge');
   assert.deepEqual([alone.status, alone.stdout.includes('Since')], [1, false], alone.stderr);
 });
+
+/** Replaces the expressions of the example by their values. */
+function filledIn(text: string, { branch, hasCard }: { branch: string; hasCard: boolean }): string {
+  return text.replaceAll(/\$\{\{ (.*?) && '(.*?)' \|\| '' \}\}/g, (_, condition, value) => {
+    const holds = new Map([
+      ["github.ref_name == 'main'", branch === 'main'],
+      ["hashFiles('main-card/card.json') != ''", hasCard],
+    ]).get(condition);
+    assert.notEqual(holds, undefined, condition);
+    return holds ? value : '';
+  });
+}
 
 test('the job for GitLab grades the program, keeps the card, and compares it with that of the default branch', (t) => {
   const { grade } = exampleOf('gitlab-ci.yml');

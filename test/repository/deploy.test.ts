@@ -38,7 +38,14 @@ test('the image is built from existing files, and from all that the service need
   const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, files]) =>
     (files as string).split(' '),
   );
-  assert.deepEqual(copied.sort(), ['CHANGELOG.md', 'bin', 'package-lock.json', 'package.json', 'src']);
+  assert.deepEqual(copied.sort(), [
+    'CHANGELOG.md',
+    'LICENSE',
+    'bin',
+    'package-lock.json',
+    'package.json',
+    'src',
+  ]);
   const sent = [...textOf('.dockerignore').matchAll(/^!(.+)$/gm)].map(([, file]) => file);
   assert.deepEqual(sent.sort(), copied);
   for (const file of copied) assert.ok(existsSync(fileAt(file)), file);

@@ -14,14 +14,16 @@ import { referencePaths, referencePrograms } from '../../src/web/reference/serve
 import { labPagePaths, labPrograms } from '../../src/web/serve-lab-page.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { installedPackage, npx, otherNode, serveByNpx } from '../support/installed-package.ts';
+import { blocksOf } from '../support/pasted.ts';
 import { openStream } from '../support/streams.ts';
+import { tryPackage } from '../support/try-package.ts';
 import { until } from '../support/until.ts';
 
 /** Less than the duration of a stop that waits for requests in progress. */
 const endsWithinMs = 8_000;
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const { packed, project, folder } = installedPackage();
+const { packed, tarball, project, folder } = installedPackage();
 const textOf = (file: string) => readFileSync(join(folder, file), 'utf8');
 const manifest = JSON.parse(textOf('package.json'));
 const paths = packed.files.map(({ path }) => path);
@@ -30,7 +32,13 @@ const exported = Object.keys(manifest.exports).map((path) => path.replace('.', m
 
 const isDeclaration = (path: string) => path.endsWith('.d.ts');
 
-const [oldest, tooOld] = [otherNode('node-24'), otherNode('node-22')];
+/** Each Node.js that the package is for. */
+const nodes = [
+  ['the oldest Node.js that it runs on', otherNode('node-22')],
+  ['the next', otherNode('node-24')],
+  ['the Node.js of the tree', { node: process.execPath, skip: false }],
+] as const;
+const tooOld = otherNode('node-20');
 
 test('the tarball has the built code, the files that it reads, and nothing else', () => {
   const built = globSync('**/*.*', { cwd: join(root, 'src') })
@@ -52,7 +60,7 @@ test('the tarball has the built code, the files that it reads, and nothing else'
   ];
   assert.deepEqual(
     paths.filter((path) => !isDeclaration(path)).sort(),
-    [...built, ...others, 'CHANGELOG.md', 'NOTICE.md', 'README.md'].sort(),
+    [...built, ...others, 'CHANGELOG.md', 'LICENSE', 'NOTICE.md', 'README.md'].sort(),
   );
   for (const path of paths.filter(isDeclaration))
     assert.ok(built.includes(path.replace('.d.ts', '.js')), path);
@@ -68,9 +76,10 @@ test('the dependencies of the package are exactly the packages that its code imp
     scripts,
     private: isPrivate,
   } = manifest;
-  assert.ok(isPrivate, "npm publishes nothing under a name that is somebody else's");
+  assert.equal(isPrivate, undefined);
+  assert.ok(packed.size < 1_000_000);
   assert.deepEqual([optionalDependencies, devDependencies, overrides, scripts], Array(4).fill(undefined));
-  assert.deepEqual(engines, { node: '>=24' });
+  assert.deepEqual(engines, { node: '^22.16 || >=24' });
   const code = paths.filter((path) => /^lib\/.*\.js$/.test(path)).map(textOf);
   const imported = code
     .flatMap((text) => [
@@ -97,7 +106,7 @@ test('the description and the guides show the commands of the package', () => {
     .replaceAll(ofTree.command, command)
     .replaceAll(ofTree.firstStart, firstStart)
     .replaceAll(`Node.js ${ofTree.neededNode} or newer`, `Node.js ${neededNode} or newer`);
-  assert.match(golden, /npx --no-install petstore lab rehearse/);
+  assert.match(golden, /npx petstore-lab lab rehearse/);
   assert.doesNotMatch(golden, /npm (run|start|ci)\b/);
   assert.equal(textOf('openapi.json'), golden);
 });
@@ -109,21 +118,18 @@ test('the tree itself cannot be packed', () => {
   assert.match(stderr, /must have name and version/);
 });
 
-for (const [name, { node, skip }] of [
-  ['the oldest Node.js that it runs on', oldest],
-  ['the Node.js of the tree', { node: process.execPath, skip: false }],
-] as const) {
+for (const [name, { node, skip }] of nodes) {
   describe(`installed by ${name}`, { skip, concurrency: true }, () => {
     const version = spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout;
 
     test('npx runs its commands with the Node.js of the user', () => {
-      assert.deepEqual(npx(node, '--no-install', 'petstore', '--version'), {
+      assert.deepEqual(npx(node, 'petstore-lab', '--version'), {
         status: 0,
         stdout: `${manifest.version}\n`,
         stderr: '',
       });
       assert.equal(npx(node, 'node', '--version').stdout, version);
-      assert.equal(npx(node, '--no-install', 'petstore', 'fly').status, 2);
+      assert.equal(npx(node, 'petstore', 'fly').status, 2);
     });
 
     test('all exports can be imported', () => {
@@ -136,6 +142,27 @@ for (const [name, { node, skip }] of [
       const { stderr } = spawnSync(node, args, { cwd: project, encoding: 'utf8' });
       assert.equal(stderr.replaceAll(/^\(.*\n/gm, ''), '');
     });
+
+    test('require() loads what import loads', () => {
+      const program = `for (const name of ${JSON.stringify([manifest.name, `${manifest.name}/client`])})
+        console.log(Object.keys(require(name)).sort().join());`;
+      const { stdout, stderr } = spawnSync(node, ['--input-type=commonjs', '--eval', program], {
+        ...{ cwd: project, encoding: 'utf8' },
+      });
+      assert.equal(stderr, '');
+      assert.match(stdout, /^startPetstore\n.*createLab,createPetstore.*\n$/);
+    });
+
+    test('the first program of docs/from-code.md without await using runs', () => {
+      const blocks = blocksOf(readFileSync(join(root, 'docs/from-code.md'), 'utf8'));
+      const { code = '' } = blocks.find(({ code }) => code.includes('finally')) ?? {};
+      const args = ['--input-type=module', '--eval', code];
+      const { status, stdout, stderr } = spawnSync(node, args, { cwd: project, encoding: 'utf8' });
+      assert.deepEqual([status, stdout, stderr], [0, '', '']);
+    });
+
+    test('in an empty folder it is installed, answers a request and grades a program', (t) =>
+      tryPackage(tarball, temporaryFolder(t), node));
 
     test('npx serves the API, a stream, the reference, the lab page and all texts, and stops at once', async (t) => {
       const service = await serveByNpx(t, node, join(temporaryFolder(t), 'data'));
@@ -160,7 +187,7 @@ for (const [name, { node, skip }] of [
       for (const [path, file] of Object.entries({ ...labPrograms, ...referencePrograms }))
         assert.equal(texts.get(path), await ofTree.browserProgram(file), path);
       assert.match(texts.get('/changelog') as string, /<h1>Changelog<\/h1>/);
-      assert.match(texts.get('/llms-full.txt') as string, /npx --no-install petstore keys create/);
+      assert.match(texts.get('/llms-full.txt') as string, /npx petstore-lab keys create/);
       assert.doesNotMatch(service.log(), /Warning/);
 
       const silent = connect(Number(port), '127.0.0.1').on('error', () => {});
@@ -172,10 +199,16 @@ for (const [name, { node, skip }] of [
   });
 }
 
-test('an unsupported Node.js is reported in one line', { skip: tooOld.skip }, () => {
+test('an unsupported Node.js is reported in one sentence', { skip: tooOld.skip }, () => {
   const version = spawnSync(tooOld.node, ['--version'], { encoding: 'utf8' }).stdout.slice('v'.length).trim();
-  const stderr = `petstore: Node.js 24 or newer is needed. This is ${version}.\n`;
-  assert.deepEqual(npx(tooOld.node, '--no-install', 'petstore', 'serve'), { status: 1, stdout: '', stderr });
+  const sentence = `Petstore needs Node.js 22.16 or newer (not 23). This is ${version}.`;
+  assert.deepEqual(npx(tooOld.node, 'petstore-lab'), { status: 1, stdout: '', stderr: `${sentence}\n` });
+  for (const name of [manifest.name, `${manifest.name}/client`]) {
+    const args = ['--input-type=module', '--eval', `import '${name}'`];
+    const { status, stderr } = spawnSync(tooOld.node, args, { cwd: project, encoding: 'utf8' });
+    assert.equal(status, 1);
+    assert.ok(stderr.includes(`\nError: ${sentence}\n`), stderr);
+  }
 });
 
 /** The output of a strict type check of a program that imports modules of the package. The check must pass. */
@@ -217,7 +250,7 @@ for (const [module, moduleResolution] of [
   });
 
   test(`the client passes a strict type check without the types of Node.js: ${moduleResolution}`, (t) => {
-    checkTypes(t, ['petstore/client'], { module, moduleResolution, types: [] });
+    checkTypes(t, ['petstore-lab/client'], { module, moduleResolution, types: [] });
   });
 }
 

@@ -30,7 +30,7 @@ const layers = `
   db             the storage, its engines, its tables
   settings       every setting, the data folder
   foundation     errors, bounds, schemas, texts
-  client         petstore/client; it imports nothing of the rest
+  client         petstore-lab/client; it imports nothing of the rest
 `
   .trim()
   .split('\n')

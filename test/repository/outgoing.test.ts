@@ -117,7 +117,7 @@ test('the service connects only to its storage, Valkey, webhooks and a collector
     // Commands, not the service: to the API, to an address from the user, and to the recorded or graded client.
     'src/cli/find-service.ts': ['fetch'],
     'src/start/running-service.ts': ['fetch'],
-    'src/foundation/spawn-user-program.ts': ['node:child_process'],
+    'src/foundation/spawn-user-program.ts': ['cross-spawn'],
     'src/cli/webhooks-listen.ts': ['fetch'],
     'src/grade/receiver/deliver.ts': ['node:http', 'node:https'],
     // The client that programs import, not the service: to the API. Descriptions have examples.

@@ -27,9 +27,8 @@ const shipped = globSync(
 ).filter((file) => !file.endsWith('package-lock.json'));
 
 const ofNpm = [
-  // Runs the npm package of this name, unless the option prevents that.
-  /\b(?:npx|npm exec|npm x|pnpx|bunx|(?:pnpm|yarn) dlx)(?: (?!--no-install\b)-\S+)* petstore\b/,
-  // Installs it, unless this is a file: PATH/petstore-VERSION.tgz.
+  // Runs the npm package of this name.
+  /\b(?:npx|npm exec|npm x|pnpx|bunx|(?:pnpm|yarn) dlx)(?: -\S+)* petstore(?![-\w])/,
   /\b(?:npm|pnpm|yarn|bun) (?:i|install|add|ci)\b[^\n`"]*[ "'`]petstore(?![-\w./])/,
   /\bnpm:petstore\b|(?:unpkg\.com|jsdelivr\.net\/npm|esm\.sh)\/petstore\b/,
   /"petstore": "[\^~]?\d/,
@@ -41,6 +40,7 @@ const leadToNpm = (text: string) =>
 test('the search finds each command that would install the other package of this name from npm', () => {
   for (const line of [
     'npx petstore serve',
+    'npx --no-install petstore serve',
     '`npx -y petstore grade`',
     'npm exec petstore',
     'Install it: npm install --save-dev petstore',
@@ -51,7 +51,8 @@ test('the search finds each command that would install the other package of this
     assert.deepEqual(leadToNpm(line), [line]);
   for (const line of [
     `${installed} serve`,
-    'npm install --save-dev PATH/petstore-VERSION.tgz',
+    'npm install --save-dev petstore-lab',
+    'npm install --save-dev PATH/petstore-lab-VERSION.tgz',
     'npm run -s petstore -- serve',
     'npm install --save-dev orval',
   ])
@@ -75,5 +76,7 @@ test('texts and examples import the package by its name in package.json, and cal
   assert.ok(imported.length > 8);
   const others = imported.filter(({ specifier }) => specifier !== name && !specifier.startsWith(`${name}/`));
   assert.deepEqual(others, []);
-  assert.deepEqual(Object.keys(bin), [installed.split(' ').at(-1)]);
+  assert.equal(installed, `npx ${name}`);
+  assert.deepEqual(Object.keys(bin), [name, 'petstore']);
+  assert.equal(new Set(Object.values(bin)).size, 1);
 });

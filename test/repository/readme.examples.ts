@@ -89,7 +89,7 @@ test('limits behave as the tour and the guide say: a load-test key has room, cur
   assert.deepEqual(others, []);
   const [createAmple = ''] = codeOf(below('### A key with your own limits', limits));
   for (const code of [create, ask]) assert.ok(below('## Limits', tour).includes(code), code);
-  assert.ok(below('## Plans', readme).includes(createAmple), createAmple);
+  assert.ok(below('## Load testing', readme).includes(createAmple), createAmple);
 
   const [, key] = /^key +(pet_\w+)$/m.exec(paste(createAmple).stdout) ?? [];
   const get = () =>

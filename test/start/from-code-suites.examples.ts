@@ -4,11 +4,13 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { fakeNodeVersion } from '../support/fake-node-version.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { blocksOf } from '../support/pasted.ts';
 import { bin } from '../support/service.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
+const { name } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 /** The package that programs import: this tree, or an installed package. */
 const petstore = process.env.PETSTORE_TEST_PACKAGE ?? root;
 const examples = join(root, 'examples');
@@ -18,12 +20,12 @@ const pythonEnv = { ...process.env, PYTHONPATH: pythonPath, PETSTORE_COMMAND: `$
 // Within a test run, Node.js would report to the outer run.
 const { NODE_TEST_CONTEXT: _, ...env } = process.env;
 
-/** A folder in which `petstore` can be imported, with the files of an example. */
+/** A folder in which the package can be imported, with the files of an example. */
 function folderWith(t: TestContext, example?: string): string {
   const folder = temporaryFolder(t);
   if (example) cpSync(join(examples, example), folder, { recursive: true });
   mkdirSync(join(folder, 'node_modules'), { recursive: true });
-  symlinkSync(petstore, join(folder, 'node_modules/petstore'));
+  symlinkSync(petstore, join(folder, 'node_modules', name));
   return folder;
 }
 
@@ -47,8 +49,8 @@ const noVitest = !existsSync(vitest) && !process.env.CI && '"npm ci --prefix exa
 
 test('the example for Vitest passes', { skip: noVitest }, () => {
   const cwd = join(examples, 'vitest');
-  rmSync(join(cwd, 'node_modules/petstore'), { force: true });
-  symlinkSync(petstore, join(cwd, 'node_modules/petstore'));
+  rmSync(join(cwd, 'node_modules/petstore-lab'), { force: true });
+  symlinkSync(petstore, join(cwd, 'node_modules/petstore-lab'));
   assert.match(succeeds([process.execPath, vitest, 'run', '--reporter=tap'], cwd), /^1\.\.1$/m);
 });
 
@@ -63,25 +65,40 @@ test('the example for pytest passes', { skip: noPytest }, (t) => {
   );
 });
 
-test('where the package is not installed, an example says what to do, and installs nothing from npm', {
-  skip: noPytest,
-}, (t) => {
+test('where the package is not installed, an example says so', { skip: noPytest }, (t) => {
   const [nodeTest, pytest] = [temporaryFolder(t), temporaryFolder(t)];
   cpSync(join(examples, 'node-test'), nodeTest, { recursive: true });
   cpSync(join(examples, 'pytest'), pytest, { recursive: true });
   const { PETSTORE_COMMAND: _, ...unset } = pythonEnv;
   const offline = { ...unset, npm_config_offline: 'true', npm_config_cache: temporaryFolder(t) };
-  for (const [cwd, program, ...args] of [
-    [nodeTest, process.execPath, '--test'],
-    [pytest, 'python3', '-m', 'pytest', '-q', '-p', 'no:cacheprovider'],
-  ] as [string, string, ...string[]][]) {
+  for (const [cwd, said, program, ...args] of [
+    [nodeTest, /Cannot find package 'petstore-lab'/, process.execPath, '--test'],
+    [
+      ...[
+        pytest,
+        /Error: Petstore ended\. docs\/from-code\.md says how to install it\.[\s\S]*npm error code/,
+      ],
+      ...['python3', '-m', 'pytest', '-q', '-p', 'no:cacheprovider'],
+    ],
+  ] as [string, RegExp, string, ...string[]][]) {
     const { status, stdout } = spawnSync(program, args, {
       ...{ cwd, encoding: 'utf8' },
       env: { ...offline, NODE_TEST_CONTEXT: undefined },
     });
     assert.equal(status, 1, stdout);
-    assert.match(stdout, /Error: .*installed here.* docs\/from-code\.md says how\./);
+    assert.match(stdout, said);
   }
+});
+
+test('in this tree an older Node.js says what it needs, in one sentence', (t) => {
+  const older = [process.execPath, '--import', fakeNodeVersion];
+  const sentence =
+    /Error: Here Petstore is not built, and needs Node\.js 26, which "npm ci" installs: begin the command with npx\. This is \d+\./;
+  const folder = folderWith(t, 'node-test');
+  const [program = '', ...args] = [...older, join(folder, 'shop.test.js')];
+  const { status, stdout, stderr } = spawnSync(program, args, { cwd: folder, encoding: 'utf8', env });
+  assert.notEqual(status, 0);
+  assert.match(stdout + stderr, sentence);
 });
 
 const page = readFileSync(join(root, 'docs/from-code.md'), 'utf8');

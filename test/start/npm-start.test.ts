@@ -54,6 +54,18 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 
+test('without a command the program starts the service, and says where the other commands are', {
+  skip,
+}, async (t) => {
+  const { origin, output } = await run(t, 'exec npm run -s petstore');
+  const { port } = new URL(origin);
+  assert.match(
+    output(),
+    /^Starting the demonstration\. "npm run -s petstore -- --help" lists the commands\.\n/,
+  );
+  await until(() => output().includes(`API          http://localhost:${port}/v1\n`));
+});
+
 test('the service outlives the shell that started npm, but not npm', { skip }, async (t) => {
   const { child, output, isServing } = await run(t, 'npm start & echo "npm is $!"; wait; exit');
   const ended = once(child, 'exit');

@@ -21,23 +21,21 @@ interface Packed {
 /** The package as its users install it. All tests share the project, so they write nothing there. */
 export interface InstalledPackage {
   packed: Packed;
+  tarball: string;
   project: string;
   /** The folder of the package itself. */
   folder: string;
 }
 
+/** Builds the package, and puts its tarball into a folder. */
+export function packPackage(folder: string): Packed {
+  execFileSync(process.execPath, ['scripts/build.ts'], { cwd: root, stdio: 'inherit' });
+  return JSON.parse(npm(folder, 'pack', '--json', join(root, 'dist')))[0];
+}
+
 /** Fills an empty folder: with the tarball, and a project in which it is installed. */
 export function makePackage(folder: string): void {
-  execFileSync(process.execPath, ['scripts/build.ts'], { cwd: root, stdio: 'inherit' });
-  const env = { ...process.env, PATH: pathWith(process.execPath) };
-  const npm = (cwd: string, ...args: string[]) =>
-    execFileSync('npm', args, {
-      cwd,
-      env,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-  const [packed] = JSON.parse(npm(folder, 'pack', '--json', join(root, 'dist'))) as [Packed];
+  const packed = packPackage(folder);
   writeFileSync(join(folder, packedFile), JSON.stringify(packed));
   const project = join(folder, 'project');
   mkdirSync(project);
@@ -45,17 +43,30 @@ export function makePackage(folder: string): void {
   npm(project, 'install', '--no-audit', '--no-fund', '--prefer-offline', join(folder, packed.filename));
 }
 
+const npm = (cwd: string, ...args: string[]) =>
+  execFileSync('npm', args, {
+    cwd,
+    env: { ...process.env, PATH: pathWith(process.execPath) },
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+
 /** The package that was built for this test run. */
 export function installedPackage(): InstalledPackage {
   const { PETSTORE_TEST_PACKAGE: made } = process.env;
   if (!made) throw new Error('The package is not there: "npm test -- package" makes it.');
   const project = join(made, 'project');
   const packed = JSON.parse(readFileSync(join(made, packedFile), 'utf8'));
-  return { packed, project, folder: join(project, 'node_modules', packed.name) };
+  return {
+    packed,
+    tarball: join(made, packed.filename),
+    project,
+    folder: join(project, 'node_modules', packed.name),
+  };
 }
 
 /** The Node.js from test/nodes, or why it is missing. */
-export function otherNode(name: 'node-22' | 'node-24'): { node: string; skip: string | false } {
+export function otherNode(name: 'node-20' | 'node-22' | 'node-24'): { node: string; skip: string | false } {
   const node = join(root, 'test/nodes/node_modules', name, 'bin/node');
   return { node, skip: !existsSync(node) && !process.env.CI && `test/nodes has no ${name} for this machine` };
 }
@@ -64,7 +75,7 @@ export function otherNode(name: 'node-22' | 'node-24'): { node: string; skip: st
 const pathWith = (node: string) => `${dirname(node)}${delimiter}${process.env.PATH}`;
 
 /** Without the environment of the npm that runs the tests, and without settings. */
-const environment = (node: string) => ({ PATH: pathWith(node), HOME: process.env.HOME });
+export const environment = (node: string) => ({ PATH: pathWith(node), HOME: process.env.HOME });
 
 /** Runs a command in the project by npx, and waits for its end. */
 export function npx(node: string, ...args: string[]) {
@@ -89,7 +100,7 @@ export interface Told {
 export async function serveByNpx(t: TestContext, node: string, dataDir: string): Promise<Told> {
   const { project: cwd } = installedPackage();
   const env = { ...environment(node), PORT: '0', PETSTORE_DATA_DIR: dataDir };
-  const child = spawn('npx', ['--no-install', 'petstore', 'serve', '--json'], { cwd, env });
+  const child = spawn('npx', ['petstore-lab', 'serve', '--json'], { cwd, env });
   t.after(() => child.kill('SIGKILL'));
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text) => (log += text));

@@ -49,3 +49,17 @@ async function show(page: Page): Promise<void> {
   await page.waitForTimeout(1_500);
   await page.mouse.move(0, 0);
 }
+
+/** Photographs the demo of a lost response, after both orders: the mistake and the fix. */
+export const photographOrders = (origin: string, key: string) =>
+  photograph(
+    `${origin}/lab#key=${key}`,
+    { width: 1_400, height: 900, scale: 1, part: 'lab-order-demo .two' },
+    async (page) => {
+      await page.getByText('Demo: lost response').first().click();
+      for (const button of ['Order one pet', 'Fix it, and order again'])
+        await page.getByRole('button', { name: button }).click();
+      await page.getByText('1 order.').waitFor();
+      await page.mouse.move(0, 0);
+    },
+  );

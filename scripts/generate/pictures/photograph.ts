@@ -1,18 +1,22 @@
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+
+const margin = 12;
 
 /** How much of a page is seen, and how sharp: a README has 900 pixels, and more on a fine screen. */
 interface Look {
   width: number;
   height: number;
   scale: number;
+  /** The part of the page to show. Default: what the window shows. */
+  part?: string;
 }
 
 /** Photographs a page in light and in dark, as WebP, once it shows what it should. */
 export async function photograph(
   address: string,
-  { width, height, scale }: Look,
+  { width, height, scale, part }: Look,
   prepare: (page: Page) => Promise<void>,
 ): Promise<[scheme: string, picture: Buffer][]> {
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
@@ -27,13 +31,23 @@ export async function photograph(
       });
       await page.goto(address);
       await prepare(page);
-      pictures.push([colorScheme, await toWebp(browser, await page.screenshot({ animations: 'disabled' }))]);
+      const clip = part === undefined ? undefined : await around(page, part);
+      const png = await page.screenshot({ animations: 'disabled', ...(clip && { clip }) });
+      pictures.push([colorScheme, await toWebp(browser, png)]);
       await page.close();
     }
     return pictures;
   } finally {
     await browser.close();
   }
+}
+
+/** The place of a part of a page, with a margin. */
+async function around(page: Page, part: string) {
+  const { x, y, width, height } = (await page.locator(part).boundingBox()) as NonNullable<
+    Awaited<ReturnType<Locator['boundingBox']>>
+  >;
+  return { x: x - margin, y: y - margin, width: width + 2 * margin, height: height + 2 * margin };
 }
 
 /**

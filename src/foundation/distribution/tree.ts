@@ -36,6 +36,11 @@ export function userEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   );
 }
 
+/** The folder in which the user called this program. npm runs a script of this tree in the tree, and names the folder of its user. */
+export const userFolder = (
+  { npm_package_json: manifest = '', INIT_CWD }: NodeJS.ProcessEnv = process.env,
+): string => (isTree(dirname(manifest)) && INIT_CWD) || process.cwd();
+
 function isTree(folder: string): boolean {
   try {
     return realpathSync(folder) === root;

@@ -14,6 +14,8 @@ export function problemOf({ fault: name, ...given }: PlannedFault): string | und
     if (!schema)
       return `${name} takes no ${parameter}: it takes ${Object.keys(taken).join(', ') || 'no parameters'}`;
     const rule = ruleOf(schema);
+    if (parameter === 'operation' && !rule.fits(value))
+      return `${name} cannot affect ${value}, only ${(schema as Bounds).enum?.join(', ')}`;
     if (!rule.fits(value)) return `${parameter} of ${name} must be ${rule.words}, not ${value}`;
   }
   return undefined;

@@ -160,7 +160,7 @@ test('same-page links to itself also under large-ids, and in a 304', async (t) =
   assert.deepEqual([unchanged.status, nextOf(unchanged)], [304, second]);
 });
 
-test('petstore/client notices a page that links to itself', async (t) => {
+test('petstore-lab/client notices a page that links to itself', async (t) => {
   const store = await startPetstore(t);
   const origin = await store.listen();
   await rehearse(store, ['same-page']);

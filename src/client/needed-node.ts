@@ -1,0 +1,15 @@
+/** The oldest Node.js that runs the npm package. 23 lacks parts that 22.16 has. */
+export const neededNode = '22.16';
+
+/** Throws a message for the user if this Node.js is too old. Imports nothing, and every Node.js can read it. */
+function assertNode(): void {
+  const { process } = globalThis as { process?: { versions?: { node?: string } } };
+  const version = process?.versions?.node;
+  // Deno and Bun have a version of Node.js, too. It does not say what they can do.
+  if (version === undefined || 'Deno' in globalThis || 'Bun' in globalThis) return;
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major > 23 || (major === 22 && minor >= 16)) return;
+  throw new Error(`Petstore needs Node.js ${neededNode} or newer (not 23). This is ${version}.`);
+}
+
+assertNode();
