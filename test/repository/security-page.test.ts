@@ -21,9 +21,9 @@ function citations(text: string): Citation[] {
 
 const unescaped = (text: string) => text.replaceAll(/\\(.)/g, '$1');
 
-/** The names of the tests of a file. A placeholder matches any text. */
+/** The names of the tests of a file, and what its tests of tools assert. A placeholder matches any text. */
 function testNames(source: string): RegExp[] {
-  return [...source.matchAll(/^ *(?:await \w+\.)?test\(\s*(['"`])((?:\\.|(?!\1)[^\\])*)\1/gm)].map(
+  return [...source.matchAll(/^ *(?:(?:await \w+\.)?test\(|asserts:)\s*(['"`])((?:\\.|(?!\1)[^\\])*)\1/gm)].map(
     ([, , name]) => {
       const parts = unescaped(name as string).split(/\$\{[^}]*\}/);
       return new RegExp(`^${parts.map(RegExp.escape).join('.+')}$`);
