@@ -30,9 +30,7 @@ testTool(
     called: '`redocly lint` with `recommended-strict` on all documents',
     asserts: 'Every document is valid, without a warning.',
     runs: false,
-    exemptions: [
-      '`security-defined` of AsyncAPI: it has no security scheme for the signatures of webhooks.',
-    ],
+    exemptions: ['`security-defined` of AsyncAPI: it has no security scheme for the signatures of webhooks.'],
   },
   () => {
     const output = lint('redocly', []);

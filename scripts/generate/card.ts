@@ -23,7 +23,11 @@ export const cardPage = () =>
     'This page is generated from the code by `npm run generate`.',
     `\`petstore grade --json\` prints the report card as an object of version ${cardVersion}. The version rises when a property is removed or its
 meaning changes. New properties may appear in the same version: ignore those that you do not know. [examples/ci](../examples/ci) shows how to use a
-card in CI, and what \`--compare\` does with it.`,
+card in CI, and what \`--compare\` does with it. With a clone beside your project, run this in your project: the program runs there, and files are read
+and written there.`,
+    ['```sh', 'npm run -s --prefix ../petstore petstore -- grade --json -- npm test > card.json', '```'].join(
+      '\n',
+    ),
     `\`?\` marks a property that may be absent, and \`[]\` a list. Items that occur in several lists are described once, at the first.`,
     ['| Property | Type | What it is |', '| -------- | ---- | ---------- |', ...rowsOf(CardData)].join('\n'),
   ].join('\n\n')}\n`;

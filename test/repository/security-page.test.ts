@@ -23,12 +23,12 @@ const unescaped = (text: string) => text.replaceAll(/\\(.)/g, '$1');
 
 /** The names of the tests of a file, and what its tests of tools assert. A placeholder matches any text. */
 function testNames(source: string): RegExp[] {
-  return [...source.matchAll(/^ *(?:(?:await \w+\.)?test\(|asserts:)\s*(['"`])((?:\\.|(?!\1)[^\\])*)\1/gm)].map(
-    ([, , name]) => {
-      const parts = unescaped(name as string).split(/\$\{[^}]*\}/);
-      return new RegExp(`^${parts.map(RegExp.escape).join('.+')}$`);
-    },
-  );
+  return [
+    ...source.matchAll(/^ *(?:(?:await \w+\.)?test\(|asserts:)\s*(['"`])((?:\\.|(?!\1)[^\\])*)\1/gm),
+  ].map(([, , name]) => {
+    const parts = unescaped(name as string).split(/\$\{[^}]*\}/);
+    return new RegExp(`^${parts.map(RegExp.escape).join('.+')}$`);
+  });
 }
 
 function exists([file, name]: Citation): boolean {
