@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import * as ofPackage from '../../src/foundation/distribution/package.ts';
@@ -13,7 +13,7 @@ import { textPaths } from '../../src/web/reference/plain-texts.ts';
 import { referencePaths, referencePrograms } from '../../src/web/reference/serve-reference.ts';
 import { labPagePaths, labPrograms } from '../../src/web/serve-lab-page.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { installedPackage, npx, otherNode, serveByNpx } from '../support/installed-package.ts';
+import { environment, installedPackage, npx, otherNode, serveByNpx } from '../support/installed-package.ts';
 import { blocksOf } from '../support/pasted.ts';
 import { openStream } from '../support/streams.ts';
 import { tryPackage } from '../support/try-package.ts';
@@ -31,6 +31,13 @@ const paths = packed.files.map(({ path }) => path);
 const exported = Object.keys(manifest.exports).map((path) => path.replace('.', manifest.name));
 
 const isDeclaration = (path: string) => path.endsWith('.d.ts');
+
+const pythonEnv = {
+  ...process.env,
+  PYTHONPATH: [join(root, 'node_modules/.cache/python'), join(root, 'examples/pytest')].join(delimiter),
+  PYTHONDONTWRITEBYTECODE: '1',
+};
+const hasPytest = spawnSync('python3', ['-c', 'import pytest'], { env: pythonEnv }).status === 0;
 
 /** Each Node.js that the package is for. */
 const nodes = [
@@ -119,6 +126,7 @@ test('the tree itself cannot be packed', () => {
 });
 
 for (const [name, { node, skip }] of nodes) {
+  const isOldest = node === nodes[0][1].node;
   describe(`installed by ${name}`, { skip, concurrency: true }, () => {
     const version = spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout;
 
@@ -153,12 +161,13 @@ for (const [name, { node, skip }] of nodes) {
       assert.match(stdout, /^startPetstore\n.*createLab,createPetstore.*\n$/);
     });
 
-    test('the first program of docs/from-code.md without await using runs', () => {
-      const blocks = blocksOf(readFileSync(join(root, 'docs/from-code.md'), 'utf8'));
-      const { code = '' } = blocks.find(({ code }) => code.includes('finally')) ?? {};
-      const args = ['--input-type=module', '--eval', code];
-      const { status, stdout, stderr } = spawnSync(node, args, { cwd: project, encoding: 'utf8' });
-      assert.deepEqual([status, stdout, stderr], [0, '', '']);
+    test('the programs of docs/from-code.md run', () => {
+      for (const { code } of blocksOf(readFileSync(join(root, 'docs/from-code.md'), 'utf8'))) {
+        const args = ['--input-type=module', '--eval', isOldest ? withoutUsing(code) : code];
+        const options = { cwd: project, env: environment(node), encoding: 'utf8' } as const;
+        const { status, stdout, stderr } = spawnSync(node, args, options);
+        assert.deepEqual([status, stderr], [0, ''], stdout);
+      }
     });
 
     test('in an empty folder it is installed, answers a request and grades a program', (t) =>
@@ -211,6 +220,16 @@ test('an unsupported Node.js is reported in one sentence', { skip: tooOld.skip }
   }
 });
 
+test('the fixture for pytest passes on what an unsupported Node.js says', {
+  skip: tooOld.skip || (!hasPytest && !process.env.CI && 'pytest is not installed'),
+}, () => {
+  const args = ['-c', 'import conftest; conftest.Petstore()'];
+  const PETSTORE_COMMAND = `${tooOld.node} ${join(folder, 'bin/petstore.js')}`;
+  const env = { ...pythonEnv, PETSTORE_COMMAND };
+  const { stderr } = spawnSync('python3', args, { env, encoding: 'utf8' });
+  assert.match(stderr, /RuntimeError: Petstore ended\.[^\n]*\nPetstore needs Node\.js 22\.16 or newer/);
+});
+
 /** The output of a strict type check of a program that imports modules of the package. The check must pass. */
 function checkTypes(
   t: TestContext,
@@ -253,6 +272,12 @@ for (const [module, moduleResolution] of [
     checkTypes(t, ['petstore-lab/client'], { module, moduleResolution, types: [] });
   });
 }
+
+/** Node.js 22 lacks the syntax. */
+const withoutUsing = (code: string) =>
+  code.includes('await using store')
+    ? `${code.replaceAll('await using', 'const')}\nawait store.stop();`
+    : code;
 
 function isRunning(pid: number): boolean {
   try {
