@@ -4,14 +4,15 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { events } from '../src/events/schema.ts';
+import { isOpenapi, writeDocuments } from '../tools/support/program.ts';
 import { pinnedTool, testTool } from '../tools/support/tool.ts';
-import { isOpenapi, writeDocuments } from './documents.ts';
 
 // The type check runs without the packages of this folder.
 const { DiagnosticSeverity, Parser } = createRequire(import.meta.url)('@asyncapi/parser');
 
 const cwd = fileURLToPath(new URL('.', import.meta.url));
-const documents = writeDocuments();
+const written = writeDocuments(`${cwd}documents`);
+const documents = [...written.values()];
 
 /** Runs a linter on documents. It must find nothing. Returns its output. */
 function lint(program: string, args: string[], files = documents): string {
@@ -74,7 +75,7 @@ testTool(
     exemptions: ['`lint/owasp.yaml` names each rule that is off, with the reason.'],
   },
   () => {
-    const files = documents.filter(isOpenapi);
+    const files = [...written].flatMap(([name, path]) => (isOpenapi(name) ? [path] : []));
     assert.match(spectral(['--ruleset', 'owasp.yaml'], files), /No results/);
     return `${files.length} documents`;
   },
@@ -89,7 +90,7 @@ testTool(
     exemptions: ['It recommends a newer version of AsyncAPI, as information.'],
   },
   async () => {
-    const path = documents.find((path) => path.endsWith('/asyncapi.json')) as string;
+    const path = written.get('asyncapi') as string;
     const { document, diagnostics } = await new Parser().parse(readFileSync(path, 'utf8'));
     const findings = diagnostics.filter(
       ({ severity }: { severity: number }) => severity <= DiagnosticSeverity.Warning,

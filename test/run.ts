@@ -159,7 +159,7 @@ function runSuite(name: string): void {
 
 /** Runs a command. In CI, tests that failed run once more: a defect fails again, a machine that was too busy does not. */
 function run([program = '', ...words]: string[]): void {
-  mkdirSync(runFolder);
+  mkdirSync(runFolder, { recursive: true });
   for (const [path, text] of groups) if (words.includes(path)) writeFileSync(path, text);
   const attempt = () => spawnSync(program, words, { cwd: root, stdio: 'inherit' }).status;
   let status = attempt();

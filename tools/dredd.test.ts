@@ -19,6 +19,7 @@ testTool(
       'It expects every described error of the same request, so only successes are compared.',
       'It waits for the end of each response, so the stream of events is left out.',
       'It ignores `explode` of parameters and `required` of headers and fields, and compares media types with their parameters: a hook file corrects this.',
+      'The bodies of events, pings and deliveries are not compared, nor are the optional headers `Link` and `Idempotency-Replayed`.',
     ],
   },
   async (t) => {

@@ -30,6 +30,9 @@ testTool(
     asserts:
       'Models have the names of their schemas. They compile, and read and write every event of the demo as it is.',
     runs: true,
+    exemptions: [
+      'Data of messages that are no events, and enumerations with null, get names of its own: eight models.',
+    ],
   },
   async (t) => {
     const { TypeScriptGenerator, TS_COMMON_PRESET } = load('@asyncapi/modelina');

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { isOpenapi, writeDocuments } from '../lint/documents.ts';
 import { operations } from '../src/api/operations.ts';
 import { load } from './support/packages.ts';
+import { isOpenapi, toolsPath, writeDocuments } from './support/program.ts';
 import { pinnedTool, testTool } from './support/tool.ts';
 
-const documents = writeDocuments().filter(isOpenapi);
+const documents = [...writeDocuments(toolsPath('node_modules/.cache/documents'), isOpenapi).values()];
 const parsed = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
 
 testTool(

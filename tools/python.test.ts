@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { isOpenapi, writeDocuments } from '../lint/documents.ts';
 import { operations } from '../src/api/operations.ts';
 import { sampleRequest } from '../src/description/samples.ts';
 import { temporaryFolder } from '../test/support/folder.ts';
 import { startDemonstration } from './support/demonstration.ts';
 import { endingOperations, sendExamples } from './support/examples.ts';
-import { python, runProgram } from './support/python.ts';
+import { isOpenapi, toolsPath, writeDocuments } from './support/program.ts';
+import { python, runPython } from './support/python.ts';
 import { pinnedTool, testTool } from './support/tool.ts';
 import { openapiDocuments, tour, tourAsserts } from './support/tour.ts';
 
@@ -29,7 +29,7 @@ interface StoredEvent {
 }
 
 const withoutData =
-  'It yields blocks without data as events: the first one, which has the retry time, and comments. HTML says that these are no events.';
+  'With a filter of types it yields an event without data for each block that has only an id. HTML says that this is no event.';
 
 for (const [name, repository, called, program, exemptions] of [
   ['httpx-sse', 'florimondmanca/httpx-sse', '`connect_sse`', 'httpx_events', [withoutData]],
@@ -48,7 +48,7 @@ for (const [name, repository, called, program, exemptions] of [
       const events: StoredEvent[] = await read('/store/events?limit=100');
       const url = `${origin}/v1/store/events/stream?after=0`;
       assert.deepEqual(
-        runProgram(program, { url, headers, count: events.length }),
+        runPython(program, { url, headers, count: events.length }),
         events.map((event) => ({ id: String(event.id), type: event.type, data: event })),
       );
       return `${events.length} events`;
@@ -64,7 +64,7 @@ testTool(
   },
   async (t) => {
     const { origin } = await startDemonstration(t);
-    const { title, summary, links, context } = runProgram('llms', { origin });
+    const { title, summary, links, context } = runPython('llms', { origin });
     assert.equal(title, 'Petstore API');
     assert.ok(summary);
     for (const link of links) {
@@ -90,7 +90,7 @@ testTool(
     const { origin, description, freshKey } = await startDemonstration(t);
     const document = join(dirname(description), 'arazzo.yaml');
     writeFileSync(document, await (await fetch(`${origin}/v1/arazzo.yaml`)).text());
-    const steps = runProgram('workflow', { document, workflow: 'firstOrder', key: await freshKey() });
+    const steps = runPython('workflow', { document, workflow: 'firstOrder', key: await freshKey() });
     assert.deepEqual(
       steps,
       ['find', 'order', 'fulfil', 'read'].map((step) => [step, true]),
@@ -121,7 +121,7 @@ testTool(
         return { method, url, headers, ...(body && { data: JSON.stringify(body) }) };
       });
       assert.deepEqual(
-        runProgram('validate_exchanges', { description, requests }),
+        runPython('validate_exchanges', { description, requests }),
         endingOperations.map(({ success }) => success.status),
       );
     }
@@ -129,7 +129,7 @@ testTool(
   },
 );
 
-const documents = writeDocuments().filter(isOpenapi);
+const documents = [...writeDocuments(toolsPath('node_modules/.cache/documents'), isOpenapi).values()];
 
 for (const [name, repository, called, reader] of [
   [
@@ -153,7 +153,7 @@ for (const [name, repository, called, reader] of [
       const described = documents.map((path) => JSON.parse(readFileSync(path, 'utf8')));
       const { info: _, ...rest } = described[0];
       writeFileSync(wrong, JSON.stringify(rest));
-      const found = runProgram('read_documents', { reader, paths: [...documents, wrong] });
+      const found = runPython('read_documents', { reader, paths: [...documents, wrong] });
       assert.match(found.pop(), /Error/);
       assert.deepEqual(
         found,
@@ -197,7 +197,7 @@ testTool(
         ...['--output', join(folder, 'models.py'), '--output-model-type', 'pydantic_v2.BaseModel'],
         ...['--target-python-version', '3.11'],
       ]);
-      const found = runProgram('models', { folder, baseUrl, headers, models: modelled });
+      const found = runPython('models', { folder, baseUrl, headers, models: modelled });
       for (const path of Object.keys(modelled)) {
         // It writes milliseconds with six digits.
         const written = JSON.parse(JSON.stringify(found[path]).replaceAll(/(\.\d{3})000Z/g, '$1Z'));
@@ -219,7 +219,7 @@ testTool(
     const { origin, freshKey } = await startDemonstration(t);
     for (const document of openapiDocuments)
       assert.deepEqual(
-        runProgram('dynamic_client', { document: `${origin}/v1/${document}`, key: await freshKey() }),
+        runPython('dynamic_client', { document: `${origin}/v1/${document}`, key: await freshKey() }),
         tour,
         document,
       );
@@ -239,7 +239,7 @@ testTool(
     const baseUrl = `${origin}/v1`;
     for (const document of ['openapi.json', 'openapi-3.1.json']) {
       const description = await (await fetch(`${baseUrl}/${document}`)).json();
-      const { tools, names, refusal } = runProgram('mcp_server', {
+      const { tools, names, refusal } = runPython('mcp_server', {
         description,
         baseUrl,
         key: await freshKey(),

@@ -87,7 +87,7 @@ testTool(
         signal: controller.signal,
         openWhenHidden: true,
         onmessage: ({ id, event, data }: { id: string; event: string; data: string }) => {
-          if (data) onEvent({ id, type: event, data });
+          onEvent({ id, type: event, data });
         },
       });
       return () => controller.abort();

@@ -16,7 +16,7 @@ import { levels } from '../lab/faults/shared/fault.ts';
 import { maxLifeSeconds } from '../lab/lab-bounds.ts';
 import type { PlannedFault } from '../lab/rehearsals/schema.ts';
 import { settings } from '../settings/config.ts';
-import { assertFaults, meant, readCatalogue } from './lab-faults.ts';
+import { assertFaults, readCatalogue, suggestionFor } from './lab-faults.ts';
 import { addFault, parseCount } from './lab-rehearse.ts';
 import { helpNote, printLines, statusOf, toJson, userPath, watchSignals, writeUserFile } from './terminal.ts';
 
@@ -215,7 +215,7 @@ async function levelsOf(command: Command, { level = [], levels: file }: Options)
   const given = [...inFile, ...level];
   const unknown = given.find(([name]) => !names.includes(name));
   if (unknown)
-    command.error(`error: there is no fault or check ${unknown[0]}${await meant(unknown[0], names)}`);
+    command.error(`error: there is no fault or check ${unknown[0]}${await suggestionFor(unknown[0], names)}`);
   return Object.fromEntries(given);
 }
 

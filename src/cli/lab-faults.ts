@@ -90,7 +90,7 @@ export async function assertFaults(
   for (const planned of faults) {
     const { fault, operation } = planned;
     if (!faultNames.includes(fault)) {
-      const hint = (await meant(fault, faultNames)) || `; "petstore ${listCommand}" lists all faults`;
+      const hint = (await suggestionFor(fault, faultNames)) || `; "petstore ${listCommand}" lists all faults`;
       command.error(`error: there is no fault ${fault}${hint}`);
     }
     const problem = problemOf(planned);
@@ -99,13 +99,13 @@ export async function assertFaults(
     const ids = operations.map(({ id }) => id as string);
     if (operation === undefined || ids.includes(operation)) command.error(`error: ${problem}`);
     const hint =
-      (await meant(operation, ids)) || `; "petstore lab faults ${fault}" lists those that it affects`;
+      (await suggestionFor(operation, ids)) || `; "petstore lab faults ${fault}" lists those that it affects`;
     command.error(`error: there is no operation ${operation}${hint}`);
   }
 }
 
 /** The end of a message about an unknown name: the most similar one, if one is similar enough. */
-export async function meant(name: string, names: readonly string[]): Promise<string> {
+export async function suggestionFor(name: string, names: readonly string[]): Promise<string> {
   const near = names.find((longer) => longer.startsWith(name)) ?? (await mostSimilar(name, names));
   return near === undefined ? '' : `; did you mean ${near}?`;
 }

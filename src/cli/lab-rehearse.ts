@@ -5,7 +5,7 @@ import { readAccess, withServiceOptions } from './find-service.ts';
 import { assertFaults } from './lab-faults.ts';
 import { helpNote, printLines, printRows, toJson } from './terminal.ts';
 
-/** A fault and its parameters. The service checks them. */
+/** A fault and its parameters. `assertFaults` checks them. */
 type PlannedFault = { fault: string } & Record<string, string | number>;
 
 const examples = `

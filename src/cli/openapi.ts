@@ -10,8 +10,10 @@ export function openapiCommand(): Command {
       const { describeLab, describeStore } = await import('../description/apis.ts');
       const { asJson, asYaml } = await import('../description/serve-description.ts');
       const { operations } = await import('../api/operations.ts');
-      const { baseUrl } = readConfig(process.env);
-      const document = options.lab ? describeLab(baseUrl) : describeStore(operations, baseUrl);
+      const { baseUrl, hasDraftLimits } = readConfig(process.env);
+      const document = options.lab
+        ? describeLab(baseUrl, { hasDraftLimits })
+        : describeStore(operations, baseUrl, { hasDraftLimits });
       process.stdout.write(options.yaml ? await asYaml(document) : asJson(document));
     });
 }

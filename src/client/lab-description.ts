@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (eea34da55b33). Do not edit.
+// Made from the description of the lab by "npm run generate" (07b66bad58a8). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -536,7 +536,7 @@ export interface components {
         method: string;
         /** @description The URL. */
         url: string;
-        /** @description The version of HTTP: the service speaks HTTP/1.1. */
+        /** @description `HTTP/1.1`, the version that the service speaks. The version of the request is not recorded. */
         httpVersion: string;
         /** @description Always empty: cookies are not stored. */
         cookies: {
@@ -575,7 +575,7 @@ export interface components {
         status: number;
         /** @description The reason phrase of the status. */
         statusText: string;
-        /** @description The version of HTTP: the service speaks HTTP/1.1. */
+        /** @description `HTTP/1.1`, the version that the service speaks. The version of the request is not recorded. */
         httpVersion: string;
         /** @description Always empty: cookies are not stored. */
         cookies: {

@@ -7,8 +7,10 @@ function assertNode(): void {
   const version = process?.versions?.node;
   // Deno and Bun have a version of Node.js, too. It does not say what they can do.
   if (version === undefined || 'Deno' in globalThis || 'Bun' in globalThis) return;
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  if (major > 23 || (major === 22 && minor >= 16)) return;
+  const [[line = 0, least = 0], [major = 0, minor = 0]] = [neededNode, version].map((text) =>
+    text.split('.').map(Number),
+  ) as [number[], number[]];
+  if (major > line + 1 || (major === line && minor >= least)) return;
   throw new Error(`Petstore needs Node.js ${neededNode} or newer (not 23). This is ${version}.`);
 }
 

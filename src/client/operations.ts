@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (00f6b390b3bd). Do not edit.
+// Made from openapi.json by "npm run generate" (b9e1cda8fd6a). Do not edit.
 
 import type * as types from './description.ts';
 import type { Int64 } from './exact-json.ts';

@@ -29,7 +29,8 @@ export function blockReader(): (piece: string) => Block[] {
     line = lines.pop() as string;
     const blocks: Block[] = [];
     for (const complete of lines) {
-      if (complete.startsWith('retry')) blocks.push(blockOf([complete]));
+      if (/^retry(?::|$)/.test(complete)) blocks.push(blockOf([complete]));
+      else if (complete.startsWith(':')) continue;
       else if (complete) {
         block.push(complete);
         length += complete.length;

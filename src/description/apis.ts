@@ -11,7 +11,7 @@ import { type Guide, slugOf } from './guide-names.ts';
 import { guides } from './guides.ts';
 import type { JsonObject, OpenapiVersion } from './schemas.ts';
 
-/** A store with a lab has the guide "Rehearse failures". Draft limits are the headers of the IETF draft. */
+/** What a description shows: whether there is a lab, whether responses have the limit headers of the IETF draft, and the version of OpenAPI. */
 type Shown = { hasLab?: boolean; hasDraftLimits?: boolean; version?: OpenapiVersion };
 
 /** The description of the store. */
@@ -89,12 +89,14 @@ stream of events and the webhooks. [llms.txt](${rootUrl}/llms.txt) is an overvie
 export const describeLab = (baseUrl: string, shown: Shown = {}): JsonObject =>
   asShown(describeApi(labOperations, labUrlOf(baseUrl), labInfo(baseUrl), shown.version), shown);
 
+const draftHeaders = ['RateLimit', 'RateLimit-Policy', 'RateLimitPolicy'];
+
 /** A description, if need be without the headers of the draft, and their components. */
 const asShown = (description: JsonObject, { hasDraftLimits = true }: Shown): JsonObject =>
   hasDraftLimits
     ? description
     : JSON.parse(
-        JSON.stringify(description, (name, value) => (name.startsWith('RateLimit') ? undefined : value)),
+        JSON.stringify(description, (name, value) => (draftHeaders.includes(name) ? undefined : value)),
       );
 
 const labInfo = (baseUrl: string): ApiInfo => ({

@@ -175,6 +175,7 @@ const workflows: JsonObject[] = [
       step('fulfil', 'updateOrder', 'Fulfil the order.', {
         path: { orderId: '$steps.order.outputs.orderId' },
         body: { complete: true },
+        // One runner compares true with the text "true", so not `== true`.
         criteria: ['$response.body#/complete != false'],
       }),
       step('read', 'getOrder', 'Read it again.', {

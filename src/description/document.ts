@@ -166,7 +166,7 @@ function describeOperation(operation: Operation, context: Context): JsonObject {
   };
 }
 
-/** The life of an operation as other tools read it: badges for Redoc, Scalar (`name`) and RapiDoc (`label`), the rest for Scalar and oasdiff. */
+/** Extensions of other tools about the stability of an operation: badges for Redoc, Scalar (`name`) and RapiDoc (`label`), the rest for Scalar and oasdiff. */
 function marksForViewers({ stability, deprecated }: Operation): JsonObject {
   const texts = [...(stability ? [stability] : []), ...(deprecated ? [`sunset ${deprecated.sunset}`] : [])];
   if (texts.length === 0) return {};

@@ -13,7 +13,7 @@ export const bindingWindow = ({ minute, day }: Pick<Decision, 'minute' | 'day'>)
  * The headers about the limits of a caller: `X-RateLimit-*` for the binding window and, with `hasDraft`, for both windows the fields
  * of draft-ietf-httpapi-ratelimit-headers. During a ban no requests remain until its end. No `t` is larger than the `w` of its window.
  */
-export function limitHeaders(decision: Decision, hasDraft = true): Fields {
+export function limitHeaders(decision: Decision, hasDraft: boolean): Fields {
   const { outcome, nowMs, minute, day, bannedUntilMs } = decision;
   const isBanned = outcome === 'banned';
   const binding = decision[bindingWindow(decision)];
@@ -35,7 +35,7 @@ export function limitHeaders(decision: Decision, hasDraft = true): Fields {
 }
 
 /** The limit headers of a response, with `Retry-After` if the request was not admitted. */
-export const allLimitHeaders = (decision: Decision, hasDraft = true): Fields => ({
+export const allLimitHeaders = (decision: Decision, hasDraft: boolean): Fields => ({
   ...limitHeaders(decision, hasDraft),
   ...(decision.outcome !== 'admitted' && { 'Retry-After': String(secondsToRetry(decision)) }),
 });

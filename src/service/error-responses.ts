@@ -22,7 +22,7 @@ export function errorResponses({ config, clock, isWaiting }: AllParts, component
       reply.header('Connection', reply.raw.shouldKeepAlive ? 'keep-alive' : 'close');
     }
     const apiError = asRehearsed(request, toApiError(error, request.id));
-    // An ApiError above 500 is rehearsed, or 505: nothing failed.
+    // An ApiError of 500 or more is chosen: a rehearsal, 505, or a stream on an instance that stops. Nothing failed.
     if (apiError.status >= 500 && !(error instanceof ApiError)) requestLog.failed(request, error);
     else if (apiError.cause) requestLog.refused(request, apiError);
     return sendError(request, reply, apiError);

@@ -112,18 +112,25 @@ test('a graded program runs in the folder of its user, and files are written the
 
   const sub = join(project, 'sub');
   mkdirSync(sub);
+  const again = ['grade', '--fault', 'unavailable', '--json', '--', 'node', '../where.mjs'];
+  const { stdout: card } = await npm(t, sub, [...fromElsewhere, ...again]);
+  writeFileSync(join(project, 'card.json'), card);
   const compared = [
     'grade',
     '--fault',
     'unavailable',
-    '--verbose',
     '--compare',
-    '../none.json',
+    '../card.json',
     '--',
     'node',
+    '../where.mjs',
   ];
-  const refused = await npm(t, sub, [...fromElsewhere, ...compared]);
-  assert.match(refused.stderr, /^error: \.\.\/none\.json cannot be read/m);
+  const { stdout: changes } = await npm(t, sub, [...fromElsewhere, ...compared]);
+  assert.match(changes, /since/i);
+  writeFileSync(join(project, 'goal.json'), '{"goal": 1}');
+  const byGoal = ['grade', '--goal', '../goal.json', '--', 'node', '../where.mjs'];
+  const { stderr: refusal } = await npm(t, sub, [...fromElsewhere, ...byGoal]);
+  assert.match(refusal, /^error: \.\.\/goal\.json is not a goal: /);
 });
 
 test('a recorded client runs in the folder of its user', { skip }, async (t) => {

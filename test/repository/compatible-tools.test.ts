@@ -31,7 +31,7 @@ test('each version on the page of compatible tools equals its pin', () => {
     assert.equal(version, pinnedVersion(from), `${from}: ${again}`);
 });
 
-test('the page of compatible tools has a row for each tool that a test names', () => {
+test('the page of compatible tools has a row for each tool that a test names literally', () => {
   const files = globSync('{lint,test,tools}/**/*.*.ts', { cwd: root, exclude: ['**/node_modules/**'] });
   const named = files.flatMap((file) =>
     [...textOf(file).matchAll(/pinnedTool\(\s*(['"])(.+?)\1/g)].map(([, , name]) => name as string),

@@ -8,9 +8,7 @@ events = []
 with httpx.Client(headers=given["headers"], timeout=20) as client:
     with connect_sse(client, "GET", given["url"]) as source:
         for event in source.iter_sse():
-            # It yields blocks without data, too.
-            if event.data:
-                events.append({"id": event.id, "type": event.event, "data": event.json()})
+            events.append({"id": event.id, "type": event.event, "data": event.json()})
             if len(events) == given["count"]:
                 break
 give(events)

@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { operations } from '../../src/api/operations.ts';
+import { asJson } from '../../src/description/serve-description.ts';
 import { labOperations } from '../../src/lab/operations.ts';
 import { documents } from '../../test/support/documents.ts';
 
@@ -36,15 +37,15 @@ export async function runProgram(
   return output;
 }
 
-/** Writes all documents into a folder. Returns the paths of those that `isWanted` takes, by their names. */
-export function writeDocuments(folder: string, isWanted: (name: string) => boolean): Map<string, string> {
+/** Writes the documents that `isWanted` takes into a folder. Returns their paths by their names. */
+export function writeDocuments(folder: string, isWanted = (_name: string) => true): Map<string, string> {
   mkdirSync(folder, { recursive: true });
   return new Map(
     Object.entries(documents)
       .filter(([name]) => isWanted(name))
       .map(([name, document]) => {
         const file = join(folder, `${name}.json`);
-        writeFileSync(file, JSON.stringify(document));
+        writeFileSync(file, asJson(document));
         return [name, file];
       }),
   );

@@ -23,5 +23,5 @@ export function python(args: readonly string[], options: { cwd?: string; input?:
 
 /** Runs a program of `tools/python`, which reads JSON and prints JSON. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read what programs print
-export const runProgram = (name: string, given: object): any =>
+export const runPython = (name: string, given: object): any =>
   JSON.parse(python([fileAt(`../python/${name}.py`)], { input: JSON.stringify(given) }));

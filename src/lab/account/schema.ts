@@ -76,7 +76,7 @@ const exampleState = toDecision(
   exampleMs,
   false,
 );
-const exampleHeaders = { ...allLimitHeaders(exampleState) };
+const exampleHeaders = { ...allLimitHeaders(exampleState, true) };
 
 export const Account = Type.Object(
   {

@@ -14,7 +14,10 @@ const names = (description: string) =>
   );
 
 const Message = {
-  httpVersion: Shown('The version of HTTP: the service speaks HTTP/1.1.', 'HTTP/1.1'),
+  httpVersion: Shown(
+    '`HTTP/1.1`, the version that the service speaks. The version of the request is not recorded.',
+    'HTTP/1.1',
+  ),
   cookies: names('Always empty: cookies are not stored.'),
   headers: names('Header fields.'),
   headersSize: Measured('Not known: −1.', unknown),
