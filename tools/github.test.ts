@@ -5,7 +5,7 @@ import { cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:f
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { parse } from 'yaml';
+import yaml from 'yaml';
 import { temporaryFolder } from '../test/support/folder.ts';
 import { whyNo } from '../test/support/programs.ts';
 
@@ -45,7 +45,7 @@ test('actionlint accepts the example, with the inputs of the action', { skip: no
 });
 
 test('the workflow runs .ci/run, and the action on an example', () => {
-  const { jobs } = parse(textOf('.github/workflows/ci.yml'));
+  const { jobs } = yaml.parse(textOf('.github/workflows/ci.yml'));
   assert.equal(jobs.checks.steps.at(-1).run, '.ci/run');
   assert.equal(jobs.action.steps.at(-1).uses, './');
 });
@@ -62,7 +62,7 @@ const { PETSTORE_BASE_URL: api, PETSTORE_API_KEY: key } = process.env;
 const { status } = await fetch(api + '/pets/1', { headers: { Authorization: 'Bearer ' + key } });
 if (status !== 200) process.exit(1);`,
   );
-  const { steps } = parse(textOf('action.yml')).runs as { steps: { run: string }[] };
+  const { steps } = yaml.parse(textOf('action.yml')).runs as { steps: { run: string }[] };
   const outcomes = steps.map(({ run }) =>
     spawnSync('bash', ['--noprofile', '--norc', '-e', '-o', 'pipefail', '-c', run], {
       ...{ cwd: project, encoding: 'utf8' },
@@ -84,8 +84,8 @@ if (status !== 200) process.exit(1);`,
   assert.match(readFileSync(join(project, 'grade.xml'), 'utf8'), /<testsuites /);
 });
 
-test('Dependabot updates every folder that has a lock file, except pinned versions of Node.js', () => {
-  const { updates } = parse(textOf('.github/dependabot.yml')) as {
+test('Dependabot updates every folder that pins packages, except the pinned versions of Node.js', () => {
+  const { updates } = yaml.parse(textOf('.github/dependabot.yml')) as {
     updates: { 'package-ecosystem': string; directories?: string[]; directory?: string }[];
   };
   const listed = (ecosystem: string) => {
@@ -97,7 +97,17 @@ test('Dependabot updates every folder that has a lock file, except pinned versio
       .map((path) => join('/', dirname(path)))
       .filter((folder) => folder !== '/test/nodes')
       .sort();
-  assert.deepEqual(listed('npm'), foldersWith('package-lock.json'));
-  assert.deepEqual(listed('pip'), foldersWith('requirements.txt'));
+  const ofNpm = foldersWith('package.json').filter((folder) => {
+    const { dependencies, devDependencies } = JSON.parse(textOf(`${folder}/package.json`));
+    return dependencies || devDependencies;
+  });
+  assert.deepEqual(listed('npm'), ofNpm);
+  for (const [ecosystem, file] of [
+    ['pip', 'requirements.txt'],
+    ['gomod', 'go.mod'],
+    ['cargo', 'Cargo.toml'],
+    ['maven', 'pom.xml'],
+  ] as const)
+    assert.deepEqual(listed(ecosystem).toSorted(), foldersWith(file), ecosystem);
   assert.deepEqual([listed('docker'), listed('github-actions')], [['/'], ['/']]);
 });
