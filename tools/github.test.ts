@@ -1,7 +1,7 @@
 /** The files for GitHub: its workflows, the action, the example for users, and the configuration of updates. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -74,6 +74,18 @@ if (status !== 200) process.exit(1);`,
       },
     }),
   );
+  const { run } = steps.at(-1) as { run: string };
+  const injected = spawnSync('bash', ['-e', '-c', run], {
+    ...{ cwd: project, encoding: 'utf8' },
+    env: {
+      PATH: process.env.PATH,
+      GITHUB_ACTION_PATH: action,
+      GRADE_OPTIONS: '',
+      GRADE_COMMAND: 'true; touch harm',
+    },
+  });
+  assert.notEqual(injected.status, 0);
+  assert.ok(!existsSync(join(project, 'harm')));
   assert.deepEqual(
     outcomes.map(({ status }) => status),
     [0, 1],

@@ -67,6 +67,8 @@ test('without the headers of the draft, responses and descriptions have only X-R
     assert.doesNotMatch(JSON.stringify([components, paths]), /"RateLimit[^"]*":\{"\$ref"/, path);
     assert.ok('XRateLimitLimit' in components.headers);
   }
+  for (const path of ['/llms-full.txt', '/reference/operations/listPets', '/guides/rate-limits.md'])
+    assert.equal((await store.send('GET', path, { key: null })).status, 200, path);
 });
 
 test('every response under /v1 has the limit headers, also unusual ones; a preflight has none', async (t) => {
