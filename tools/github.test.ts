@@ -67,7 +67,7 @@ if (status !== 200) process.exit(1);`,
     spawnSync('bash', ['--noprofile', '--norc', '-e', '-o', 'pipefail', '-c', run], {
       ...{ cwd: project, encoding: 'utf8' },
       env: {
-        ...{ PATH: process.env.PATH, HOME: process.env.HOME, GITHUB_ACTION_PATH: action },
+        ...{ ...process.env, GITHUB_ACTION_PATH: action },
         GRADE_COMMAND: "node client.mjs 'two words'",
         GRADE_OPTIONS: '--fault unavailable --junit grade.xml',
         GRADE_CARD: 'card.json',

@@ -75,7 +75,10 @@ export function otherNode(name: 'node-20' | 'node-22' | 'node-24'): { node: stri
 const pathWith = (node: string) => `${dirname(node)}${delimiter}${process.env.PATH}`;
 
 /** Without the environment of the npm that runs the tests, and without settings. */
-export const environment = (node: string) => ({ PATH: pathWith(node), HOME: process.env.HOME });
+export const environment = (node: string) => ({
+  ...{ PATH: pathWith(node), HOME: process.env.HOME },
+  NODE_EXTRA_CA_CERTS: process.env.NODE_EXTRA_CA_CERTS,
+});
 
 /** Runs a command in the project by npx, and waits for its end. */
 export function npx(node: string, ...args: string[]) {
