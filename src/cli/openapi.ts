@@ -10,10 +10,8 @@ export function openapiCommand(): Command {
       const { describeLab, describeStore } = await import('../description/apis.ts');
       const { asJson, asYaml } = await import('../description/serve-description.ts');
       const { operations } = await import('../api/operations.ts');
-      const { baseUrl, hasDraftLimits } = readConfig(process.env);
-      const document = options.lab
-        ? describeLab(baseUrl, { hasDraftLimits })
-        : describeStore(operations, baseUrl, { hasDraftLimits });
+      const { baseUrl, ...shown } = readConfig(process.env);
+      const document = options.lab ? describeLab(baseUrl, shown) : describeStore(operations, baseUrl, shown);
       process.stdout.write(options.yaml ? await asYaml(document) : asJson(document));
     });
 }

@@ -145,10 +145,7 @@ function assertHost(request: IncomingMessage): void {
  */
 function assertReadable(request: IncomingMessage): void {
   if (request.httpVersionMajor !== 1)
-    throw new ApiError(
-      'http_version_not_supported',
-      `The request must be HTTP/1.1 or HTTP/1.0, not HTTP/${request.httpVersion}.`,
-    );
+    throw new ApiError('http_version_not_supported', `Send HTTP/1.1, not HTTP/${request.httpVersion}.`);
   if (isMisframed(request))
     throw errorAt(
       { header: 'Transfer-Encoding' },
