@@ -19,5 +19,8 @@ export function pinnedVersion(name: string): string | undefined {
     `(?:^|[\\s"]|<artifactId>)${plain}(?:": "|==| v| = "=?|</artifactId>\\s*<version>)([\\w.-]+)`,
     'm',
   );
-  return files.map((path) => pin.exec(readFileSync(`${root}${path}`, 'utf8'))?.[1]).find(Boolean);
+  const texts = files.map((path) => readFileSync(`${root}${path}`, 'utf8'));
+  // What another package of Go needs counts only if nothing needs it directly.
+  const direct = texts.map((text) => text.replaceAll(/^.*\/\/ indirect$/gm, ''));
+  return [...direct, ...texts].map((text) => pin.exec(text)?.[1]).find(Boolean);
 }

@@ -21,7 +21,7 @@ test('the page of compatible tools counts its rows, and links repositories', () 
   assert.ok(page.includes(`\n\n${intro}\n\n`), again);
   assert.equal(new Set(rows.map(({ name }) => name)).size, rows.length);
   for (const { url } of rows)
-    assert.match(url, /^https:\/\/(?:github|gitlab|codeberg)\.(?:com|org)\/[^/]+\/[^/]+/);
+    assert.match(url, /^https:\/\/(?:github|gitlab|codeberg|bitbucket)\.(?:com|org)\/[^/]+\/[^/]+/);
 });
 
 test('each version on the page of compatible tools equals its pin', () => {
