@@ -259,6 +259,6 @@ test('the description shows receivers the messages, as callbacks and as x-webhoo
     post.parameters.map(({ name }: { name: string }) => name),
     ['webhook-id', 'webhook-timestamp', 'webhook-signature'],
   );
-  assert.deepEqual(description['x-webhooks'].event.post, { operationId: 'receiveEvent', ...post });
+  assert.deepEqual(description['x-webhooks'].event.post, { ...post, operationId: 'receiveEvent' });
   assert.deepEqual(Object.keys(description['x-webhooks']), ['event', 'ping', 'eventsMissed']);
 });

@@ -44,7 +44,7 @@ test('examples of lab ids have the prefix of their kind', () => {
   assert.ok(kinds.length > 0);
   for (const [, list, kind] of kinds) assert.equal(kind, list === 'rehearsals' ? 'rhs' : 'rec');
   const { parameters, schemas } = labDescription.components;
-  assert.match(parameters.rehearsalId.schema.example, /^rhs_\d{12}$/);
+  assert.match(parameters.rehearsalId.example, /^rhs_\d{12}$/);
   assert.match(schemas.Rehearsal.example.id, /^rhs_\d{12}$/);
 });
 
