@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (b9e1cda8fd6a). Do not edit.
+// Made from openapi.json by "npm run generate" (62ea88f44ccb). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 

@@ -6,7 +6,7 @@ import { exampleOf, type JsonObject } from './schemas.ts';
 const example = exampleOf(Event) as JsonObject;
 
 export const streamNote =
-  'Blocks without `data` are not events. They set the reconnection time with `retry`, or the current position with `id`.';
+  '`retry` before the first block sets the reconnection time. A block without `data` is not an event: its `id` is the current position.';
 
 /** An event of the stream, as parsers of `text/event-stream` return it. */
 export const StreamedEvent = Type.Object(
