@@ -46,6 +46,7 @@ test('the image contains all runtime files, and no npm, tests, types or manuals'
   const files = podman(['mount', container]);
   assert.deepEqual(readdirSync(join(files, 'app')).sort(), [
     'CHANGELOG.md',
+    'LICENSE',
     'bin',
     'node_modules',
     'package.json',
