@@ -22,6 +22,10 @@ const run = (...args: string[]) => {
 
 try {
   run('description', 'clients', 'tools');
+  assert.equal(
+    spawnSync('npm', ['ci', '--ignore-scripts', '--prefix', 'tools/swagger-client'], { cwd }).status,
+    0,
+  );
   // Tests of tools in other suites, and those that are too slow for one.
   const others = globSync(['test/**/*.*.ts', 'tools/*.slow.ts'], { cwd, exclude: ['**/node_modules/**'] });
   run(...others.filter((file) => readFileSync(join(cwd, file), 'utf8').includes('testTool(')));

@@ -39,7 +39,7 @@ const clients: Record<
     repository: 'swagger-api/swagger-js',
     called: '`execute` after `new SwaggerClient`',
     async start(url, key) {
-      const SwaggerClient = load('swagger-client');
+      const SwaggerClient = load('swagger-client', 'swagger-client');
       const client = await new SwaggerClient({ url });
       assert.deepEqual(client.errors, []);
       const securities = { authorized: { bearerAuth: { value: key } } };
