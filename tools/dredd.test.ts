@@ -7,7 +7,7 @@ import { endingOperations } from './support/examples.ts';
 import { pinnedTool, testTool } from './support/tool.ts';
 
 const fileAt = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const timeout = 100_000;
+const timeout = 300_000;
 
 testTool(
   pinnedTool('Dredd', 'apiaryio/dredd', 'Sends requests', 'dredd'),

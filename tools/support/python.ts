@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 const fileAt = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const timeout = 100_000;
+const timeout = 300_000;
 /** It has the packages of requirements.txt. */
 const PYTHONPATH = fileAt('../node_modules/.cache/python');
 const env = { PATH: process.env.PATH, HOME: process.env.HOME, PYTHONPATH, PYTHONDONTWRITEBYTECODE: '1' };
