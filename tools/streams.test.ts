@@ -28,7 +28,7 @@ async function readAll(
   const listed = await fetch(`${origin}/v1/store/events?limit=100`, { headers });
   const events = (await listed.json()) as { id: number; type: string }[];
   const { promise, resolve, reject } = Promise.withResolvers<Read[]>();
-  AbortSignal.timeout(20_000).addEventListener('abort', reject);
+  AbortSignal.timeout(120_000).addEventListener('abort', reject);
   const got: Read[] = [];
   const types = [...new Set(events.map(({ type }) => type))];
   const close = read(`${origin}/v1/store/events/stream?after=0`, headers, types, (event) => {
