@@ -7,6 +7,7 @@ import { endingOperations } from './support/examples.ts';
 import { pinnedTool, testTool } from './support/tool.ts';
 
 const fileAt = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+/** It takes 12 s, and more than 100 s beside other tests on a busy machine. The limit only ends a program that hangs. */
 const timeout = 300_000;
 
 testTool(
