@@ -11,17 +11,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Duplex } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import { identifier } from '../src/access/keys/identify.ts';
+import { createKey } from '../src/access/keys/store.ts';
+import { LocalLimiter } from '../src/access/limits/local-limiter.ts';
 import { admit, planAccount } from '../src/api/admission.ts';
 import type { Database } from '../src/db/database.ts';
 import { openSqlite } from '../src/db/sqlite.ts';
+import { defaultBanRules } from '../src/foundation/settings/ban-rules.ts';
+import { plans } from '../src/foundation/settings/plans.ts';
 import { responseWriter } from '../src/http/write-response.ts';
-import { identifier } from '../src/keys/identify.ts';
-import { createKey } from '../src/keys/store.ts';
-import { LocalLimiter } from '../src/limits/local-limiter.ts';
-import { plans } from '../src/limits/plans.ts';
 import { Metrics } from '../src/observe/metrics.ts';
-import { defaultBanRules } from '../src/settings/ban-rules.ts';
-import { createWorkspace } from '../src/workspaces/store.ts';
+import { createWorkspace } from '../src/store/workspaces/store.ts';
 
 /** More than one, since one may be compiled luckier than another. */
 const processes = 5;

@@ -6,8 +6,8 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { Agent, type ClientRequest, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createKey } from '../src/access/keys/store.ts';
 import { openSqlite } from '../src/db/sqlite.ts';
-import { createKey } from '../src/keys/store.ts';
 import { holdAtMost, introduce, markdownTable, median, readOptions } from './support/comparison.ts';
 import { type Server, type Servers, withServers } from './support/servers.ts';
 

@@ -6,9 +6,9 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createKey } from '../src/access/keys/store.ts';
 import { openStorage } from '../src/db/open.ts';
-import { createKey } from '../src/keys/store.ts';
-import { createWorkspace } from '../src/workspaces/store.ts';
+import { createWorkspace } from '../src/store/workspaces/store.ts';
 import { PostgresCluster } from '../test/support/postgres-cluster.ts';
 import { holdAtMost, introduce, markdownTable, median, readOptions } from './support/comparison.ts';
 import { type Servers, withServers, workspace } from './support/servers.ts';

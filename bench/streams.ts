@@ -4,10 +4,10 @@
  */
 import { get as request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createKey } from '../src/access/keys/store.ts';
 import { openSqlite } from '../src/db/sqlite.ts';
-import { createKey } from '../src/keys/store.ts';
-import { maxStreams } from '../src/limits/plans.ts';
-import { createWorkspace } from '../src/workspaces/store.ts';
+import { maxStreams } from '../src/foundation/settings/plans.ts';
+import { createWorkspace } from '../src/store/workspaces/store.ts';
 import { compare, holdAtMost, introduce, markdownTable, median, readOptions } from './support/comparison.ts';
 import { get, type LoadRequest, send } from './support/load.ts';
 import { type Server, type Servers, withServers } from './support/servers.ts';

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { events } from '../src/events/schema.ts';
+import { events } from '../src/store/events/schema.ts';
 import { isOpenapi, writeDocuments } from '../tools/support/program.ts';
 import { pinnedTool, testTool } from '../tools/support/tool.ts';
 

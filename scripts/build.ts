@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { neededNode } from '../src/client/needed-node.ts';
 import { browserProgram } from '../src/foundation/distribution/tree.ts';
 import { version } from '../src/foundation/version.ts';
-import { referencePrograms } from '../src/web/reference/serve-reference.ts';
-import { labPrograms } from '../src/web/serve-lab-page.ts';
+import { labPrograms } from '../src/lab/serve-lab-page.ts';
+import { referencePrograms } from '../src/reference/pages/serve-reference.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const src = join(root, 'src');
@@ -23,9 +23,9 @@ run('node_modules/typescript/bin/tsc', '--project', 'tsconfig.package.json');
 keepDeclarations();
 cpSync(src, lib, {
   recursive: true,
-  filter: (path) => !path.endsWith('.ts') && !path.includes('/web/lab-page/'),
+  filter: (path) => !/(?:\.ts|README\.md)$|\/lab\/page\//.test(path),
 });
-copy('src/web/lab-page/index.html', 'lib/web/lab-page/index.html');
+copy('src/lab/page/index.html', 'lib/lab/page/index.html');
 mkdirSync(join(dist, 'bin'));
 copy('scripts/package/petstore.js', 'bin/petstore.js');
 copy('bin/protect.js');
@@ -76,8 +76,8 @@ async function carryPrograms(): Promise<void> {
     writeFileSync(target, await browserProgram(file));
   }
   const notices = [
-    notice('node_modules/lit-html/LICENSE', '`lib/web/lab-page/main.js` contains parts of'),
-    notice('node_modules/minisearch/LICENSE.txt', '`lib/web/reference/page/page.js` contains'),
+    notice('node_modules/lit-html/LICENSE', '`lib/lab/page/main.js` contains parts of'),
+    notice('node_modules/minisearch/LICENSE.txt', '`lib/reference/pages/page/page.js` contains'),
   ];
   writeFileSync(join(dist, 'NOTICE.md'), `# Third-party code\n\n${notices.join('\n')}`);
 }

@@ -1,20 +1,20 @@
 import './client/needed-node.ts';
-import type { PetstoreServer, StartOptions } from './start/start-petstore.ts';
+import type { PetstoreServer, StartOptions } from './service/start/start-petstore.ts';
 
+export type { Plan, Quota } from './foundation/settings/plans.ts';
 export type { CheckResult, Report } from './lab/checks/report.ts';
 export type { FaultName } from './lab/faults/list.ts';
 export type { RecordedRequest } from './lab/recordings/schema.ts';
 export type { RehearsedFault } from './lab/rehearsals/schema.ts';
-export type { Plan, Quota } from './limits/plans.ts';
-export type { Access, WorkspaceOptions } from './start/from-code/access.ts';
-export type { Clock, Duration } from './start/from-code/clock.ts';
+export type { Access, WorkspaceOptions } from './service/start/from-code/access.ts';
+export type { Clock, Duration } from './service/start/from-code/clock.ts';
 export type {
   FaultPlan,
   Recording,
   RecordOptions,
   Rehearsal,
   RehearseOptions,
-} from './start/from-code/lab.ts';
+} from './service/start/from-code/lab.ts';
 export type { PetstoreServer, StartOptions };
 
 /**
@@ -24,6 +24,6 @@ export type { PetstoreServer, StartOptions };
  */
 export async function startPetstore(options?: StartOptions): Promise<PetstoreServer> {
   // An older Node.js could not even link this module, and would not say why.
-  const { startPetstoreOn } = await import('./start/start-petstore.ts');
+  const { startPetstoreOn } = await import('./service/start/start-petstore.ts');
   return startPetstoreOn(undefined, options);
 }

@@ -1,6 +1,6 @@
 /**
  * Runs suites of tests: `npm test`, `npm test -- browser postgres`, `npm test -- clients orval`. Arguments after the suites go to
- * their program. Without a suite it goes to the test runner: `npm test -- test/resources/pets.test.ts --test-name-pattern=sold`.
+ * their program. Without a suite it goes to the test runner: `npm test -- test/store/resources/pets.test.ts --test-name-pattern=sold`.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,19 +13,18 @@ type PassedTest = { name: string; passed_on_attempt: number };
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** The folders that are tested once more on PostgreSQL: all with their own SQL. */
-const withSql = [
-  ...['db', 'events', 'history', 'keys', 'resources', 'webhooks', 'workspaces'],
-  ...['lab/account', 'lab/recordings', 'lab/rehearsals'],
-].map((folder) => `test/${folder}/*.test.ts`);
+const withSql = [...['access/keys', 'db', 'store/**', 'lab/account', 'lab/recordings', 'lab/rehearsals']].map(
+  (folder) => `test/${folder}/*.test.ts`,
+);
 /** Tests of these folders about the files of SQLite, connections, traces, or the form of responses. */
 const notOnPostgres = [
-  ...['db/data-folder', 'db/disk', 'events/stream-ends', 'events/stream-readers', 'history/trace-context'],
+  ...['db/data-folder', 'db/disk', 'store/events/stream-ends', 'store/events/stream-readers'],
   ...['lab/recordings/disconnects', 'lab/recordings/to-recorded', 'lab/rehearsals/description'],
-  ...['lab/rehearsals/refusals', 'workspaces/restore'],
+  ...['lab/rehearsals/refusals', 'store/history/trace-context', 'store/workspaces/restore'],
 ].map((file) => `test/${file}.test.ts`);
 const alsoOnPostgres = [
   ...['api/fuzz', 'api/lists', 'api/error-codes', 'http/conditional', 'http/idempotency', 'lab/faults/store'],
-  ...['limits/after-crash', 'limits/bans'],
+  ...['access/limits/after-crash', 'access/limits/bans'],
 ].map((file) => `test/${file}.test.ts`);
 
 const textOf = (file: string) => readFileSync(join(root, file), 'utf8');
@@ -99,7 +98,7 @@ const suites: Record<string, { about: string; commands: string[][] }> = {
         'test/support/with-postgres.ts',
         ...tests(
           'test/**/*.postgres.ts',
-          'test/limits/instances.valkey.ts',
+          'test/access/limits/instances.valkey.ts',
           ...byFolder('postgres', onPostgres),
         ),
       ),

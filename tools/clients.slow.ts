@@ -1,4 +1,4 @@
-import type { JsonObject } from '../src/description/schemas.ts';
+import type { JsonObject } from '../src/reference/description/schemas.ts';
 import { pinnedTool, testTool } from './support/tool.ts';
 import { assertTrip, tripAsserts } from './support/trip.ts';
 

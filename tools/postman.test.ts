@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { operations } from '../src/api/operations.ts';
-import { maxStreams } from '../src/limits/plans.ts';
+import { maxStreams } from '../src/foundation/settings/plans.ts';
 import { startDemonstration } from './support/demonstration.ts';
 import { importCollection, run } from './support/newman.ts';
 import { pinnedTool, testTool } from './support/tool.ts';

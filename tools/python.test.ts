@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { operations } from '../src/api/operations.ts';
-import { sampleRequest } from '../src/description/samples.ts';
+import { sampleRequest } from '../src/reference/description/samples.ts';
 import { temporaryFolder } from '../test/support/folder.ts';
 import { startDemonstration } from './support/demonstration.ts';
 import { endingOperations, sendExamples } from './support/examples.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { operations } from '../src/api/operations.ts';
-import { sampleRequest } from '../src/description/samples.ts';
+import { sampleRequest } from '../src/reference/description/samples.ts';
 import { listen } from '../test/support/receiver.ts';
 import { startDemonstration } from './support/demonstration.ts';
 import { endingOperations, sendExample } from './support/examples.ts';

@@ -1,5 +1,5 @@
+import { InstallationKey } from '../../src/foundation/settings/secret-key.ts';
 import type { Installation } from '../../src/http/operation.ts';
-import { InstallationKey } from '../../src/settings/secret-key.ts';
 
 /** An installation that sends to nobody. */
 export const installation: Installation = {

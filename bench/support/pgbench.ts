@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { flatten, type Sql, type SqlValue } from '../../src/db/sql.ts';
 import { BeforeCommit, transaction } from '../../src/db/transaction.ts';
-import { createPet } from '../../src/resources/pets/store.ts';
+import { createPet } from '../../src/store/resources/pets/store.ts';
 import { postgresPrograms } from '../../test/support/postgres-cluster.ts';
 import { onCore, type Result } from './load.ts';
 

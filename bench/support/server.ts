@@ -3,14 +3,14 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { DatabaseSync } from 'node:sqlite';
 import fastify from 'fastify';
+import { LocalLimiter } from '../../src/access/limits/local-limiter.ts';
 import type { Database, Transaction, WriteContext } from '../../src/db/database.ts';
 import { openSqlite } from '../../src/db/sqlite.ts';
-import { unrecorded } from '../../src/history/record.ts';
-import { LocalLimiter } from '../../src/limits/local-limiter.ts';
+import { defaultBanRules } from '../../src/foundation/settings/ban-rules.ts';
 import { createLogger } from '../../src/observe/log/logger.ts';
 import { LogOutput } from '../../src/observe/log/output.ts';
 import { buildApp } from '../../src/service/app.ts';
-import { defaultBanRules } from '../../src/settings/ban-rules.ts';
+import { unrecorded } from '../../src/store/history/record.ts';
 import { installation } from './installation.ts';
 
 const [kind, port, argument] = process.argv.slice(2) as [keyof typeof kinds, string, string];

@@ -3,10 +3,10 @@ import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createKey } from '../../src/access/keys/store.ts';
 import { openSqlite } from '../../src/db/sqlite.ts';
-import { seedWorkspace } from '../../src/demo/seed.ts';
-import { createKey } from '../../src/keys/store.ts';
-import { createWorkspace } from '../../src/workspaces/store.ts';
+import { seedWorkspace } from '../../src/store/demo/seed.ts';
+import { createWorkspace } from '../../src/store/workspaces/store.ts';
 import { freePort } from '../../test/support/port.ts';
 import { type LoadRequest, loadCore, onCore } from './load.ts';
 

@@ -2,8 +2,8 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { neededNode } from '../../src/client/needed-node.ts';
-import { openapiVersions } from '../../src/description/schemas.ts';
 import { version } from '../../src/foundation/version.ts';
+import { openapiVersions } from '../../src/reference/description/schemas.ts';
 
 const { engines } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 

@@ -1,10 +1,10 @@
 /** Writes `docs/checks.md` from the checks themselves: `npm run generate -- checks`. */
 
 import { writeFileSync } from 'node:fs';
-import { fileOf } from '../../src/description/guide-names.ts';
 import type { Check } from '../../src/lab/checks/check.ts';
 import { checks, checksVersion } from '../../src/lab/checks/list.ts';
 import { faultNames } from '../../src/lab/faults/list.ts';
+import { fileOf } from '../../src/reference/description/guide-names.ts';
 
 /** Faults without a check. */
 const unchecked = faultNames
@@ -59,7 +59,7 @@ const describe = ({ name, level, asks, judged, unseen, faults, advice, guide }: 
       `- **Not observed:** ${unseen}`,
       `- **Faults that show it:** ${faults.map((fault) => `\`${fault}\``).join(', ') || 'none needed'}.`,
       `- **What to do:** ${advice}`,
-      `- **More:** the guide [${guide}](../src/description/guides/${fileOf(guide)}).`,
+      `- **More:** the guide [${guide}](../src/reference/description/guides/${fileOf(guide)}).`,
     ].join('\n'),
   ].join('\n\n');
 

@@ -1,15 +1,15 @@
 import type { FastifyRequest } from 'fastify';
+import type { Identify } from '../access/keys/identify.ts';
+import type { Caller } from '../access/keys/store.ts';
+import { addressGroup, addressOf, byAddress, subjectOf } from '../access/limits/address.ts';
+import type { Decision, Terms } from '../access/limits/decision.ts';
+import { limitHeaders, limitRefusal } from '../access/limits/headers.ts';
+import type { Limiter, Subject } from '../access/limits/limiter.ts';
 import { ApiError } from '../foundation/errors.ts';
 import type { Fields } from '../foundation/field-names.ts';
+import type { BanRules } from '../foundation/settings/ban-rules.ts';
 import { hasContent } from '../http/headers.ts';
-import type { Identify } from '../keys/identify.ts';
-import type { Caller } from '../keys/store.ts';
-import { addressGroup, addressOf, byAddress, subjectOf } from '../limits/address.ts';
-import type { Decision, Terms } from '../limits/decision.ts';
-import { limitHeaders, limitRefusal } from '../limits/headers.ts';
-import type { Limiter, Subject } from '../limits/limiter.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import type { BanRules } from '../settings/ban-rules.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

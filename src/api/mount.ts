@@ -1,11 +1,10 @@
 import { hash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../access/keys/store.ts';
 import type { Database, Transaction, WriteContext } from '../db/database.ts';
 import type { Sql } from '../db/sql.ts';
 import { ignoringFinalStatements } from '../db/transaction.ts';
-import type { OpenStreams } from '../events/open-streams.ts';
 import type { Fields } from '../foundation/field-names.ts';
-import type { Changes } from '../history/changes.ts';
 import { disconnected } from '../http/disconnected.ts';
 import { assertMayChange, etagOf, isKnown, type Preconditions, preconditionsOf } from '../http/etag.ts';
 import { pauseOfCostlyMs } from '../http/fair-share.ts';
@@ -36,8 +35,9 @@ import {
 import { type Page, writeCursor } from '../http/pagination.ts';
 import { ownTraceparentOf } from '../http/trace.ts';
 import { type RouteHeaders, responseWriter, streamStarter } from '../http/write-response.ts';
-import type { Caller } from '../keys/store.ts';
 import { assertNotSunset, lifecycleHeaders } from '../observe/deprecation.ts';
+import type { OpenStreams } from '../store/events/open-streams.ts';
+import type { Changes } from '../store/history/changes.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { start } from '#distribution';
-import { clientKeyVariable, type Environment, readConfig, settings } from '../settings/config.ts';
-import { readOwnFile } from '../settings/data-dir.ts';
+import { clientKeyVariable, type Environment, readConfig, settings } from '../foundation/settings/config.ts';
+import { readOwnFile } from '../foundation/settings/data-dir.ts';
 import {
   challengeField,
   isProof,
   localUrl,
   newChallenge,
   readServiceAddress,
-} from '../settings/service-address.ts';
-import type { ServiceAccess } from '../start/running-service.ts';
+} from '../foundation/settings/service-address.ts';
+import type { ServiceAccess } from '../service/start/running-service.ts';
 
 const proofTimeoutMs = 10_000;
 const maxProofBytes = 4_096;

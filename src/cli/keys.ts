@@ -1,14 +1,22 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
+import {
+  clearBan,
+  createKey,
+  findKey,
+  listKeys,
+  revokeKey,
+  type StoredKey,
+  setPlan,
+} from '../access/keys/store.ts';
+import { findAccount } from '../access/limits/accounts.ts';
+import { type Account, advanceWindows, holdMs, newAccount } from '../access/limits/decision.ts';
+import type { Subject } from '../access/limits/limiter.ts';
+import type { Valkey } from '../access/limits/valkey.ts';
 import type { Sql } from '../db/sql.ts';
-import { clearBan, createKey, findKey, listKeys, revokeKey, type StoredKey, setPlan } from '../keys/store.ts';
-import { findAccount } from '../limits/accounts.ts';
-import { type Account, advanceWindows, holdMs, newAccount } from '../limits/decision.ts';
-import type { Subject } from '../limits/limiter.ts';
-import { type Plan, planNames, plans, type Quota } from '../limits/plans.ts';
-import type { Valkey } from '../limits/valkey.ts';
-import { readConfig } from '../settings/config.ts';
-import { withoutLogins } from '../settings/valkey-url.ts';
-import { demoWorkspace } from '../workspaces/store.ts';
+import { readConfig } from '../foundation/settings/config.ts';
+import { type Plan, planNames, plans, type Quota } from '../foundation/settings/plans.ts';
+import { withoutLogins } from '../foundation/settings/valkey-url.ts';
+import { demoWorkspace } from '../store/workspaces/store.ts';
 import { parseCount } from './lab-rehearse.ts';
 import { withStorage } from './storage.ts';
 import { isoTime, printFields, printRows } from './terminal.ts';
@@ -187,7 +195,7 @@ const connectWithinMs = 2_000;
 async function currentAccount(sql: Sql, subject: Subject): Promise<Account | undefined> {
   const { valkeyUrls } = readConfig(process.env);
   if (valkeyUrls.length === 0) return findAccount(sql, subject.workspaceId, subject.id);
-  const { findSharedAccount } = await import('../limits/shared-accounts.ts');
+  const { findSharedAccount } = await import('../access/limits/shared-accounts.ts');
   return withValkey(valkeyUrls, (valkey) => findSharedAccount(valkey, subject)).catch((error: Error) => {
     const reason = withoutLogins(error.message, valkeyUrls);
     throw new Error(`The counts are in Valkey, which cannot be reached: ${reason}`);
@@ -202,13 +210,13 @@ async function latestClockMs(): Promise<number> {
   const { valkeyUrls } = readConfig(process.env);
   const nowMs = Date.now();
   if (valkeyUrls.length === 0) return nowMs;
-  const { sharedClockMs } = await import('../limits/shared-accounts.ts');
+  const { sharedClockMs } = await import('../access/limits/shared-accounts.ts');
   const sharedMs = await withValkey(valkeyUrls, sharedClockMs).catch(() => undefined);
   return sharedMs === undefined ? nowMs : Math.min(Math.max(nowMs, sharedMs), sharedMs + holdMs);
 }
 
 async function withValkey<T>(urls: string[], work: (valkey: Valkey) => Promise<T>): Promise<T> {
-  const { connectValkey, inTime } = await import('../limits/valkey.ts');
+  const { connectValkey, inTime } = await import('../access/limits/valkey.ts');
   const valkey = await connectValkey(urls, connectWithinMs);
   try {
     return await inTime(connectWithinMs, work(valkey));

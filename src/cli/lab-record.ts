@@ -6,9 +6,9 @@ import { Command, Option } from 'commander';
 import type { Lab, LabTypes } from '../client/index.ts';
 import { escapeTerminal } from '../foundation/escape-terminal.ts';
 import { withoutSecrets } from '../foundation/redact.ts';
+import { clientKeyVariable, settings } from '../foundation/settings/config.ts';
 import { spawnUserProgram } from '../foundation/spawn-user-program.ts';
-import { clientKeyVariable, settings } from '../settings/config.ts';
-import { labUrlOf, type ServiceAccess, withService } from '../start/running-service.ts';
+import { labUrlOf, type ServiceAccess, withService } from '../service/start/running-service.ts';
 import { readAccess, withServiceOptions } from './find-service.ts';
 import {
   checksText,

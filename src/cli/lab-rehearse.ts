@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Lab, LabTypes } from '../client/index.ts';
-import { withService } from '../start/running-service.ts';
+import { withService } from '../service/start/running-service.ts';
 import { readAccess, withServiceOptions } from './find-service.ts';
 import { assertFaults } from './lab-faults.ts';
 import { helpNote, printLines, printRows, toJson } from './terminal.ts';

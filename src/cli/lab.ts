@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { toColumns } from '../foundation/columns.ts';
-import { withService } from '../start/running-service.ts';
+import { withService } from '../service/start/running-service.ts';
 import { readAccess, withServiceOptions } from './find-service.ts';
 import { faultsCommand } from './lab-faults.ts';
 import { recordCommand } from './lab-record.ts';

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { readConfig } from '../settings/config.ts';
+import { readConfig } from '../foundation/settings/config.ts';
 
 export function openapiCommand(): Command {
   return new Command('openapi')
@@ -7,8 +7,8 @@ export function openapiCommand(): Command {
     .option('--yaml', 'print YAML instead of JSON')
     .option('--lab', 'print the description of the lab instead')
     .action(async (options) => {
-      const { describeLab, describeStore } = await import('../description/apis.ts');
-      const { asJson, asYaml } = await import('../description/serve-description.ts');
+      const { describeLab, describeStore } = await import('../reference/description/apis.ts');
+      const { asJson, asYaml } = await import('../reference/description/serve-description.ts');
       const { operations } = await import('../api/operations.ts');
       const { baseUrl, ...shown } = readConfig(process.env);
       const document = options.lab ? describeLab(baseUrl, shown) : describeStore(operations, baseUrl, shown);

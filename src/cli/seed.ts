@@ -15,7 +15,7 @@ export function seedCommand(): Command {
     .action(async (options) => {
       const { pets, workspace } = options;
       const startedMs = Date.now();
-      const { addPets } = await import('../demo/bulk.ts');
+      const { addPets } = await import('../store/demo/bulk.ts');
       const { signal, received } = watchSignals();
       const bar = progressBar(pets);
       let added = 0;

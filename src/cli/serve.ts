@@ -1,7 +1,7 @@
 import { Command, type Help, Option } from 'commander';
-import { planNames } from '../limits/plans.ts';
-import { banSettings, settings, shownDefault } from '../settings/config.ts';
-import type { Setting } from '../settings/setting.ts';
+import { banSettings, settings, shownDefault } from '../foundation/settings/config.ts';
+import { planNames } from '../foundation/settings/plans.ts';
+import type { Setting } from '../foundation/settings/setting.ts';
 import { helpWidth } from './terminal.ts';
 
 export function serveCommand(): Command {
@@ -26,7 +26,7 @@ export function serveCommand(): Command {
     .action(async ({ json, port, ephemeral, plan }, command: Command) => {
       if (plan && !ephemeral) command.error('error: --plan needs --ephemeral');
       const env = { ...process.env, ...(port !== undefined && { PORT: port }) };
-      const { serve } = await import('../start/serve.ts');
+      const { serve } = await import('../service/start/serve.ts');
       await serve(env, {
         isForPrograms: json === true,
         ephemeral: ephemeral ? { ...(plan && { plan }) } : undefined,

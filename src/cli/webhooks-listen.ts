@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createPetstore, type Event, type Int64, PetstoreError, writeExactly } from '../client/index.ts';
 import { escapeTerminal } from '../foundation/escape-terminal.ts';
-import { fetchFailureReason, messageOf, type ServiceAccess } from '../start/running-service.ts';
-import { signedHeaders } from '../webhooks/signature.ts';
+import { fetchFailureReason, messageOf, type ServiceAccess } from '../service/start/running-service.ts';
+import { signedHeaders } from '../store/webhooks/signature.ts';
 
 interface ListenOptions extends ServiceAccess {
   /** Finds the service again. It may have restarted on another port. Rejects if there is none. */

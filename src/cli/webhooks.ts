@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { eventTypes } from '../client/operations.ts';
-import { secretPrefix } from '../settings/secret-key.ts';
+import { secretPrefix } from '../foundation/settings/secret-key.ts';
 import { parseUrl, readAccess, withServiceOptions } from './find-service.ts';
 
 export function webhooksCommand(): Command {

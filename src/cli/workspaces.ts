@@ -13,7 +13,7 @@ import {
   listWorkspaces,
   type Workspace,
   workspaceNameRule,
-} from '../workspaces/store.ts';
+} from '../store/workspaces/store.ts';
 import { withStorage } from './storage.ts';
 import { confirm, isoTime, printFields, printRows } from './terminal.ts';
 
@@ -35,7 +35,7 @@ export function workspacesCommand(): Command {
     .option('--seed', 'fill it with the demo data')
     .option('--json', 'print JSON')
     .action(async (name, options) => {
-      const { seedWorkspace } = await import('../demo/seed.ts');
+      const { seedWorkspace } = await import('../store/demo/seed.ts');
       const { id, createdAtMs } = await withStorage((db) =>
         db.write(async (sql) => {
           if (await findWorkspace(sql, name)) throw new Error(`The workspace ${name} already exists.`);
@@ -66,7 +66,7 @@ export function workspacesCommand(): Command {
     .addOption(yes())
     .action(async (name, options) => {
       // Loaded on demand, so that other commands start fast.
-      const { resetWorkspace } = await import('../demo/seed.ts');
+      const { resetWorkspace } = await import('../store/demo/seed.ts');
       await withStorage(async (db) => {
         const workspace = await workspaceNamed(db.read, name);
         if (!options.yes) {

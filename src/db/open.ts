@@ -1,4 +1,4 @@
-import type { Config } from '../settings/config.ts';
+import type { Config } from '../foundation/settings/config.ts';
 import type { Database } from './database.ts';
 
 /** How long requests wait for PostgreSQL, and writes in the queue. */

@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg';
 import { StorageUnavailableError } from '../foundation/errors.ts';
-import { ConfigError } from '../settings/setting.ts';
+import { ConfigError } from '../foundation/settings/setting.ts';
 import { ForeignKeyError } from './sql.ts';
 
 const deadlockDetected = '40P01';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, ClientConfig } from 'pg';
 import { StorageUnavailableError } from '../foundation/errors.ts';
-import { ConfigError } from '../settings/setting.ts';
+import { ConfigError } from '../foundation/settings/setting.ts';
 import { GuardedClient } from './postgres-client.ts';
 import { attempt, missesStatement } from './postgres-errors.ts';
 import type { Row } from './sql.ts';

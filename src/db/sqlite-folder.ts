@@ -2,7 +2,13 @@ import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { StorageUnavailableError } from '../foundation/errors.ts';
-import { ensureFile, inDataDir, readOwnFile, readPlainFile, replaceFile } from '../settings/data-dir.ts';
+import {
+  ensureFile,
+  inDataDir,
+  readOwnFile,
+  readPlainFile,
+  replaceFile,
+} from '../foundation/settings/data-dir.ts';
 import type { Database } from './database.ts';
 import { identifier } from './sql.ts';
 import { attempt, isLocked } from './sqlite-errors.ts';

@@ -4,7 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { StorageUnavailableError } from '../foundation/errors.ts';
-import { ensureFile, inDataDir } from '../settings/data-dir.ts';
+import { ensureFile, inDataDir } from '../foundation/settings/data-dir.ts';
 import {
   type Database,
   newCounts,

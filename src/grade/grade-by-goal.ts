@@ -1,4 +1,4 @@
-import { goalVariable } from '../settings/config.ts';
+import { goalVariable } from '../foundation/settings/config.ts';
 import { BaselineRuns, unusedReason } from './baseline.ts';
 import type { Goal } from './goal/goal-file.ts';
 import { GoalJudge } from './goal/goal-judge.ts';

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Database } from '../db/database.ts';
 import { openStorage } from '../db/open.ts';
-import { readConfig, settings } from '../settings/config.ts';
-import { addWorkspace } from '../start/from-code/access.ts';
-import { assertLab, type ServiceAccess, withService } from '../start/running-service.ts';
-import { startPetstoreOn } from '../start/start-petstore.ts';
-import { deleteInBatches, deleteWorkspace, findWorkspace } from '../workspaces/store.ts';
+import { readConfig, settings } from '../foundation/settings/config.ts';
+import { addWorkspace } from '../service/start/from-code/access.ts';
+import { assertLab, type ServiceAccess, withService } from '../service/start/running-service.ts';
+import { startPetstoreOn } from '../service/start/start-petstore.ts';
+import { deleteInBatches, deleteWorkspace, findWorkspace } from '../store/workspaces/store.ts';
 
 /** A workspace for one run, and a key to it. */
 export interface Grading extends ServiceAccess {

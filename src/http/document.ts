@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { addressOf } from '../access/limits/address.ts';
 import { memoize } from '../foundation/promises.ts';
-import { addressOf } from '../limits/address.ts';
 import type { Forms } from './content-codings.ts';
 import { preferredCoding } from './content-codings.ts';
 import { isKnown, parseEntityTags } from './etag.ts';

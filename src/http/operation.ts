@@ -4,9 +4,9 @@ import type { Sql } from '../db/sql.ts';
 import { digits } from '../foundation/digits.ts';
 import type { ErrorCode } from '../foundation/errors.ts';
 import type { Fields } from '../foundation/field-names.ts';
+import type { Plan } from '../foundation/settings/plans.ts';
+import type { InstallationKey } from '../foundation/settings/secret-key.ts';
 import { Type } from '../foundation/type.ts';
-import type { Plan } from '../limits/plans.ts';
-import type { InstallationKey } from '../settings/secret-key.ts';
 import { type Page, type PageRequest, pageQueryOf } from './pagination.ts';
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -1,6 +1,6 @@
+import type { Subject } from '../access/limits/limiter.ts';
 import type { Sql } from '../db/sql.ts';
 import { dayMs, hourMs } from '../foundation/time.ts';
-import type { Subject } from '../limits/limiter.ts';
 
 /** Adds to a count of this day (UTC), in the table of such counts for Idempotency-Keys, which keeps them for a day. Returns the sum. */
 export async function countToday(sql: Sql, { workspaceId, id }: Subject, more: number, nowMs: number) {

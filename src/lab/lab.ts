@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Decision } from '../access/limits/decision.ts';
 import type { Admission } from '../api/admission.ts';
 import { isPassedOn } from '../http/headers.ts';
 import { nothingThere } from '../http/moved.ts';
 import { isForLab, isForMcp } from '../http/target.ts';
-import type { Decision } from '../limits/decision.ts';
 import type { RequestOutcome } from '../observe/request-outcome.ts';
 import type { AccountState } from './account/account.ts';
 import { BanStarts } from './account/ban-starts.ts';

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
+import { presentedKey } from '../access/keys/identify.ts';
 import { createLab, createPetstore, type Requests } from '../client/index.ts';
 import { fieldLines, proxyFields } from '../http/headers.ts';
 import { type Exchange, injectFetch } from '../http/inject-fetch.ts';
 import { prefix } from '../http/target.ts';
 import { ownTraceparentOf } from '../http/trace.ts';
-import { presentedKey } from '../keys/identify.ts';
 import { originOf } from '../lab/faults/shared/redirect.ts';
 import { maxDelayMs } from '../lab/lab-bounds.ts';
 import type { Tool } from './tools.ts';

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../access/keys/store.ts';
 import { type Admission, admit } from '../api/admission.ts';
 import { ApiError } from '../foundation/errors.ts';
 import { memoize } from '../foundation/promises.ts';
@@ -7,7 +8,6 @@ import { pauseOfCostlyMs } from '../http/fair-share.ts';
 import { assertContentType } from '../http/input.ts';
 import { parseJson } from '../http/json.ts';
 import { mcpPath } from '../http/target.ts';
-import type { Caller } from '../keys/store.ts';
 import { labQuota } from '../lab/lab-bounds.ts';
 import type { Text } from './server.ts';
 

@@ -1,13 +1,13 @@
 import type { TObject, TProperties, TSchema } from 'typebox';
 import { operations } from '../api/operations.ts';
-import { Event } from '../events/schema.ts';
 import { bareText, Id } from '../foundation/schema.ts';
 import { Type } from '../foundation/type.ts';
 import { maxKeyLength } from '../http/idempotency.ts';
 import type { Operation } from '../http/operation.ts';
 import { labPrefix, prefix } from '../http/target.ts';
 import { labOperations } from '../lab/operations.ts';
-import { KnownEventType } from '../webhooks/event-types.ts';
+import { Event } from '../store/events/schema.ts';
+import { KnownEventType } from '../store/webhooks/event-types.ts';
 
 /** A task that an agent can ask for. A call sends one request of one operation. */
 export interface Tool {

@@ -1,12 +1,12 @@
+import type { Decision } from '../access/limits/decision.ts';
+import type { Sharing } from '../access/limits/limiter.ts';
 import type { Database } from '../db/database.ts';
 import { durationBounds, Histogram } from '../foundation/histogram.ts';
 import { memoize } from '../foundation/promises.ts';
+import { type Plan, planNames } from '../foundation/settings/plans.ts';
 import { version } from '../foundation/version.ts';
 import type { Operation } from '../http/operation.ts';
-import type { Decision } from '../limits/decision.ts';
-import type { Sharing } from '../limits/limiter.ts';
-import { type Plan, planNames } from '../limits/plans.ts';
-import type { Dispatcher } from '../webhooks/dispatcher.ts';
+import type { Dispatcher } from '../store/webhooks/dispatcher.ts';
 import type { DeprecatedCalls } from './deprecation.ts';
 import type { Exposition } from './exposition.ts';
 import type { RequestOutcome } from './request-outcome.ts';

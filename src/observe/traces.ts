@@ -1,9 +1,9 @@
 import type { SpanExporter } from '@opentelemetry/sdk-trace-base';
 import { withTimeout } from '../foundation/promises.ts';
+import type { Environment } from '../foundation/settings/config.ts';
+import { tracesAreOn } from '../foundation/settings/traces.ts';
 import { setTracer } from '../foundation/tracing.ts';
 import { version } from '../foundation/version.ts';
-import type { Environment } from '../settings/config.ts';
-import { tracesAreOn } from '../settings/traces.ts';
 import type { Log } from './log/logger.ts';
 import { KnownIds, OpenTelemetryTracer } from './tracer.ts';
 

@@ -5,19 +5,13 @@ import fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify';
+import { keyCacheMs } from '../access/keys/identify.ts';
 import { describeLimits } from '../api/admission.ts';
 import { serveApi } from '../api/api.ts';
-import { guidePath } from '../description/guide-names.ts';
-import { firstSentence } from '../description/markdown.ts';
-import {
-  asyncapiPath,
-  descriptionPaths,
-  serveAsJsonAndYaml,
-  serveDescriptions,
-} from '../description/serve-description.ts';
 import { maxBodyBytes, maxHeaderBytes } from '../foundation/bounds.ts';
 import { StorageUnavailableError } from '../foundation/errors.ts';
 import { errorPagesUrl } from '../foundation/reference-url.ts';
+import { keptBoundsOf } from '../foundation/settings/plans.ts';
 import { currentTracer } from '../foundation/tracing.ts';
 import { takeBodiesAsBytes } from '../http/arrivals.ts';
 import { continueWhenRead, refuseConnect } from '../http/connect-and-expect.ts';
@@ -32,14 +26,20 @@ import { formOf, Paths } from '../http/paths.ts';
 import { datedResponse, NamedResponse } from '../http/server-response.ts';
 import { isForApi, labPrefix, labUrlOf, prefix } from '../http/target.ts';
 import { headersOf } from '../http/write-response.ts';
-import { keyCacheMs } from '../keys/identify.ts';
 import { labKeptBounds } from '../lab/lab-bounds.ts';
 import { labOperations } from '../lab/operations.ts';
-import { keptBoundsOf } from '../limits/plans.ts';
+import { labPageRoutes, serveLabPage } from '../lab/serve-lab-page.ts';
 import { serveMcp } from '../mcp/serve-mcp.ts';
 import { traceRequests } from '../observe/request-spans.ts';
-import { readingPaths, serveReading } from '../web/reference/serve-reading.ts';
-import { labPageRoutes, serveLabPage } from '../web/serve-lab-page.ts';
+import { guidePath } from '../reference/description/guide-names.ts';
+import { firstSentence } from '../reference/description/markdown.ts';
+import {
+  asyncapiPath,
+  descriptionPaths,
+  serveAsJsonAndYaml,
+  serveDescriptions,
+} from '../reference/description/serve-description.ts';
+import { readingPaths, serveReading } from '../reference/pages/serve-reading.ts';
 import { type AllParts, type Components, createComponents, type Parts, withDefaults } from './components.ts';
 import { type ErrorResponses, errorResponses } from './error-responses.ts';
 import { healthPaths, serveHealth } from './health.ts';
@@ -167,14 +167,14 @@ function serveDocuments(
   const { baseUrl } = config;
   const shown = { hasLab: config.lab, hasDraftLimits: config.hasDraftLimits };
   serveHealth(app, { readiness, metrics, stopwatch, prove });
-  const apis = () => import('../description/apis.ts');
+  const apis = () => import('../reference/description/apis.ts');
   serveDescriptions(app, prefix, async (version) =>
     (await apis()).describeStore(operations, baseUrl, { ...shown, version }),
   );
   serveAsJsonAndYaml(app, asyncapiPath, async () =>
-    (await import('../description/asyncapi.ts')).describeEvents(operations, baseUrl),
+    (await import('../reference/description/asyncapi.ts')).describeEvents(operations, baseUrl),
   );
-  const workflows = () => import('../description/arazzo.ts');
+  const workflows = () => import('../reference/description/arazzo.ts');
   serveAsJsonAndYaml(app, `${prefix}/arazzo`, async () => (await workflows()).describeWorkflows(baseUrl));
   if (lab) {
     serveDescriptions(app, labPrefix, async (version) =>
@@ -201,7 +201,7 @@ function serveAgents(app: FastifyInstance, { config, clock }: AllParts, { mcpAdm
   const { baseUrl, lab: hasLab } = config;
   const rootUrl = baseUrl.replace(/\/v1$/, '');
   const texts = async () => {
-    const { guides, guideText } = await import('../description/guides.ts');
+    const { guides, guideText } = await import('../reference/description/guides.ts');
     return guides(baseUrl, hasLab).map((guide) => ({
       uri: rootUrl + guidePath(guide),
       name: guide.name,

@@ -1,19 +1,18 @@
+import { identifier } from '../access/keys/identify.ts';
+import type { Limiter } from '../access/limits/limiter.ts';
 import { type Admission, planAccount } from '../api/admission.ts';
 import { operations as allOperations } from '../api/operations.ts';
 import type { Database } from '../db/database.ts';
-import { OpenStreams } from '../events/open-streams.ts';
+import type { Config } from '../foundation/settings/config.ts';
 import { currentTracer } from '../foundation/tracing.ts';
-import { Changes } from '../history/changes.ts';
 import { defaultTimeLimits, type TimeLimits } from '../http/connections.ts';
 import type { Handled, Installation } from '../http/operation.ts';
-import { identifier } from '../keys/identify.ts';
 import { faultNames } from '../lab/faults/list.ts';
 import { Lab, labAccount } from '../lab/lab.ts';
 import { recorderBounds as usualBounds } from '../lab/lab-bounds.ts';
 import { labOperations } from '../lab/operations.ts';
 import type { WorkerOfReadings } from '../lab/readings/worker.ts';
 import type { RecorderBounds } from '../lab/recordings/recorder.ts';
-import type { Limiter } from '../limits/limiter.ts';
 import { mcpAccount } from '../mcp/serve-mcp.ts';
 import { DeprecatedCalls } from '../observe/deprecation.ts';
 import type { Log } from '../observe/log/logger.ts';
@@ -21,8 +20,9 @@ import { RequestLog } from '../observe/log/requests.ts';
 import { Metrics } from '../observe/metrics.ts';
 import { OutcomeReporter, type RequestOutcome } from '../observe/request-outcome.ts';
 import { endSpan } from '../observe/request-spans.ts';
-import type { Config } from '../settings/config.ts';
-import type { Dispatcher } from '../webhooks/dispatcher.ts';
+import { OpenStreams } from '../store/events/open-streams.ts';
+import { Changes } from '../store/history/changes.ts';
+import type { Dispatcher } from '../store/webhooks/dispatcher.ts';
 import { healthPaths, Readiness } from './health.ts';
 
 /** The parts of an app. */

@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import type { Database } from '../db/database.ts';
 import { ApiError, StorageUnavailableError } from '../foundation/errors.ts';
 import { memoizeFor, withTimeout } from '../foundation/promises.ts';
+import { challengeField } from '../foundation/settings/service-address.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { challengeField } from '../settings/service-address.ts';
 
 const askStorageEveryMs = 250;
 const makeMetricsEveryMs = 1_000;

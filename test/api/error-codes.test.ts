@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sampleRequest } from '../../src/description/samples.ts';
-import type { JsonObject } from '../../src/description/schemas.ts';
 import type { ErrorCode } from '../../src/foundation/errors.ts';
 import type { Operation } from '../../src/http/operation.ts';
 import { labQuota, maxResetRows } from '../../src/lab/lab-bounds.ts';
 import { labOperations } from '../../src/lab/operations.ts';
+import { sampleRequest } from '../../src/reference/description/samples.ts';
+import type { JsonObject } from '../../src/reference/description/schemas.ts';
 import { apis, type description, resolve } from '../support/description.ts';
 import { fillLab } from '../support/fill-lab.ts';
 import { addCategories } from '../support/lab.ts';

@@ -9,9 +9,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { pendingMigrations } from '../../src/db/migrations.ts';
+import { readConfig } from '../../src/foundation/settings/config.ts';
 import { commandLine } from '../../src/main.ts';
-import { readConfig } from '../../src/settings/config.ts';
-import { welcomeText } from '../../src/start/welcome.ts';
+import { welcomeText } from '../../src/service/start/welcome.ts';
 import { fetchChecked, type JsonAnswer } from '../support/petstore.ts';
 import { freePort } from '../support/port.ts';
 import {

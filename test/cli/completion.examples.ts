@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { plans } from '../../src/limits/plans.ts';
+import { plans } from '../../src/foundation/settings/plans.ts';
 import { commandLine } from '../../src/main.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { bin } from '../support/service.ts';

@@ -3,8 +3,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Command, CommanderError } from 'commander';
-import { guides } from '../../src/description/guides.ts';
 import { commandLine } from '../../src/main.ts';
+import { guides } from '../../src/reference/description/guides.ts';
 import { baseUrl } from '../support/description.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

@@ -1,4 +1,4 @@
-import { guides } from '../../src/description/guides.ts';
+import { guides } from '../../src/reference/description/guides.ts';
 
 /** A command that installs a package. The checks replace it, to use pinned versions. */
 const fetches = /^(?:pip|npm) install |^go get /;

@@ -32,7 +32,7 @@ export const gradedPage = (graded: readonly GradedClient[], date: string, versio
     '# Graded clients',
     'This page is made by `npm run generate -- graded-clients`, which takes about ten minutes. Do not edit it.',
     `It contains ${gradedWith(checksVersion, graded[0]?.grade.faults.length ?? 0)}. Newer faults are missing until the page is made again.`,
-    `\`petstore grade\` graded each client of the guide [Generate a client](../src/description/guides/generate-a-client.md) on ${date},
+    `\`petstore grade\` graded each client of the guide [Generate a client](../src/reference/description/guides/generate-a-client.md) on ${date},
 with ${versions.join(', ')}. The graded program is the tour in [test/clients/tours](../test/clients/tours). It adds a pet with an \`Idempotency-Key\`, reads all
 pets page by page, renames one, places an order and changes it with \`If-Match\`, and reads events. The program itself does not handle
 faults: it ends when the client reports an error. So the table shows what the client does by itself, and what you must add.`,
@@ -51,7 +51,7 @@ faults: it ends when the client reports an error. So the table shows what the cl
         ),
       ),
     ].join('\n'),
-    'The guide [Rehearse failures](../src/description/guides/rehearse-failures.md) explains each fault.',
+    'The guide [Rehearse failures](../src/reference/description/guides/rehearse-failures.md) explains each fault.',
     ...graded.map(section),
   ].join('\n\n')}\n`;
 

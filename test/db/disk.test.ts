@@ -236,7 +236,7 @@ test('a demo key in a folder that may only be read, as instances with PostgreSQL
   const file = join(folder, 'demo.key');
   writeFileSync(file, 'the key', { mode: 0o400 });
   chmodSync(folder, 0o500);
-  const dataDir = new URL('../../src/settings/data-dir.ts', import.meta.url).href;
+  const dataDir = new URL('../../src/foundation/settings/data-dir.ts', import.meta.url).href;
   const program = `import { inDataDir, readOwnFile } from '${dataDir}';
     process.stdout.write(inDataDir('${folder}', () => readOwnFile('${file}')));`;
   const [command, ...args] = [...withoutPrivileges, process.execPath, '--input-type=module', '-e', program];

@@ -6,7 +6,7 @@ import { openPostgres } from '../../src/db/postgres.ts';
 import type { PendingWrite } from '../../src/db/write-group.ts';
 import { WriteQueue } from '../../src/db/write-queue.ts';
 import { StorageUnavailableError } from '../../src/foundation/errors.ts';
-import { allocateIds } from '../../src/workspaces/store.ts';
+import { allocateIds } from '../../src/store/workspaces/store.ts';
 import { emptyDatabase, load, startInstances } from '../support/instances.ts';
 import { Petstore } from '../support/petstore.ts';
 import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';

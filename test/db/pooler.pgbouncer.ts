@@ -18,10 +18,10 @@ import { run } from '../support/storage.ts';
 
 /** The test files that use the storage most, and those of several instances, which use it for events and webhooks too. */
 const files = [
-  ...['resources/pets', 'resources/orders', 'resources/stock', 'http/idempotency'].map(
+  ...['store/resources/pets', 'store/resources/orders', 'store/resources/stock', 'http/idempotency'].map(
     (name) => `../${name}.test.ts`,
   ),
-  ...['service', 'history'].map((folder) => `../${folder}/instances.postgres.ts`),
+  ...['service', 'store/history'].map((folder) => `../${folder}/instances.postgres.ts`),
 ];
 /** A frozen instance blocks a workspace for two seconds, and a busy machine adds some more. */
 const resumedMs = 7_000;

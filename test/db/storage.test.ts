@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { openMemory, openSqlite } from '../../src/db/sqlite.ts';
-import { ConfigError } from '../../src/settings/setting.ts';
+import { ConfigError } from '../../src/foundation/settings/setting.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { startPetstore } from '../support/petstore.ts';
 import { assertDeclared, sqliteCatalog } from '../support/schema.ts';

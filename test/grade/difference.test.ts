@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
-import { exampleOf } from '../../src/description/schemas.ts';
 import * as compare from '../../src/grade/compare/compare.ts';
 import { lists, type OtherChange, type StoreState } from '../../src/grade/compare/state.ts';
 import { storeResultOf } from '../../src/grade/compare/store-result.ts';
+import { exampleOf } from '../../src/reference/description/schemas.ts';
 
 /** A small store: Rex is Dog 1, Nemo is Fish 2, of whom 2 are ordered. */
 const store = (): StoreState => ({

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { keptBoundsOf, plans, type Quota } from '../../src/foundation/settings/plans.ts';
 import { forgetOldKeys, keysPerBatch } from '../../src/http/idempotency.ts';
 import { labKeptBounds, maxFaults } from '../../src/lab/lab-bounds.ts';
-import { keptBoundsOf, plans, type Quota } from '../../src/limits/plans.ts';
 import { Petstore, startPetstore } from '../support/petstore.ts';
 import { openTestStorage } from '../support/storage.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { type ErrorCode, errorCodes } from '../../src/foundation/errors.ts';
 import { titleOf } from '../../src/foundation/problem.ts';
-import { layout } from '../../src/web/reference/layout.ts';
+import { layout } from '../../src/reference/pages/layout.ts';
 import { exchange } from '../support/exchange.ts';
 import { rehearse } from '../support/lab.ts';
 import { type CallOptions, type JsonAnswer, startPetstore } from '../support/petstore.ts';

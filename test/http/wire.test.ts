@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import type { JsonObject } from '../../src/description/schemas.ts';
+import type { JsonObject } from '../../src/reference/description/schemas.ts';
 import { description, resolve } from '../support/description.ts';
 import { type Petstore, startPetstore } from '../support/petstore.ts';
 

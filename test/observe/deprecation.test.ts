@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations } from '../../src/api/operations.ts';
-import { describeStore } from '../../src/description/apis.ts';
-import type { JsonObject } from '../../src/description/schemas.ts';
 import { created, empty, operation, page } from '../../src/http/operation.ts';
-import { NewPet, Pet, Pets, petId } from '../../src/resources/pets/schema.ts';
+import { describeStore } from '../../src/reference/description/apis.ts';
+import type { JsonObject } from '../../src/reference/description/schemas.ts';
+import { NewPet, Pet, Pets, petId } from '../../src/store/resources/pets/schema.ts';
 import { baseUrl } from '../support/description.ts';
 import { type Petstore, requestOf, startPetstore } from '../support/petstore.ts';
 

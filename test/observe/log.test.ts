@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
-import { plans } from '../../src/limits/plans.ts';
+import { plans } from '../../src/foundation/settings/plans.ts';
 import { createLogger } from '../../src/observe/log/logger.ts';
 import { exchange } from '../support/exchange.ts';
 import { type Options, type Petstore, startPetstore } from '../support/petstore.ts';

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { grouped, kibibytes, maxBodyBytes, maxHeaderBytes, maxValues } from '../../src/foundation/bounds.ts';
 import { toApiError } from '../../src/foundation/errors.ts';
+import { keptBoundsOf, plans } from '../../src/foundation/settings/plans.ts';
 import { maxUnreadBytes } from '../../src/http/fair-share.ts';
 import type { KeptBounds } from '../../src/http/idempotency.ts';
 import { maxLimit, maxPageBytes } from '../../src/http/pagination.ts';
@@ -21,7 +22,6 @@ import {
 } from '../../src/lab/lab-bounds.ts';
 import { labOperations } from '../../src/lab/operations.ts';
 import { workerBounds } from '../../src/lab/readings/worker.ts';
-import { keptBoundsOf, plans } from '../../src/limits/plans.ts';
 
 /** A text of the tree with its lines joined, since sentences span lines. */
 const textOf = (path: string) =>

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations } from '../../src/api/operations.ts';
-import { sampleRequest } from '../../src/description/samples.ts';
-import type { JsonObject } from '../../src/description/schemas.ts';
 import type { Operation } from '../../src/http/operation.ts';
+import { sampleRequest } from '../../src/reference/description/samples.ts';
+import type { JsonObject } from '../../src/reference/description/schemas.ts';
 import { apis, description, resolve } from '../support/description.ts';
 import { fillLab } from '../support/fill-lab.ts';
 import { startPetstore } from '../support/petstore.ts';

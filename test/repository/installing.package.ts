@@ -8,10 +8,10 @@ import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import * as ofPackage from '../../src/foundation/distribution/package.ts';
 import * as ofTree from '../../src/foundation/distribution/tree.ts';
+import { labPagePaths, labPrograms } from '../../src/lab/serve-lab-page.ts';
 import { tracePackages } from '../../src/observe/traces.ts';
-import { textPaths } from '../../src/web/reference/plain-texts.ts';
-import { referencePaths, referencePrograms } from '../../src/web/reference/serve-reference.ts';
-import { labPagePaths, labPrograms } from '../../src/web/serve-lab-page.ts';
+import { textPaths } from '../../src/reference/pages/plain-texts.ts';
+import { referencePaths, referencePrograms } from '../../src/reference/pages/serve-reference.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { environment, installedPackage, npx, otherNode, serveByNpx } from '../support/installed-package.ts';
 import { blocksOf } from '../support/pasted.ts';
@@ -51,14 +51,19 @@ test('the tarball has the built code, the files that it reads, and nothing else'
   const built = globSync('**/*.*', { cwd: join(root, 'src') })
     .filter((file) => file !== 'foundation/distribution/tree.ts' && !file.endsWith('.d.ts'))
     // Bundles contain these.
-    .filter((file) => !/^web\/(?:lab-page\/|reference\/page\/|(?:tab-key|pretty-json)\.ts$)/.test(file))
+    .filter(
+      (file) =>
+        !/^(?:lab\/page\/|reference\/pages\/page\/|access\/keys\/tab-key|http\/pages\/pretty-json)/.test(
+          file,
+        ),
+    )
     .map((file) => `lib/${file.replace(/\.ts$/, '.js')}`);
   const others = [
     'bin/petstore.js',
     'bin/protect.js',
     'bin/stop-with-npm.js',
-    'lib/web/lab-page/index.html',
-    'lib/web/reference/page/icon.svg',
+    'lib/lab/page/index.html',
+    'lib/reference/pages/page/icon.svg',
     ...Object.values({ ...labPrograms, ...referencePrograms }).map(
       (file) => `lib/${file.replace(/\.ts$/, '.js')}`,
     ),

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse } from 'yaml';
+import { readConfig } from '../../src/foundation/settings/config.ts';
 import { commandLine } from '../../src/main.ts';
 import { healthPaths } from '../../src/service/health.ts';
-import { readConfig } from '../../src/settings/config.ts';
 
 const textOf = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const manifest = (name: string) => parse(textOf(`deploy/kubernetes/${name}.yaml`));

@@ -10,26 +10,17 @@ const layers = `
   index.ts       the package's entry
   cli            a file for each command
   grade          runs a program under faults, compares and reports
-  start          ways to start: the command "serve", and a store from code
-  service        the app and its parts, the socket, health checks
-  web            pages for browsers: the reference and the lab's page
-  description    operations → OpenAPI, samples, guides
+  service        the app, the socket, health checks, ways to start
+  reference      what people and tools read: descriptions, guides, pages
   mcp            the Model Context Protocol: the tools and their requests
-  lab            faults, rehearsals, recordings, checks, account
+  lab            faults, rehearsals, recordings, checks, account, page
   api            the list of operations, admission, and how an operation runs
   observe        the log, metrics, deprecation
-  demo           the demo data
-  events         reading the history: lists and streams
-  webhooks       sending the history to webhooks
-  resources      categories, pets, inventory, orders
-  workspaces     creating, resetting and deleting workspaces
-  keys           API keys, and finding the key of a request
-  http           HTTP without the store: operations, input, responses, connections
-  history        recording events
-  limits         rate limits and bans
+  store          the shop: resources, history, events, webhooks, workspaces, demo
+  access         who may ask: keys, limits
+  http           HTTP without the shop
   db             the storage, its engines, its tables
-  settings       every setting, the data folder
-  foundation     errors, bounds, schemas, texts
+  foundation     errors, bounds, schemas, texts, settings
   client         petstore-lab/client; it imports nothing of the rest
 `
   .trim()
@@ -85,7 +76,7 @@ test('no two entries of a folder import each other in a circle', () => {
     circlesOf(importsWithin(folder)).map((circle) => `in ${folder}: ${circle}`),
   );
   // A pet and its inventory entry share a row, and a change to it records events of both.
-  assert.deepEqual(circles, ['in resources/: inventory → pets → inventory']);
+  assert.deepEqual(circles, ['in store/resources/: inventory → pets → inventory']);
 });
 
 type Graph = ReadonlyMap<string, Iterable<string>>;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type, { type TProperties, type TSchema } from 'typebox';
-import { describeStore } from '../../src/description/apis.ts';
 import { DateTime, Id, Name, PetStatus, Text, Units } from '../../src/foundation/schema.ts';
 import { empty, operation } from '../../src/http/operation.ts';
+import { describeStore } from '../../src/reference/description/apis.ts';
 import { baseUrl } from '../support/description.ts';
 import { startPetstore } from '../support/petstore.ts';
 

@@ -50,8 +50,8 @@ const silentModules = [
 /** Exports of other modules that open no connection either. */
 const silentNames = ['isIP', 'isIPv6', 'createServer'];
 
-/** Modules that browsers run. There a policy allows requests only to the service (test/web/lab-page.test.ts). */
-const forBrowsers = /^src\/web\/(?:lab-page\/|reference\/page\/|tab-key\.ts)/;
+/** Modules that browsers run. There a policy allows requests only to the service (test/lab/page/page.test.ts). */
+const forBrowsers = /^src\/(?:lab\/page|reference\/pages\/page|access\/keys\/tab-key\.ts)/;
 
 const importOf = /^(?:import|export)\s+(type\s)?([\w\s*{},]*?)\s*(?:\bfrom\s*)?['"]([^'"]+)['"]/gm;
 const dynamicImport = /\bimport\(([^)]*)\)/g;
@@ -82,7 +82,7 @@ test('the service connects only to its storage, Valkey, webhooks and a collector
   assert.deepEqual(Object.fromEntries(found), {
     // To run the Node.js that npm installed.
     'bin/petstore.js': ['node:child_process', 'node:module'],
-    'src/limits/valkey.ts': ['iovalkey'],
+    'src/access/limits/valkey.ts': ['iovalkey'],
     'src/db/postgres-client.ts': ['pg'],
     'src/db/postgres-errors.ts': ['pg'],
     'src/db/postgres-migrate.ts': ['pg'],
@@ -101,9 +101,9 @@ test('the service connects only to its storage, Valkey, webhooks and a collector
     // In the names of header fields.
     'src/lab/recordings/serialize-request.ts': ['fetch'],
     // Loads SQLite without its warning.
-    'src/start/from-code/store.ts': ['getBuiltinModule'],
+    'src/service/start/from-code/store.ts': ['getBuiltinModule'],
     // The client calls the app of its own process, without a connection.
-    'src/start/from-code/lab.ts': ['fetch'],
+    'src/service/start/from-code/lab.ts': ['fetch'],
     'src/http/inject-fetch.ts': ['light-my-request', 'fetch'],
     // Handles messages of agents, with requests to the app of its own process.
     'src/mcp/clients.ts': ['fetch'],
@@ -111,12 +111,12 @@ test('the service connects only to its storage, Valkey, webhooks and a collector
     // Runs esbuild, which builds programs for browsers from files.
     'src/foundation/distribution/tree.ts': ['node:child_process'],
     // In the name of a policy for browsers.
-    'src/web/serve-lab-page.ts': ['require'],
+    'src/lab/serve-lab-page.ts': ['require'],
     // In the text of samples.
-    'src/description/samples.ts': ['fetch'],
+    'src/reference/description/samples.ts': ['fetch'],
     // Commands, not the service: to the API, to an address from the user, and to the recorded or graded client.
     'src/cli/find-service.ts': ['fetch'],
-    'src/start/running-service.ts': ['fetch'],
+    'src/service/start/running-service.ts': ['fetch'],
     'src/foundation/spawn-user-program.ts': ['cross-spawn'],
     'src/cli/webhooks-listen.ts': ['fetch'],
     'src/grade/receiver/deliver.ts': ['node:http', 'node:https'],
@@ -127,8 +127,8 @@ test('the service connects only to its storage, Valkey, webhooks and a collector
     'src/client/options.ts': ['fetch'],
     'src/client/send.ts': ['fetch'],
     // To the receivers of webhooks.
-    'src/webhooks/resolve-target.ts': ['node:dns', 'node:dns/promises'],
-    'src/webhooks/send-request.ts': ['node:https', 'getBuiltinModule'],
+    'src/store/webhooks/resolve-target.ts': ['node:dns', 'node:dns/promises'],
+    'src/store/webhooks/send-request.ts': ['node:https', 'getBuiltinModule'],
   });
 });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
-import { guides } from '../../src/description/guides.ts';
+import { guides } from '../../src/reference/description/guides.ts';
 import { clockThatGoesBack } from '../support/clock.ts';
 import { asCheckout, assertShows, type Block, below, blocksOf } from '../support/pasted.ts';
 import { environment, startService } from '../support/service.ts';

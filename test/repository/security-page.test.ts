@@ -46,7 +46,7 @@ test('every test that the security page cites exists', () => {
   const named = cited.filter(([, name]) => name !== undefined);
   const quoted = page.replaceAll('\\"', '').split('"').length - 1;
   assert.equal(named.length * 2, quoted, 'everything in quotes is the name of a test');
-  assert.ok(!exists(['test/resources/pets.test.ts', 'no such test']));
+  assert.ok(!exists(['test/store/resources/pets.test.ts', 'no such test']));
   assert.ok(!exists(['test/no-such.test.ts', undefined]));
 });
 

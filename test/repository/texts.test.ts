@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { operations } from '../../src/api/operations.ts';
-import { guides } from '../../src/description/guides.ts';
 import { errorCodes } from '../../src/foundation/errors.ts';
-import { textPaths } from '../../src/web/reference/plain-texts.ts';
-import { pagePaths } from '../../src/web/reference/serve-reading.ts';
+import { guides } from '../../src/reference/description/guides.ts';
+import { textPaths } from '../../src/reference/pages/plain-texts.ts';
+import { pagePaths } from '../../src/reference/pages/serve-reading.ts';
 import { type Petstore, startPetstore } from '../support/petstore.ts';
 
 /** Behind a proxy that removes the prefix. */

@@ -3,10 +3,10 @@ import { after, before, suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../src/db/database.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
-import { prepareDemo } from '../../src/demo/prepare.ts';
-import { seedWorkspace } from '../../src/demo/seed.ts';
-import { placeOrder } from '../../src/resources/orders/store.ts';
-import { clearWorkspace, deleteWorkspace, listWorkspaces } from '../../src/workspaces/store.ts';
+import { prepareDemo } from '../../src/store/demo/prepare.ts';
+import { seedWorkspace } from '../../src/store/demo/seed.ts';
+import { placeOrder } from '../../src/store/resources/orders/store.ts';
+import { clearWorkspace, deleteWorkspace, listWorkspaces } from '../../src/store/workspaces/store.ts';
 import { filledTables } from '../support/content.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { operations } from '../../src/api/operations.ts';
-import { describeEvents } from '../../src/description/asyncapi.ts';
+import { describeEvents } from '../../src/reference/description/asyncapi.ts';
 import { baseUrl, description, inJsonSchema, resolve, validator } from './description.ts';
 
 /** The served AsyncAPI document. */

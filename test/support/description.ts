@@ -3,14 +3,14 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { operations } from '../../src/api/operations.ts';
-import { describeLab, describeStore } from '../../src/description/apis.ts';
-import type { JsonObject, OpenapiVersion } from '../../src/description/schemas.ts';
 import { type ErrorCode, errorCodes } from '../../src/foundation/errors.ts';
 import type { Operation } from '../../src/http/operation.ts';
 import { labUrlOf } from '../../src/http/target.ts';
 import { faultNamed } from '../../src/lab/faults/list.ts';
 import type { Fault } from '../../src/lab/faults/shared/fault.ts';
 import { labOperations } from '../../src/lab/operations.ts';
+import { describeLab, describeStore } from '../../src/reference/description/apis.ts';
+import type { JsonObject, OpenapiVersion } from '../../src/reference/description/schemas.ts';
 
 export const baseUrl = 'http://localhost:8080/v1';
 

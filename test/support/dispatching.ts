@@ -2,13 +2,17 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { TestContext } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
-import { Changes } from '../../src/history/changes.ts';
-import { recordEvent } from '../../src/history/record.ts';
-import { categoryCreated } from '../../src/resources/categories/events.ts';
-import { Dispatcher, realTicker, type Ticker } from '../../src/webhooks/dispatcher.ts';
-import { batchSender, type SendBatch } from '../../src/webhooks/send-batch.ts';
-import { type AttemptOutcome, sendRequest, type WebhookRequest } from '../../src/webhooks/send-request.ts';
-import { signedHeaders } from '../../src/webhooks/signature.ts';
+import { Changes } from '../../src/store/history/changes.ts';
+import { recordEvent } from '../../src/store/history/record.ts';
+import { categoryCreated } from '../../src/store/resources/categories/events.ts';
+import { Dispatcher, realTicker, type Ticker } from '../../src/store/webhooks/dispatcher.ts';
+import { batchSender, type SendBatch } from '../../src/store/webhooks/send-batch.ts';
+import {
+  type AttemptOutcome,
+  sendRequest,
+  type WebhookRequest,
+} from '../../src/store/webhooks/send-request.ts';
+import { signedHeaders } from '../../src/store/webhooks/signature.ts';
 import { assertMessage } from './asyncapi.ts';
 import { type Petstore, testPolicy } from './petstore.ts';
 import { listen } from './receiver.ts';

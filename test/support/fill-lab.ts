@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { identifier } from '../../src/db/sql.ts';
-import { exampleParams, sampleRequest } from '../../src/description/samples.ts';
 import { labOperations } from '../../src/lab/operations.ts';
+import { exampleParams, sampleRequest } from '../../src/reference/description/samples.ts';
 import type { Petstore } from './petstore.ts';
 
 /** A kind of lab resource: its path, the path parameter of one, and the columns with its id. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { addPets } from '../../src/demo/bulk.ts';
-import { seedWorkspace } from '../../src/demo/seed.ts';
-import type { EventType } from '../../src/webhooks/event-types.ts';
-import { clearWorkspace, deleteWorkspace } from '../../src/workspaces/store.ts';
+import { addPets } from '../../src/store/demo/bulk.ts';
+import { seedWorkspace } from '../../src/store/demo/seed.ts';
+import type { EventType } from '../../src/store/webhooks/event-types.ts';
+import { clearWorkspace, deleteWorkspace } from '../../src/store/workspaces/store.ts';
 import {
   assertEventsOf,
   type Change,

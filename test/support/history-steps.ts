@@ -1,6 +1,6 @@
 import fc, { type Arbitrary } from 'fast-check';
 import { operations } from '../../src/api/operations.ts';
-import type { JsonObject } from '../../src/description/schemas.ts';
+import type { JsonObject } from '../../src/reference/description/schemas.ts';
 import { description } from './description.ts';
 import { Earlier, validValue } from './fuzz/values.ts';
 import { recordedLists } from './history.ts';

@@ -2,7 +2,7 @@ import { newCounts as newStorageCounts } from '../../src/db/database.ts';
 import { WriteQueue } from '../../src/db/write-queue.ts';
 import { durationBounds, Histogram } from '../../src/foundation/histogram.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import { newCounts } from '../../src/webhooks/delivery-worker.ts';
+import { newCounts } from '../../src/store/webhooks/delivery-worker.ts';
 
 /** A metric as `/metrics` shows it. */
 export interface ShownMetric {

@@ -3,8 +3,8 @@ import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { after, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { createKey } from '../../src/access/keys/store.ts';
 import { openStorage } from '../../src/db/open.ts';
-import { createKey } from '../../src/keys/store.ts';
 import { freePort } from './port.ts';
 import { databaseUrlOf } from './storage.ts';
 

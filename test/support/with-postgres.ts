@@ -1,6 +1,6 @@
 /**
  * Runs a command with PETSTORE_TEST_DATABASE_URL set to a new PostgreSQL, which is removed afterwards:
- * `node test/support/with-postgres.ts npx node --test test/resources/pets.test.ts`.
+ * `node test/support/with-postgres.ts npx node --test test/store/resources/pets.test.ts`.
  */
 import { spawnSync } from 'node:child_process';
 import { PostgresCluster, whyNoPostgres } from './postgres-cluster.ts';

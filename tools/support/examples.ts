@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { operations } from '../../src/api/operations.ts';
-import { sampleRequest } from '../../src/description/samples.ts';
 import type { Operation } from '../../src/http/operation.ts';
+import { sampleRequest } from '../../src/reference/description/samples.ts';
 
 /** The operations whose response ends. */
 export const endingOperations = operations.filter(({ success }) => success.kind !== 'stream');

@@ -4,8 +4,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { operations } from '../../src/api/operations.ts';
-import { asJson } from '../../src/description/serve-description.ts';
 import { labOperations } from '../../src/lab/operations.ts';
+import { asJson } from '../../src/reference/description/serve-description.ts';
 import { documents } from '../../test/support/documents.ts';
 
 /** A cold build with all its packages takes minutes on a busy machine. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { operations } from '../../../src/api/operations.ts';
-import { describeLab } from '../../../src/description/apis.ts';
-import { events } from '../../../src/events/schema.ts';
+import { describeLab } from '../../../src/reference/description/apis.ts';
+import { events } from '../../../src/store/events/schema.ts';
 import { Description } from './description.ts';
 import type { Names, RecordedEvents } from './operations.ts';
 

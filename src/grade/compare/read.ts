@@ -1,5 +1,5 @@
 import { type List, type Petstore, PetstoreError } from '../../client/index.ts';
-import type { Clients } from '../../start/running-service.ts';
+import type { Clients } from '../../service/start/running-service.ts';
 import { lists, type StoreState } from './state.ts';
 import type { StoreEvent } from './store-result.ts';
 

@@ -1,6 +1,6 @@
 import type { TObject } from 'typebox';
-import { events as definitions } from '../../events/schema.ts';
-import type { EventDefinition } from '../../history/event.ts';
+import { events as definitions } from '../../store/events/schema.ts';
+import type { EventDefinition } from '../../store/history/event.ts';
 import { fieldNameOf, type Item, lists, type OtherChange, type StoreState } from './state.ts';
 
 /** An event of the history, as the API shows it. */

@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { signedHeaders } from '../../webhooks/signature.ts';
+import { signedHeaders } from '../../store/webhooks/signature.ts';
 import type { Message } from './messages.ts';
 
 /** How to send a message differently than the service. */

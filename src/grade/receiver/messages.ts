@@ -1,5 +1,5 @@
 import { type Event, type Petstore, writeExactly } from '../../client/index.ts';
-import { withService } from '../../start/running-service.ts';
+import { withService } from '../../service/start/running-service.ts';
 import type { GradingService } from '../grading-service.ts';
 
 /** A message in the form in which the service sends it. */

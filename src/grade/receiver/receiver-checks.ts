@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { secretPrefix } from '../../foundation/settings/secret-key.ts';
 import type { Level } from '../../lab/faults/shared/fault.ts';
-import { secretPrefix } from '../../settings/secret-key.ts';
 import type { Delivery, Manner } from './deliver.ts';
 import type { Message, Messages } from './messages.ts';
 import type { ReceiverState } from './state.ts';

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lab, LabTypes } from '../../client/index.ts';
+import { clientKeyVariable, settings } from '../../foundation/settings/config.ts';
 import { conflict } from '../../lab/faults/conflict.ts';
 import { largeIds, replaceLargeIds } from '../../lab/faults/large-ids.ts';
 import { nearLimit } from '../../lab/faults/near-limit.ts';
@@ -7,8 +8,7 @@ import type { Fault } from '../../lab/faults/shared/fault.ts';
 import { maxLifeSeconds } from '../../lab/lab-bounds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import { clockToleranceMs } from '../../lab/recordings/timeline-layout.ts';
-import { clientKeyVariable, settings } from '../../settings/config.ts';
-import { withService } from '../../start/running-service.ts';
+import { withService } from '../../service/start/running-service.ts';
 import { type Printed, PrintedLines } from '../compare/printed-lines.ts';
 import { readHistory, readState } from '../compare/read.ts';
 import type { StoreState } from '../compare/state.ts';

@@ -1,10 +1,10 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
+import type { Caller } from '../../access/keys/store.ts';
+import type { Decision } from '../../access/limits/decision.ts';
 import type { Database } from '../../db/database.ts';
 import type { Sql } from '../../db/sql.ts';
 import { withoutSecrets } from '../../foundation/redact.ts';
 import { toTime } from '../../foundation/time.ts';
-import type { Caller } from '../../keys/store.ts';
-import type { Decision } from '../../limits/decision.ts';
 import type { Owner } from '../key-binding.ts';
 import { maxBanPath } from '../lab-bounds.ts';
 import type { BanStart } from './schema.ts';

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
+import { findKey, unknownKey } from '../../access/keys/store.ts';
 import type { Transaction } from '../../db/database.ts';
 import { type ContentKind, contentInWords } from '../../db/tables.ts';
-import { resetWorkspace } from '../../demo/seed.ts';
 import { grouped } from '../../foundation/bounds.ts';
 import { ApiError } from '../../foundation/errors.ts';
 import { dayMs } from '../../foundation/time.ts';
-import { findKey, unknownKey } from '../../keys/store.ts';
-import { countContent } from '../../workspaces/store.ts';
+import { resetWorkspace } from '../../store/demo/seed.ts';
+import { countContent } from '../../store/workspaces/store.ts';
 import { countToday } from '../count-today.ts';
 import type { Owner } from '../key-binding.ts';
 import { maxResetRows, maxResetsPerDay } from '../lab-bounds.ts';

@@ -3,10 +3,10 @@ import { ApiError } from '../../foundation/errors.ts';
 import { maxInt32 } from '../../foundation/schema.ts';
 import { dayMs } from '../../foundation/time.ts';
 import type { Operation } from '../../http/operation.ts';
-import { changeCategory } from '../../resources/categories/store.ts';
-import { updateInventory } from '../../resources/inventory/store.ts';
-import { changeOrder } from '../../resources/orders/store.ts';
-import { changePet } from '../../resources/pets/store.ts';
+import { changeCategory } from '../../store/resources/categories/store.ts';
+import { updateInventory } from '../../store/resources/inventory/store.ts';
+import { changeOrder } from '../../store/resources/orders/store.ts';
+import { changePet } from '../../store/resources/pets/store.ts';
 import { fault } from './shared/fault.ts';
 
 interface Writer {

@@ -1,4 +1,4 @@
-import { assertNotRevoked, type Caller } from '../../keys/store.ts';
+import { assertNotRevoked, type Caller } from '../../access/keys/store.ts';
 import { maxDelayMs, maxDelayPassedOnMs } from '../lab-bounds.ts';
 import { onDisconnect } from './shared/connection-faults.ts';
 import { maxDelayedNote, waitUnlessReleased } from './shared/delay-queue.ts';

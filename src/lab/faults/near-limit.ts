@@ -1,4 +1,4 @@
-import { limitHeaders } from '../../limits/headers.ts';
+import { limitHeaders } from '../../access/limits/headers.ts';
 import { fault, integer } from './shared/fault.ts';
 import { refuse, shownWindows } from './shared/limit-refusals.ts';
 

@@ -2,13 +2,13 @@ import type { TSchema } from 'typebox';
 import type { Sql } from '../../db/sql.ts';
 import { ApiError } from '../../foundation/errors.ts';
 import { mergePatch } from '../../foundation/schema.ts';
-import type { EventDefinition } from '../../history/event.ts';
-import { extentOf, readEvents } from '../../history/store.ts';
 import { jsonText } from '../../http/json.ts';
 import type { Operation } from '../../http/operation.ts';
 import type { Page } from '../../http/pagination.ts';
-import { resourceEvents } from '../../resources/resources.ts';
-import { workspaceEvents } from '../../workspaces/events.ts';
+import type { EventDefinition } from '../../store/history/event.ts';
+import { extentOf, readEvents } from '../../store/history/store.ts';
+import { resourceEvents } from '../../store/resources/resources.ts';
+import { workspaceEvents } from '../../store/workspaces/events.ts';
 import { fault } from './shared/fault.ts';
 
 /** How many events of the history it reads. */

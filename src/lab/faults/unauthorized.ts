@@ -1,4 +1,4 @@
-import { unknownKey } from '../../keys/store.ts';
+import { unknownKey } from '../../access/keys/store.ts';
 import { fault } from './shared/fault.ts';
 
 export const unauthorized = fault({

@@ -1,8 +1,8 @@
+import { randomDigits } from '../../access/keys/key.ts';
 import { batchSize, type Database, inBatches } from '../../db/database.ts';
 import { type Fragment, fragment, join, type Row, type Sql } from '../../db/sql.ts';
 import { ApiError } from '../../foundation/errors.ts';
 import { dayMs, toTime } from '../../foundation/time.ts';
-import { randomDigits } from '../../keys/key.ts';
 import { countToday } from '../count-today.ts';
 import { bind, end, endActive, type Owner, recordings, unbind } from '../key-binding.ts';
 import { maxKept, maxKeptSize, type recorderBounds } from '../lab-bounds.ts';

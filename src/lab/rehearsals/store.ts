@@ -1,10 +1,10 @@
+import { randomDigits } from '../../access/keys/key.ts';
 import { operations } from '../../api/operations.ts';
 import type { Database } from '../../db/database.ts';
 import { batchSize, inBatches } from '../../db/database.ts';
 import { fragment, type Row, type Sql } from '../../db/sql.ts';
 import { ApiError } from '../../foundation/errors.ts';
 import { dayMs, toTime } from '../../foundation/time.ts';
-import { randomDigits } from '../../keys/key.ts';
 import { faults } from '../faults/list.ts';
 import { bind, end, endActive, type Owner, rehearsals } from '../key-binding.ts';
 import { maxKept } from '../lab-bounds.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clearBan } from '../../../src/keys/store.ts';
+import { clearBan } from '../../../src/access/keys/store.ts';
 import { labDescription } from '../../support/description.ts';
 import { Petstore, startPetstore } from '../../support/petstore.ts';
 import { startInstances } from '../../support/sharing.ts';

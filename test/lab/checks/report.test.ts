@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
+import { InstallationKey } from '../../../src/foundation/settings/secret-key.ts';
 import { expectedOf } from '../../../src/lab/checks/expected.ts';
 import { checks, checksVersion } from '../../../src/lab/checks/list.ts';
 import { maxEvidence, type Report, reportOn, verdictOf } from '../../../src/lab/checks/report.ts';
 import { asJunit } from '../../../src/lab/checks/report-as-junit.ts';
 import { asMarkdown } from '../../../src/lab/checks/report-as-markdown.ts';
 import { maxRecorded } from '../../../src/lab/lab-bounds.ts';
-import { InstallationKey } from '../../../src/settings/secret-key.ts';
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
 import { whyNo } from '../../support/programs.ts';
 import { recorded } from '../../support/recorded.ts';

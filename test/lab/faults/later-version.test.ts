@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations } from '../../../src/api/operations.ts';
-import { exampleOf } from '../../../src/description/schemas.ts';
+import { exampleOf } from '../../../src/reference/description/schemas.ts';
 import { description, resolve, validator } from '../../support/description.ts';
 import { assertTouched, assertUntouched, endRehearsal, rehearse } from '../../support/lab.ts';
 import { type JsonAnswer, type Petstore, startPetstore } from '../../support/petstore.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { revokeKey } from '../../../src/keys/store.ts';
+import { revokeKey } from '../../../src/access/keys/store.ts';
 import { maxDelayed } from '../../../src/lab/lab-bounds.ts';
 import { pick, randomFrom } from '../../support/crash/random.ts';
 import { startFromCode } from '../../support/from-code.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { deleteRemoved } from '../../../src/lab/recordings/recording-store.ts';
-import { deleteWorkspace } from '../../../src/workspaces/store.ts';
+import { deleteWorkspace } from '../../../src/store/workspaces/store.ts';
 import { filledTables } from '../../support/content.ts';
 import { emptyDatabase, load, patienceMs, startInstances } from '../../support/instances.ts';
 import type { Options } from '../../support/petstore.ts';

@@ -7,7 +7,7 @@ import { tables } from '../../../src/db/tables.ts';
 import { StorageUnavailableError } from '../../../src/foundation/errors.ts';
 import { maxKeptSize, maxRecordedHead } from '../../../src/lab/lab-bounds.ts';
 import { deleteOldRecordings, deleteRemoved } from '../../../src/lab/recordings/recording-store.ts';
-import { deleteWorkspace } from '../../../src/workspaces/store.ts';
+import { deleteWorkspace } from '../../../src/store/workspaces/store.ts';
 import { filledTables } from '../../support/content.ts';
 import { Petstore, startPetstore } from '../../support/petstore.ts';
 import { deletionsOf, recordedIn, recordingAt, startRecording } from '../../support/recordings.ts';

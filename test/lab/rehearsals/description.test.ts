@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JsonObject } from '../../../src/description/schemas.ts';
+import type { JsonObject } from '../../../src/reference/description/schemas.ts';
 import { apis, description, labDescription, resolve } from '../../support/description.ts';
 import { startPetstore } from '../../support/petstore.ts';
 

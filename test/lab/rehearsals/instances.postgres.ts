@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { forgetOldRehearsals } from '../../../src/lab/rehearsals/store.ts';
-import { deleteWorkspace } from '../../../src/workspaces/store.ts';
+import { deleteWorkspace } from '../../../src/store/workspaces/store.ts';
 import { emptyDatabase, load, startInstances, withStatus } from '../../support/instances.ts';
 import { assertTouched, assertUntouched, endRehearsal, performedOf, rehearse } from '../../support/lab.ts';
 import { PostgresCluster, whyNoPostgres } from '../../support/postgres-cluster.ts';

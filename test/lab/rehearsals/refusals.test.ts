@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { StorageUnavailableError } from '../../../src/foundation/errors.ts';
-import { ampleQuota, type Quota } from '../../../src/limits/plans.ts';
+import { ampleQuota, type Quota } from '../../../src/foundation/settings/plans.ts';
 import {
   type Asked,
   assertTouched,

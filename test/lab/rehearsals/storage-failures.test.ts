@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { StorageUnavailableError } from '../../../src/foundation/errors.ts';
-import { clearWorkspace, deleteWorkspace } from '../../../src/workspaces/store.ts';
+import { clearWorkspace, deleteWorkspace } from '../../../src/store/workspaces/store.ts';
 import { assertTouched, assertUntouched, endRehearsal, performedOf, rehearse } from '../../support/lab.ts';
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
 

@@ -1,8 +1,8 @@
 import { request } from 'node:http';
 import type { TSchema } from 'typebox';
 import { operations } from '../../../src/api/operations.ts';
-import { exampleOf } from '../../../src/description/schemas.ts';
 import type { Operation } from '../../../src/http/operation.ts';
+import { exampleOf } from '../../../src/reference/description/schemas.ts';
 import { type Api, type Pair, send } from './client.ts';
 
 /** Sends a request on a new connection. */

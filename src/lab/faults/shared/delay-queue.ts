@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Caller } from '../../../keys/store.ts';
+import type { Caller } from '../../../access/keys/store.ts';
 import { maxDelayed } from '../../lab-bounds.ts';
 
 /** For the descriptions of parameters of faults that delay responses. */

@@ -1,8 +1,8 @@
+import type { Decision, WindowState } from '../../../access/limits/decision.ts';
+import { limitHeaders, limitRefusal } from '../../../access/limits/headers.ts';
 import type { ApiError } from '../../../foundation/errors.ts';
+import { ampleQuota, plans } from '../../../foundation/settings/plans.ts';
 import { minuteMs, secondMs } from '../../../foundation/time.ts';
-import type { Decision, WindowState } from '../../../limits/decision.ts';
-import { limitHeaders, limitRefusal } from '../../../limits/headers.ts';
-import { ampleQuota, plans } from '../../../limits/plans.ts';
 import { type FaultInvocation, integer } from './fault.ts';
 
 export const retryAfterSeconds = integer(

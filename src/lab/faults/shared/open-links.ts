@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import { presentedKey } from '../../../keys/identify.ts';
+import { presentedKey } from '../../../access/keys/identify.ts';
 
 /** How long a link works. Clients follow redirects at once. */
 const lifeMs = 60_000;

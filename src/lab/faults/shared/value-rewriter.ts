@@ -1,8 +1,8 @@
 import type { TSchema } from 'typebox';
 import { operations } from '../../../api/operations.ts';
-import { Event } from '../../../events/schema.ts';
 import type { Fields } from '../../../foundation/field-names.ts';
 import type { Operation } from '../../../http/operation.ts';
+import { Event } from '../../../store/events/schema.ts';
 import type { Effect, FaultInvocation } from './fault.ts';
 import { mentions, rewriteJson } from './rewrite-json.ts';
 import {

@@ -1,0 +1,165 @@
+import { fragment, type Row, type Sql } from '../../db/sql.ts';
+import { unauthorized } from '../../foundation/errors.ts';
+import { type Plan, plans, type Quota } from '../../foundation/settings/plans.ts';
+import { generateKey, hashKey, randomDigits } from './key.ts';
+
+/** The condition of a key that is not revoked. */
+export const isLive = fragment`revoked_at_ms is null`;
+
+/** A key as the operator sees it. The key itself is not stored. Times are milliseconds since 1970. */
+export interface StoredKey {
+  id: string;
+  workspaceId: number;
+  workspace: string;
+  plan: Plan;
+  /** The numbers of an Enterprise key. */
+  quota?: Quota;
+  label?: string;
+  createdAtMs: number;
+  revokedAtMs?: number;
+  /** Bans that began until this time are void. The column is `pardoned_at_ms`. */
+  banClearedAtMs: number;
+}
+
+interface NewKey {
+  workspaceId: number;
+  plan: Plan;
+  quota?: Quota;
+  label?: string;
+}
+
+/** The sender of a request, by its key. */
+export interface Caller {
+  keyId: string;
+  workspaceId: number;
+  plan: Plan;
+  quota: Quota;
+  /** Bans that began until this time are void. */
+  banClearedAtMs: number;
+  /** The last rehearsal and the last recording of the key, which may be over. */
+  rehearsalId?: string;
+  recordingId?: string;
+}
+
+/** Creates a key, by default a random one. Returns its id and the key itself, which cannot be shown again. */
+export async function createKey(
+  sql: Sql,
+  key: NewKey,
+  nowMs: number,
+  secret = generateKey(),
+): Promise<{ id: string; key: string }> {
+  const id = `key_${randomDigits(12)}`;
+  await sql`
+    insert into api_keys (workspace_id, id, hash, plan, per_minute, per_day, label, created_at_ms)
+    values (${key.workspaceId}, ${id}, ${hashKey(secret)}, ${key.plan},
+      ${key.quota?.perMinute ?? null}, ${key.quota?.perDay ?? null}, ${key.label ?? null}, ${nowMs})`;
+  return { id, key: secret };
+}
+
+/** The caller of a live key. */
+export async function findCaller(sql: Sql, key: string): Promise<Caller | undefined> {
+  const [row] = await sql`
+    select id, workspace_id, plan, per_minute, per_day, pardoned_at_ms, rehearsal_id, recording_id
+    from api_keys where hash = ${hashKey(key)} and ${isLive}`;
+  if (!row) return undefined;
+  const [id, workspaceId, plan, perMinute, perDay, banClearedAtMs, rehearsalId, recordingId] = row;
+  return {
+    keyId: String(id),
+    workspaceId: Number(workspaceId),
+    plan: plan as Plan,
+    quota: plans[plan as Plan] ?? { perMinute: Number(perMinute), perDay: Number(perDay) },
+    banClearedAtMs: Number(banClearedAtMs),
+    ...(rehearsalId !== null && { rehearsalId: String(rehearsalId) }),
+    ...(recordingId !== null && { recordingId: String(recordingId) }),
+  };
+}
+
+/** The error for a key that does not exist or is revoked. */
+export const unknownKey = () => unauthorized('The API key is unknown or revoked.', 'invalid_token');
+
+type KeyOfCaller = Pick<Caller, 'workspaceId' | 'keyId'>;
+
+/** Throws `unauthorized` if the key of a caller was revoked meanwhile. */
+export async function assertNotRevoked(sql: Sql, { workspaceId, keyId }: KeyOfCaller): Promise<void> {
+  const [row] = await sql`
+    select 1 from api_keys where workspace_id = ${workspaceId} and id = ${keyId} and ${isLive}`;
+  if (!row) throw unknownKey();
+}
+
+/** Locks the key of a caller until the transaction ends, and returns its plan. Throws `unauthorized` if the key was revoked. */
+export async function lockKey(sql: Sql, { workspaceId, keyId }: KeyOfCaller): Promise<Plan> {
+  const [row] = await sql`
+    update api_keys set plan = plan where workspace_id = ${workspaceId} and id = ${keyId} and ${isLive}
+    returning plan`;
+  if (!row) throw unknownKey();
+  return row[0] as Plan;
+}
+
+/** Revokes all live keys of a workspace. */
+export async function revokeKeysOf(sql: Sql, workspaceId: number, nowMs: number): Promise<void> {
+  await sql`update api_keys set revoked_at_ms = ${nowMs} where workspace_id = ${workspaceId} and ${isLive}`;
+}
+
+const storedKeys = fragment`
+  select k.id, k.workspace_id, w.name, k.plan, k.per_minute, k.per_day, k.label,
+    k.created_at_ms, k.revoked_at_ms, k.pardoned_at_ms
+  from api_keys k join workspaces w on w.id = k.workspace_id`;
+
+/** Every key, including revoked ones, in the order of creation. */
+export async function listKeys(sql: Sql): Promise<StoredKey[]> {
+  const rows = await sql`${storedKeys} order by k.created_at_ms, k.id`;
+  return rows.map(toStoredKey);
+}
+
+export async function findKey(sql: Sql, id: string): Promise<StoredKey | undefined> {
+  const [row] = await sql`${storedKeys} where k.id = ${id}`;
+  return row && toStoredKey(row);
+}
+
+/** Revokes a key for good; the time of the first revocation stays. Returns whether there is such a key. */
+export async function revokeKey(sql: Sql, id: string, nowMs: number): Promise<boolean> {
+  const rows = await sql`
+    update api_keys set revoked_at_ms = coalesce(revoked_at_ms, ${nowMs}) where id = ${id} returning id`;
+  return rows.length > 0;
+}
+
+/** Gives a key another plan. Returns whether there is such a key. */
+export async function setPlan(sql: Sql, id: string, plan: Plan, quota: Quota | undefined): Promise<boolean> {
+  const rows = await sql`
+    update api_keys
+    set plan = ${plan}, per_minute = ${quota?.perMinute ?? null}, per_day = ${quota?.perDay ?? null}
+    where id = ${id} returning id`;
+  return rows.length > 0;
+}
+
+/** Ends the bans of a key that began until now. Returns whether there is such a key. */
+export async function clearBan(sql: Sql, id: string, nowMs: number): Promise<boolean> {
+  const rows = await sql`update api_keys set pardoned_at_ms = ${nowMs} where id = ${id} returning id`;
+  return rows.length > 0;
+}
+
+function toStoredKey(row: Row): StoredKey {
+  const [
+    id,
+    workspaceId,
+    workspace,
+    plan,
+    perMinute,
+    perDay,
+    label,
+    createdAtMs,
+    revokedAtMs,
+    banClearedAtMs,
+  ] = row;
+  return {
+    id: String(id),
+    workspaceId: Number(workspaceId),
+    workspace: String(workspace),
+    plan: plan as Plan,
+    ...(perMinute !== null && { quota: { perMinute: Number(perMinute), perDay: Number(perDay) } }),
+    ...(label !== null && { label: String(label) }),
+    createdAtMs: Number(createdAtMs),
+    ...(revokedAtMs !== null && { revokedAtMs: Number(revokedAtMs) }),
+    banClearedAtMs: Number(banClearedAtMs),
+  };
+}

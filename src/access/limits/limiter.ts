@@ -1,0 +1,44 @@
+import type { Histogram } from '../../foundation/histogram.ts';
+import type { Account, Decision, Terms } from './decision.ts';
+
+/** The key or address whose account is charged. */
+export interface Subject {
+  /** The key's workspace; 0 for an address. */
+  workspaceId: number;
+  /** The key's id, or the address. */
+  id: string;
+}
+
+/** A key that may be banned. Bans that began until `banClearedAtMs` are void. */
+export type Bannable = Subject & Pick<Terms, 'banClearedAtMs'>;
+
+/** Keeps the accounts of all callers, and decides on their requests. */
+export interface Limiter {
+  /** Decides on one request of `subject` and charges it. Returns a promise only if it must wait. */
+  decide(subject: Subject, terms: Terms): Decision | Promise<Decision>;
+  /** The windows of `subject` as known to this process, without charging it. */
+  peek(subject: Subject, terms: Terms): Decision;
+  /** The account of `subject` after the last decision on it, shared or local. */
+  find(subject: Subject): Promise<Account>;
+  /** The ids of the keys that are banned now. */
+  findBanned(keys: readonly Bannable[]): Promise<Set<string>>;
+  /** Deletes stored accounts that no longer matter. `memoryMs`: how long a ban is remembered. */
+  forgetOld(memoryMs: number): Promise<void>;
+  /** Clears the accounts in memory, because the storage was emptied. */
+  forgetAll(): void;
+  /** Saves all changes and stops. */
+  close(): Promise<void>;
+  /** The state of sharing with other instances, if configured. */
+  readonly sharing?: Readonly<Sharing>;
+}
+
+export interface Sharing {
+  /** Whether accounts are shared now. */
+  isShared: boolean;
+  /** Decisions that this instance made alone while Valkey was unavailable. */
+  fallbacks: number;
+  /** Round trips to Valkey. */
+  roundTrips: number;
+  /** Seconds of each decision in Valkey, including those that failed. */
+  seconds: Histogram;
+}

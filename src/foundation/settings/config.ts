@@ -1,0 +1,255 @@
+import { dayMs, hourMs, secondMs } from '../time.ts';
+import { type BanRules, defaultBanRules, minStrikes } from './ban-rules.ts';
+import {
+  baseUrl,
+  choice,
+  databaseUrl,
+  hostOfUrl,
+  listenAddress,
+  networkNames,
+  number,
+  onOrOff,
+  port,
+  proxies,
+  type Setting,
+  scaled,
+  secret,
+  text,
+  valkeyUrls,
+} from './setting.ts';
+
+const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+const logFormats = ['auto', 'json', 'pretty'] as const;
+export type LogFormat = (typeof logFormats)[number];
+
+const quoted = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(', ');
+
+/** All settings except those of bans, in the order of the help of `serve` and docs/configuration.md. */
+export const settings = {
+  port: {
+    variable: 'PORT',
+    default: '8080',
+    meaning: 'port to listen on; `0` picks a free one, which the start prints',
+    read: port,
+  },
+  host: {
+    variable: 'HOST',
+    default: '127.0.0.1',
+    meaning: 'address to listen on; `localhost` is `127.0.0.1`',
+    read: listenAddress,
+    inDefault: hostOfUrl,
+  },
+  /** The address of PostgreSQL, with its password. Undefined: SQLite in `dataDir`. */
+  databaseUrl: {
+    variable: 'DATABASE_URL',
+    default: '',
+    meaning: '`postgres://user:password@host:port/database` to use PostgreSQL instead of SQLite',
+    read: databaseUrl,
+  },
+  startWaitMs: {
+    variable: 'PETSTORE_START_WAIT',
+    default: '60',
+    meaning: 'how many seconds a start waits for PostgreSQL while it cannot be reached',
+    read: scaled(number(0), secondMs),
+  },
+  dataDir: {
+    variable: 'PETSTORE_DATA_DIR',
+    default: './petstore-data',
+    meaning: 'folder of the SQLite database, `demo.key` and `secret.key`',
+    read: text,
+  },
+  /** The secrets of webhooks are derived from it. Undefined: the key in `secret.key`. */
+  secretKey: {
+    variable: 'PETSTORE_SECRET_KEY',
+    default: '',
+    meaning:
+      'at least 32 random characters, the same for all instances; webhook secrets are derived from it. By default the service creates one and stores it in `secret.key` in the data folder',
+    read: secret(32),
+  },
+  /** The address of the API. It ends in `/v1`, without a slash. */
+  baseUrl: {
+    variable: 'PETSTORE_BASE_URL',
+    default: 'http://{HOST}:{PORT}/v1',
+    meaning:
+      'public address of the API; ends in `/v1`. The default has `localhost` if `HOST` is `127.0.0.1`, or `0.0.0.0` or `::` (all addresses)',
+    read: baseUrl,
+  },
+  demo: {
+    variable: 'PETSTORE_DEMO',
+    default: 'on',
+    meaning: '`on` creates the workspace `demo` with data and an API key; `off` creates neither',
+    read: onOrOff,
+  },
+  /** Whether keys may rehearse faults and record their client. */
+  lab: {
+    variable: 'PETSTORE_LAB',
+    default: '{PETSTORE_DEMO}',
+    meaning: '`on`: keys can rehearse faults and record their requests, below `/lab`',
+    read: onOrOff,
+  },
+  /** Proxies whose X-Forwarded-For is trusted: addresses, networks and names of networks. False: none. True: all. */
+  trustProxy: {
+    variable: 'TRUST_PROXY',
+    default: 'off',
+    meaning: `proxies whose \`X-Forwarded-For\` is trusted: \`off\` (none), \`on\` (all), or a list of addresses, networks such as \`10.0.0.0/8\`, and ${quoted(networkNames)}`,
+    read: proxies,
+  },
+  /** One server, nodes of one cluster, or Sentinels of one master. Empty: limits are local to this process. */
+  valkeyUrls: {
+    variable: 'VALKEY_URL',
+    default: '',
+    meaning:
+      'Valkey or Redis through which instances share limits: `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS. A cluster is recognized; separate several nodes by commas. Sentinels: `redis+sentinel://host[:port],…/name[/database]`, where `name` is the name of the master',
+    read: valkeyUrls,
+  },
+  valkeyTimeoutMs: {
+    variable: 'VALKEY_TIMEOUT_MS',
+    default: '100',
+    meaning: 'maximum time that a request waits for Valkey, in milliseconds',
+    read: number(1),
+  },
+  hasDraftLimits: {
+    variable: 'PETSTORE_DRAFT_HEADERS',
+    default: 'on',
+    meaning:
+      '`off`: responses have only `X-RateLimit-*`, not `RateLimit` and `RateLimit-Policy` of the IETF draft',
+    read: onOrOff,
+  },
+  /** Whether deprecated operations stop working at their sunset. */
+  enforceSunset: {
+    variable: 'PETSTORE_ENFORCE_SUNSET',
+    default: 'off',
+    meaning: '`on`: deprecated operations return 410 after their sunset',
+    read: onOrOff,
+  },
+  /** How long events are kept. */
+  maxEventAgeMs: {
+    variable: 'PETSTORE_EVENTS_DAYS',
+    default: '7',
+    meaning: 'how many days events are stored',
+    read: scaled(number(0.001), dayMs),
+  },
+  /** How many events of a workspace are kept, unless they are too old. */
+  maxEventCount: {
+    variable: 'PETSTORE_EVENTS_COUNT',
+    default: '100000',
+    meaning:
+      'maximum number of stored events for each workspace; the oldest are removed first. Up to twice as many are stored while an enabled webhook has not received them yet',
+    read: number(1),
+  },
+  logLevel: {
+    variable: 'LOG_LEVEL',
+    default: 'info',
+    meaning: `log level, from least to most: ${quoted(logLevels)}`,
+    read: choice(logLevels),
+  },
+  logFormat: {
+    variable: 'LOG_FORMAT',
+    default: 'auto',
+    meaning: 'log format: `json`, `pretty` for people, or `auto`: `pretty` at a terminal, otherwise `json`',
+    read: choice(logFormats),
+  },
+} satisfies Record<string, Setting<unknown>>;
+
+/** The settings of bans. A key is banned if it keeps sending after 429. */
+export const banSettings = {
+  strikesFactor: {
+    variable: 'PETSTORE_BAN_STRIKES_FACTOR',
+    default: String(defaultBanRules.strikesFactor),
+    meaning: `strikes (requests that get 429) allowed in a minute, as a multiple of the plan's requests per minute; never fewer than ${minStrikes}`,
+    read: number(0),
+  },
+  firstMs: {
+    variable: 'PETSTORE_BAN_FIRST_SECONDS',
+    default: String(defaultBanRules.firstMs / secondMs),
+    meaning: 'length of the first ban',
+    read: scaled(number(1), secondMs),
+  },
+  growth: {
+    variable: 'PETSTORE_BAN_GROWTH',
+    default: String(defaultBanRules.growth),
+    meaning: 'factor by which the next ban is longer than the previous one',
+    read: number(1),
+  },
+  longestMs: {
+    variable: 'PETSTORE_BAN_LONGEST_SECONDS',
+    default: String(defaultBanRules.longestMs / secondMs),
+    meaning: 'maximum length of a ban',
+    read: scaled(number(1), secondMs),
+  },
+  memoryMs: {
+    variable: 'PETSTORE_BAN_MEMORY_HOURS',
+    default: String(defaultBanRules.memoryMs / hourMs),
+    meaning:
+      'how long a ban is remembered, from its start; a ban that starts within this time is longer than the one before',
+    read: scaled(number(0), hourMs),
+  },
+} satisfies Record<keyof BanRules, Setting<number>>;
+
+type Settings = Record<string, Setting<unknown>>;
+type Values<Group extends Settings> = { readonly [Name in keyof Group]: ReturnType<Group[Name]['read']> };
+
+/** The values of all settings, read once at the start. */
+export interface Config extends Values<typeof settings> {
+  readonly banRules: BanRules;
+  /** Variables that begin with PETSTORE_ but are not settings. */
+  readonly unknownVariables: readonly string[];
+}
+
+const all: readonly Setting<unknown>[] = [...Object.values(settings), ...Object.values(banSettings)];
+
+export type Environment = Record<string, string | undefined>;
+
+/** The variable from which clients, such as the code samples, read their key. The service ignores it. */
+export const clientKeyVariable = 'PETSTORE_API_KEY';
+
+/** The variable with the task that "grade --goal" gives to an agent. The service ignores it. */
+export const goalVariable = 'PETSTORE_GOAL';
+
+/** The warning about an unknown variable. */
+export const unknownVariable =
+  'there is no setting with this name; "petstore serve --help" lists all settings';
+
+/** Reads the configuration from environment variables. An empty variable counts as absent. Throws ConfigError. */
+export function readConfig(env: Environment): Config {
+  const unknownVariables = Object.keys(env).filter(
+    (name) =>
+      name.startsWith('PETSTORE_') &&
+      name !== clientKeyVariable &&
+      name !== goalVariable &&
+      !all.some(({ variable }) => variable === name),
+  );
+  const banRules = valuesOf(banSettings, env);
+  return Object.freeze({ ...valuesOf(settings, env), banRules, unknownVariables });
+}
+
+function valuesOf<Group extends Settings>(group: Group, env: Environment): Values<Group> {
+  const values = Object.entries(group).map(([name, setting]) => [
+    name,
+    setting.read(textOf(setting, env), setting.variable),
+  ]);
+  return Object.fromEntries(values);
+}
+
+function textOf(setting: Setting<unknown>, env: Environment): string {
+  return (
+    env[setting.variable]?.trim() ||
+    defaultOf(setting, (other) => {
+      const text = textOf(other, env);
+      return other.inDefault?.(text) ?? text;
+    })
+  );
+}
+
+/** The default. `fill` replaces each variable in braces. */
+function defaultOf(setting: Setting<unknown>, fill: (other: Setting<unknown>) => string): string {
+  return setting.default.replaceAll(/{(\w+)}/g, (_, name) =>
+    fill(all.find(({ variable }) => variable === name) as Setting<unknown>),
+  );
+}
+
+/** The default as documented, with the names of the variables that it depends on. */
+export const shownDefault = (setting: Setting<unknown>) =>
+  defaultOf(setting, ({ variable }) => variable) || 'none';

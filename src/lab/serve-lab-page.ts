@@ -1,0 +1,40 @@
+import { readFile } from 'node:fs/promises';
+import type { FastifyInstance } from 'fastify';
+import { bundles, hashedPath, servePage } from '../http/pages/serve-page.ts';
+import { labPrefix } from '../http/target.ts';
+import { tokenPlace } from './lab-page-token.ts';
+
+/** The entries of the program and the style sheet, by the paths at which they are served. */
+export const labPrograms = {
+  '/lab/page.js': 'lab/page/main.ts',
+  '/lab/page.css': 'lab/page/main.css',
+};
+
+const labPageFiles = Object.keys(labPrograms);
+
+/** The paths of the lab's page and its files. */
+export const labPagePaths = [labPrefix, `${labPrefix}/`, ...labPageFiles];
+
+/** The same with the paths that contain a hash, as the router takes them. */
+export const labPageRoutes = [...labPagePaths, ...labPageFiles.map(hashedPath)];
+
+/**
+ * Serves the lab's page. It uses only its own origin, has no inline styles and scripts, and creates markup only by lit-html (Trusted
+ * Types). It is the same for every user and contains no key: each tab has its own. `token` marks its requests as its own.
+ */
+export function serveLabPage(app: FastifyInstance, token: string): void {
+  app.get(`${labPrefix}/`, async (_request, reply) => reply.redirect(`..${labPrefix}`));
+  servePage(app, {
+    path: labPrefix,
+    html: async () =>
+      (await readFile(new URL('page/index.html', import.meta.url), 'utf8')).replace(tokenPlace, token),
+    policy: [
+      "style-src 'self'",
+      "img-src 'self'",
+      "connect-src 'self'",
+      "require-trusted-types-for 'script'",
+      'trusted-types lit-html',
+    ],
+    files: bundles(labPrograms),
+  });
+}

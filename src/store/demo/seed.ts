@@ -1,0 +1,115 @@
+import type { Transaction } from '../../db/database.ts';
+import type { PetStatus } from '../../foundation/schema.ts';
+import { recordEvent, unrecorded } from '../history/record.ts';
+import { createCategory } from '../resources/categories/store.ts';
+import { updateInventory } from '../resources/inventory/store.ts';
+import type { Order } from '../resources/orders/schema.ts';
+import { placeOrder } from '../resources/orders/store.ts';
+import { createPet } from '../resources/pets/store.ts';
+import { workspaceSeeded } from '../workspaces/events.ts';
+import { assertStillThere, clearWorkspace, type Workspace } from '../workspaces/store.ts';
+
+/** Categories and their pets in the order of their ids. `stock` is the inventory before the orders. */
+const categories: {
+  name: string;
+  description: string;
+  pets: { name: string; stock: number; status?: PetStatus }[];
+}[] = [
+  {
+    name: 'Dogs',
+    description: 'Loyal, and fond of long walks.',
+    pets: [
+      { name: 'Bella', stock: 5 },
+      { name: 'Rex', stock: 2 },
+      { name: 'Luna', stock: 1 },
+      { name: 'Barney', stock: 0 },
+      { name: 'Pepper', stock: 3 },
+    ],
+  },
+  {
+    name: 'Cats',
+    description: 'Quiet company with opinions of its own.',
+    pets: [
+      { name: 'Whiskers', stock: 4 },
+      { name: 'Cleo', stock: 1 },
+      { name: 'Oscar', stock: 0 },
+      { name: 'Mochi', stock: 2 },
+    ],
+  },
+  {
+    name: 'Birds',
+    description: 'Early risers; some of them talk.',
+    pets: [
+      { name: 'Kiwi', stock: 8 },
+      { name: 'Sunny', stock: 6 },
+      { name: 'Rio', stock: 1, status: 'pending' },
+    ],
+  },
+  {
+    name: 'Fish',
+    description: 'Calm, colourful and easy to house.',
+    pets: [
+      { name: 'Nemo', stock: 40 },
+      { name: 'Bubbles', stock: 25 },
+      { name: 'Coral', stock: 0 },
+    ],
+  },
+  {
+    name: 'Rabbits and rodents',
+    description: 'Small, soft and busy at night.',
+    pets: [
+      { name: 'Thumper', stock: 3 },
+      { name: 'Nibbles', stock: 7 },
+      { name: 'Hazel', stock: 1 },
+    ],
+  },
+  {
+    name: 'Reptiles',
+    description: 'Patient animals for patient people.',
+    pets: [
+      { name: 'Shelly', stock: 2 },
+      { name: 'Iggy', stock: 1 },
+    ],
+  },
+  { name: 'Amphibians', description: 'At home in water and on land. None here at the moment.', pets: [] },
+];
+
+/** Orders in the order of their ids. All units of Luna and Hazel are reserved, Iggy is sold. */
+const orders: Order[] = [
+  { petId: 1, quantity: 1, shipDate: '2026-01-12T09:00:00Z', complete: true },
+  { petId: 3, quantity: 1, shipDate: '2026-02-03T14:30:00Z' },
+  { petId: 13, quantity: 12, shipDate: '2026-02-20T08:15:00Z' },
+  { petId: 20, quantity: 1, shipDate: '2026-03-01T10:00:00Z', complete: true },
+  { petId: 10, quantity: 2 },
+  { petId: 18, quantity: 1 },
+  { petId: 14, quantity: 5, shipDate: '2026-03-15T16:45:00Z', complete: true },
+  { quantity: 1 },
+];
+
+/** Fills an empty workspace with the demo data, whose ids are the same everywhere. It records one event. */
+export async function seedWorkspace(transaction: Transaction, workspaceId: number): Promise<void> {
+  const sql = unrecorded(transaction);
+  for (const { name, description, pets } of categories) {
+    const category = await createCategory(sql, workspaceId, { name, description });
+    for (const { name, stock, status } of pets) {
+      const pet = await createPet(sql, workspaceId, {
+        name,
+        categoryId: category.id,
+        ...(status && { status }),
+      });
+      if (stock !== 1) await updateInventory(sql, workspaceId, pet.id, () => stock);
+    }
+  }
+  for (const order of orders) await placeOrder(sql, workspaceId, order);
+  recordEvent(transaction, workspaceId, workspaceSeeded, {});
+}
+
+/** Empties a workspace and fills it with the demo data. Throws if it was deleted meanwhile. */
+export async function resetWorkspace(
+  sql: Transaction,
+  workspace: Pick<Workspace, 'id' | 'name'>,
+): Promise<void> {
+  await assertStillThere(sql, workspace);
+  await clearWorkspace(sql, workspace.id);
+  await seedWorkspace(sql, workspace.id);
+}

@@ -1,0 +1,101 @@
+import type { Static, TObject } from 'typebox';
+import type { Transaction } from '../../db/database.ts';
+import type { Row, Sql } from '../../db/sql.ts';
+import { ignoringFinalStatements } from '../../db/transaction.ts';
+import { withoutKeys } from '../../foundation/redact.ts';
+import type { EventDefinition } from './event.ts';
+
+/** An event that waits for its id. `data` and `previous` are JSON. */
+interface PendingEvent {
+  workspaceId: number;
+  type: string;
+  atMs: number;
+  requestId: string | undefined;
+  traceparent: string | undefined;
+  data: string;
+  previous: string | undefined;
+}
+
+/**
+ * Enqueues an event, which is inserted right before the commit of the change. `data` is the resource as a GET answers
+ * it after the change or, if it was removed, before it.
+ */
+export function recordEvent<Data extends TObject>(
+  sql: Transaction,
+  workspaceId: number,
+  { type }: EventDefinition<string, Data>,
+  data: Static<Data>,
+  previous?: object,
+): void {
+  const { atMs, requestId, traceparent } = sql.context;
+  sql.beforeCommit(insertEvents, {
+    workspaceId,
+    type,
+    atMs,
+    // A caller may have put its key there.
+    requestId: requestId && withoutKeys(requestId),
+    traceparent,
+    data: JSON.stringify(data),
+    previous: previous && JSON.stringify(previous),
+  });
+}
+
+/** Records an update of a resource if it changed anything. `previous` has the changed fields, with null for an absent one. */
+export function recordUpdate<Data extends TObject>(
+  sql: Transaction,
+  workspaceId: number,
+  event: EventDefinition<string, Data>,
+  before: Static<Data>,
+  after: Static<Data>,
+): void {
+  const previous = differences(before as Fields, after as Fields);
+  if (previous) recordEvent(sql, workspaceId, event, after, previous);
+}
+
+type Fields = Record<string, unknown>;
+
+/** The fields that differ, with their values before. Resources hold no objects. */
+function differences(before: Fields, after: Fields): Fields | undefined {
+  let changed: Fields | undefined;
+  for (const name in { ...before, ...after }) {
+    if (before[name] === after[name]) continue;
+    changed ??= {};
+    changed[name] = before[name] ?? null;
+  }
+  return changed;
+}
+
+/** The same transaction without a history, for many changes that share one event. */
+export function unrecorded(sql: Transaction): Transaction {
+  return Object.assign(ignoringFinalStatements(sql), { beforeCommit: () => {} });
+}
+
+/**
+ * Inserts events with the next ids of their workspaces. A transaction takes these ids last, so they have no gaps and follow the
+ * order of commits. A deleted workspace gets no events.
+ */
+async function insertEvents(sql: Sql, events: PendingEvent[]): Promise<void> {
+  const byWorkspace = [...Map.groupBy(events, ({ workspaceId }) => workspaceId)];
+  // Every transaction uses the same order, so two never wait for each other.
+  byWorkspace.sort(([a], [b]) => a - b);
+  await Promise.all(
+    byWorkspace.flatMap(([workspaceId, own]) => insertWorkspaceEvents(sql, workspaceId, own)),
+  );
+}
+
+function insertWorkspaceEvents(sql: Sql, workspaceId: number, events: PendingEvent[]): Promise<Row[]>[] {
+  const count = events.length;
+  return [
+    sql`
+      insert into sequences (workspace_id, kind, last_id)
+      select id, 'events', ${count} from workspaces where id = ${workspaceId}
+      on conflict (workspace_id, kind) do update set last_id = sequences.last_id + excluded.last_id`,
+    ...events.map(
+      ({ type, atMs, requestId, traceparent, data, previous }, i) => sql`
+        insert into events (workspace_id, id, type, created_at_ms, request_id, traceparent, data, previous)
+        select workspace_id, last_id - ${count - 1 - i}, ${type}, ${atMs}, ${requestId ?? null},
+          ${traceparent ?? null}, ${data}, ${previous ?? null}
+        from sequences where workspace_id = ${workspaceId} and kind = 'events'`,
+    ),
+  ];
+}

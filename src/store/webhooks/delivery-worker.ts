@@ -1,0 +1,519 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyBaseLogger } from 'fastify';
+import type { Database, Transaction } from '../../db/database.ts';
+import { ApiError, StorageUnavailableError } from '../../foundation/errors.ts';
+import type { Slots } from '../../foundation/fair-slots.ts';
+import type { InstallationKey } from '../../foundation/settings/secret-key.ts';
+import { toTime } from '../../foundation/time.ts';
+import { traceparentOfId } from '../../foundation/trace-context.ts';
+import type { Changes } from '../history/changes.ts';
+import { findEvent, readEvents, type StoredEvent } from '../history/store.ts';
+import { traceAttempts } from './attempt-spans.ts';
+import {
+  LeaseLostError,
+  leaseMs,
+  readSettings,
+  releaseLease,
+  renewLease,
+  type WebhookRef,
+  type WebhookSettings,
+} from './lease-store.ts';
+import { ResultQueue } from './result-queue.ts';
+import {
+  type DueDelivery,
+  type FirstAttempt,
+  findDue,
+  findUnsentMissed,
+  type Missed,
+  missedType,
+  recordFirstAttempts,
+  recordMissed,
+  recordRetry,
+} from './result-store.ts';
+import { type AttemptResult, eventExpired, resultFor, resultOf, secretLost } from './retry-policy.ts';
+import type { DisabledReason, EventsMissed, Ping } from './schema.ts';
+import type { FinishedAttempt, SendBatch } from './send-batch.ts';
+
+/** How long a lease is kept with nothing to send, because acquiring and releasing it costs two writes. */
+const defaultIdleMs = 2_000;
+const parallelRetries = 2;
+/** The maximum number of events that a page scans, and that it returns. */
+const [maxLookedAt, maxRead] = [1_000, 50];
+/** The interval at which results are written again while the storage is unavailable. */
+const retryWriteMs = 250;
+
+/** Attempts and webhooks since the start. */
+export interface DeliveryCounts {
+  delivered: number;
+  /** Failed, but a retry follows. */
+  failed: number;
+  /** Failed for the last time. */
+  givenUp: number;
+  /** Events that expired before they were sent. */
+  missed: number;
+  disabled: Record<DisabledReason, number>;
+}
+
+export const newCounts = (): DeliveryCounts => ({
+  ...{ delivered: 0, failed: 0, givenUp: 0, missed: 0 },
+  disabled: { gone: 0, failing: 0 },
+});
+
+/** The body of a message, and the trace context of the reported change, if a request made the change. */
+interface Content {
+  body: string;
+  traceparent?: string;
+}
+
+function contentOf({
+  json,
+  requestId,
+  traceparent = requestId && traceparentOfId(requestId),
+}: StoredEvent): Content {
+  return { body: json, ...(traceparent && { traceparent }) };
+}
+
+/** The objects that all workers of an instance share. */
+export interface WorkerContext {
+  db: Database;
+  /** Is notified when a webhook is disabled, because that is an event. */
+  changes: Changes;
+  key: InstallationKey;
+  sendBatch: SendBatch;
+  /** Milliseconds since 1970. */
+  clock: () => number;
+  /** From 0 to 1. */
+  random: () => number;
+  log: Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>;
+  /** The id of this instance. */
+  owner: string;
+  slots: Slots;
+  /** How long a lease is kept with nothing to send. Default: 2 s. */
+  idleMs?: number;
+  counts: DeliveryCounts;
+}
+
+/**
+ * Sends to one webhook while this instance has its lease: new events one after another, and retries at the same time. It releases the
+ * lease when there is nothing to send.
+ */
+export class DeliveryWorker {
+  readonly webhook: WebhookRef;
+  readonly #ending = Promise.withResolvers<void>();
+  /** Resolves once the lease is released. */
+  readonly ended = this.#ending.promise;
+  hasEnded = false;
+  #leaseUntilMs: number;
+  readonly #turnUntilMs: number;
+  readonly #context: WorkerContext;
+  readonly #abortController = new AbortController();
+  /** One task for new events, and others for retries. */
+  readonly #tasks: (() => Promise<void>)[];
+  readonly #running = new Map<() => Promise<void>, Promise<void>>();
+  /** Tasks that start again when they finish, since their last read may have been too early. */
+  readonly #startAgain = new Set<() => Promise<void>>();
+  #idleTimer: NodeJS.Timeout | undefined;
+  /** Retries in flight, by the ids of their deliveries. Each resolves to whether its result was written. */
+  readonly #retries = new Map<number, Promise<boolean>>();
+  #finishedRetries = 0;
+  readonly #results = new ResultQueue<FirstAttempt>((attempts) => this.#recordFirstAttempts(attempts));
+  /** A number in shared memory, which grows when the settings may have changed. */
+  readonly #version = new Int32Array(new SharedArrayBuffer(4));
+  #settings: WebhookSettings;
+  /** The last event that was sent or skipped. */
+  #position: number;
+  /** Whether there may be messages about missed events without an attempt, for example from an instance that crashed. */
+  #mayHaveUnsentMissed = true;
+  #isStopping = false;
+  #isReleasing = false;
+  #renewing: Promise<void> | undefined;
+  #hasFailed = false;
+
+  constructor(webhook: WebhookRef, settings: WebhookSettings, leaseUntilMs: number, context: WorkerContext) {
+    this.webhook = webhook;
+    this.#settings = settings;
+    this.#position = settings.position;
+    [this.#leaseUntilMs, this.#turnUntilMs] = [leaseUntilMs, leaseUntilMs];
+    this.#context = context;
+    this.#tasks = [
+      () => this.#sendNew(),
+      ...Array.from({ length: parallelRetries }, () => () => this.#sendRetries()),
+    ];
+  }
+
+  /** Whether it failed because of an error of this program. Then the webhook should not be leased again before its lease expires. */
+  isBlocked(nowMs: number): boolean {
+    return this.#hasFailed && isAhead(this.#leaseUntilMs, nowMs);
+  }
+
+  /** Whether it should stop so that waiting webhooks can be served. */
+  isTurnOver(nowMs: number): boolean {
+    return !isAhead(this.#turnUntilMs, nowMs);
+  }
+
+  get isIdle(): boolean {
+    return this.#running.size === 0;
+  }
+
+  /** Resolves once no task is running. */
+  async whenIdle(): Promise<void> {
+    while (!this.isIdle) await Promise.all(this.#running.values());
+  }
+
+  /** Whether it starts no further attempts, but still has its lease. */
+  get isEnding(): boolean {
+    return (this.#isReleasing || this.#isStopping) && !this.hasEnded;
+  }
+
+  /** Starts each task. A running task starts again when it finishes. */
+  advance(): void {
+    if (this.#isReleasing || this.#isStopping) return;
+    for (const task of this.#tasks) {
+      if (this.#running.has(task)) this.#startAgain.add(task);
+      else this.#start(task);
+    }
+  }
+
+  #start(task: () => Promise<void>): void {
+    const handled = task().catch((error) => this.#fail(error));
+    const finished = handled.then(() => this.#finish(task));
+    this.#running.set(task, finished);
+  }
+
+  /** Makes later requests use the current settings. */
+  invalidateSettings(): void {
+    Atomics.add(this.#version, 0, 1);
+  }
+
+  /** Starts no further request. */
+  stop(): void {
+    this.#isStopping = true;
+    this.invalidateSettings();
+    this.#releaseIfIdle();
+  }
+
+  /** Aborts requests in flight. Their results are not recorded, so the next worker repeats them. */
+  abort(): void {
+    this.#abortController.abort();
+    this.stop();
+  }
+
+  /** Renews the lease once a third of its time has passed. */
+  renewWhenDue(nowMs: number): void {
+    const leftMs = this.#leaseUntilMs - nowMs;
+    // If the clock was set back, more than a whole lease is left.
+    const isDue = leftMs <= (leaseMs * 2) / 3 || leftMs > leaseMs;
+    if (this.#isReleasing || !isDue) return;
+    this.#renewing ??= this.#renew()
+      .catch((error) => this.#fail(error))
+      .finally(() => {
+        this.#renewing = undefined;
+      });
+  }
+
+  async #renew(): Promise<void> {
+    const { db, clock, owner } = this.#context;
+    const untilMs = clock() + leaseMs;
+    this.#settings = await db.write((sql) =>
+      renewLease(sql, this.webhook, { owner, untilMs }, this.#recordedPosition),
+    );
+    this.#leaseUntilMs = untilMs;
+  }
+
+  async #readSettings(): Promise<void> {
+    this.#settings = await readSettings(this.#context.db.read, this.webhook);
+  }
+
+  /** The last event before which all results are on disk. */
+  get #recordedPosition(): number {
+    const { first } = this.#results;
+    return first ? first.event.id - 1 : this.#position;
+  }
+
+  get #maySend(): boolean {
+    return !this.#isStopping && this.#settings.enabled;
+  }
+
+  /** Sends new events in order. */
+  async #sendNew(): Promise<void> {
+    try {
+      await this.#sendUnsentMissed();
+      while (this.#maySend && (await this.#sendPage()));
+    } finally {
+      await this.#results.flushed();
+    }
+  }
+
+  /** Sends the next page of events. False if there are no more. */
+  async #sendPage(): Promise<boolean> {
+    if (this.#results.room < maxRead) await this.#results.flushed();
+    const { types } = this.#settings;
+    const upTo = this.#position + maxLookedAt;
+    const range = { after: this.#position, upTo, types, limit: maxRead };
+    const { db } = this.#context;
+    const { events, first, last } = await readEvents(db.read, this.webhook.workspaceId, range);
+    if (last <= this.#position) return false;
+    if (first > this.#position + 1) {
+      await this.#reportMissed({ first: this.#position + 1, last: first - 1 });
+      return true;
+    }
+    // Settings are read after the events, so that a change before these events applies to them.
+    if (events.length === 0) await this.#readSettings();
+    for (let sent = 0; sent < events.length && isSame(types, this.#settings.types); ) {
+      sent += await this.#sendFirstAttempts(events.slice(sent), types);
+      if (!this.#maySend) return false;
+    }
+    if (!isSame(types, this.#settings.types)) return true;
+    // The skipped events have other types.
+    if (events.length < maxRead) this.#position = Math.max(this.#position, Math.min(upTo, last));
+    return true;
+  }
+
+  /** Sends events in one batch and returns how many were sent. Their results are written while the next batch is sent. */
+  async #sendFirstAttempts(events: readonly StoredEvent[], types: WebhookSettings['types']): Promise<number> {
+    const { key } = this.#context;
+    // After a restore from a backup an id may be used again. The time makes the message ids different.
+    const messages = events.map((event) => ({
+      id: key.messageId('event', this.webhook.workspaceId, event.id, event.createdAtMs),
+      ...contentOf(event),
+    }));
+    let mustFlush = false;
+    let count = 0;
+    await this.#send(messages, 0, types, (result, settings) => {
+      const event = events[count] as StoredEvent;
+      const { id: messageId } = messages[count++] as (typeof messages)[number];
+      this.#position = event.id;
+      this.#results.add({ event, messageId, result });
+      // The consequences of the next attempt depend on this result.
+      mustFlush ||= result.disable !== undefined || settings.failingSinceMs !== undefined;
+    });
+    if (mustFlush) await this.#results.flushed();
+    return count;
+  }
+
+  /** Records missed events, and sends the message about them. */
+  async #reportMissed(missed: Missed): Promise<void> {
+    const { db, clock, key, owner, counts, log } = this.#context;
+    await this.#results.flushed();
+    const { workspaceId, id: webhookId } = this.webhook;
+    const cause = { atMs: clock(), workspaceId };
+    await db.write((sql) => recordMissed(sql, this.webhook, owner, missed, key), cause);
+    this.#position = missed.last;
+    const count = missed.last - missed.first + 1;
+    counts.missed += count;
+    const facts = { workspaceId, webhookId, count, firstEventId: missed.first, lastEventId: missed.last };
+    log.warn(facts, 'events were removed before a webhook received them');
+    this.#mayHaveUnsentMissed = true;
+    await this.#sendUnsentMissed();
+  }
+
+  /** Sends the first attempts of messages about missed events, before later events. */
+  async #sendUnsentMissed(): Promise<void> {
+    while (this.#mayHaveUnsentMissed && this.#maySend) {
+      const due = await findUnsentMissed(this.#context.db.read, this.webhook);
+      if (due) await this.#sendOnce(due);
+      else this.#mayHaveUnsentMissed = false;
+    }
+  }
+
+  /** Sends due deliveries one after another, in parallel with the other tasks. */
+  async #sendRetries(): Promise<void> {
+    const { db, clock } = this.#context;
+    while (this.#maySend) {
+      const finished = this.#finishedRetries;
+      const due = await findDue(db.read, this.webhook, clock(), parallelRetries + 1);
+      // The rows may be older than a retry that finished during the read.
+      if (finished !== this.#finishedRetries) continue;
+      const delivery = due.find(({ id }) => !this.#retries.has(id));
+      if (!delivery || !(await this.#sendOnce(delivery))) return;
+    }
+  }
+
+  /** Sends a delivery, or waits for it if it is in flight. Resolves to whether its result was written. */
+  #sendOnce(due: DueDelivery): Promise<boolean> {
+    const inFlight = this.#retries.get(due.id);
+    if (inFlight) return inFlight;
+    const sent = this.#sendDelivery(due).finally(() => {
+      this.#retries.delete(due.id);
+      this.#finishedRetries++;
+    });
+    this.#retries.set(due.id, sent);
+    return sent;
+  }
+
+  async #sendDelivery(due: DueDelivery): Promise<boolean> {
+    const { clock, owner } = this.#context;
+    const content = await this.#contentOf(due);
+    let result = content ? undefined : eventExpired(clock());
+    if (content) {
+      await this.#send([{ id: due.messageId, ...content }], due.failures, 'any', (own) => {
+        result = own;
+      });
+    }
+    if (!result) return false;
+    const final = result;
+    return this.#record([final], (sql) => recordRetry(sql, this.webhook, owner, due, final));
+  }
+
+  /** The body of a message. Undefined if its event is no longer stored. */
+  async #contentOf({ eventId, missedFrom, createdAtMs }: DueDelivery): Promise<Content | undefined> {
+    const { workspaceId, id } = this.webhook;
+    const timestamp = toTime(createdAtMs);
+    if (eventId === undefined) {
+      const ping: Ping = { type: 'ping', timestamp, data: { webhookId: id } };
+      return { body: JSON.stringify(ping) };
+    }
+    if (missedFrom === undefined) {
+      const event = await findEvent(this.#context.db.read, workspaceId, eventId);
+      return event && contentOf(event);
+    }
+    const data = { webhookId: id, firstEventId: missedFrom, lastEventId: eventId };
+    const missed: EventsMissed = { type: missedType, timestamp, data };
+    return { body: JSON.stringify(missed) };
+  }
+
+  /**
+   * Sends messages in one batch when a slot is free, and calls `onResult` after each. The messages were selected for `types`: if the webhook
+   * has other types now, nothing is sent.
+   */
+  #send(
+    messages: readonly (Content & { id: string })[],
+    failures: number,
+    types: WebhookSettings['types'] | 'any',
+    onResult: (result: AttemptResult, settings: WebhookSettings) => void,
+  ): Promise<void> {
+    const { slots, clock, random, sendBatch, key } = this.#context;
+    return slots.run(this.webhook.workspaceId, async () => {
+      const asOf = Atomics.load(this.#version, 0);
+      if (clock() >= this.#leaseUntilMs) await this.#renew();
+      else await this.#readSettings();
+      const settings = this.#settings;
+      if (!this.#maySend || (types !== 'any' && !isSame(types, settings.types))) return;
+      this.#cancelIdleTimer();
+      let { failingSinceMs } = settings;
+      const onAttempt = ({ startedAtMs, outcome }: FinishedAttempt) => {
+        const times = { startedAtMs, endedAtMs: clock() };
+        const result = resultOf(outcome, { failures, failingSinceMs, ...times, random: random() });
+        if (result.receiver === 'healthy') failingSinceMs = undefined;
+        onResult({ ...result, url: settings.url }, settings);
+      };
+      if (!key.isFor(settings.salt)) return onAttempt({ startedAtMs: clock(), outcome: secretLost });
+      const secrets = secretsOf(settings, key, clock());
+      const { url } = settings;
+      const traced = traceAttempts(messages, { webhookId: this.webhook.id, url, failures });
+      const batch = { url, secrets, messages: traced.messages, version: this.#version, asOf };
+      await sendBatch(batch, this.#abortController.signal, (attempt) => {
+        traced.end(attempt.outcome);
+        onAttempt(attempt);
+      });
+    });
+  }
+
+  /** Writes results, and tries again while the storage is unavailable, because attempts without a result would be repeated. */
+  async #record(
+    results: readonly AttemptResult[],
+    write: (sql: Transaction) => Promise<WebhookSettings>,
+  ): Promise<boolean> {
+    const { db, clock } = this.#context;
+    const { signal } = this.#abortController;
+    const wasEnabled = this.#settings.enabled;
+    for (;;) {
+      try {
+        this.#settings = await db.write(write, { atMs: clock(), workspaceId: this.webhook.workspaceId });
+        for (const result of results) this.#report(resultFor(this.#settings.url, result), wasEnabled);
+        return true;
+      } catch (error) {
+        if (!(error instanceof StorageUnavailableError)) throw error;
+        if (signal.aborted) return false;
+        await sleep(retryWriteMs, undefined, { signal }).catch(() => {});
+      }
+    }
+  }
+
+  /** Writes the results of first attempts. Resolves to whether they are on disk. */
+  async #recordFirstAttempts(attempts: FirstAttempt[]): Promise<boolean> {
+    const { owner } = this.#context;
+    const results = attempts.map(({ result }) => result);
+    const write = (sql: Transaction) => recordFirstAttempts(sql, this.webhook, owner, attempts);
+    return this.#record(results, write).catch((error) => {
+      this.#fail(error);
+      return false;
+    });
+  }
+
+  /** Counts a result, and reports a webhook that it disabled. */
+  #report({ state, disable }: AttemptResult, wasEnabled: boolean): void {
+    const { counts, changes, log } = this.#context;
+    counts[state === 'delivered' ? 'delivered' : state === 'pending' ? 'failed' : 'givenUp']++;
+    if (!disable || !wasEnabled) return;
+    counts.disabled[disable]++;
+    const { workspaceId, id: webhookId } = this.webhook;
+    changes.notify(workspaceId);
+    // Path and query of a URL may contain a secret.
+    const { host } = new URL(this.#settings.url);
+    log.info({ workspaceId, webhookId, host, reason: disable }, 'a webhook was disabled');
+  }
+
+  /** Handles an error of a task: a lost lease, an unavailable storage, or an error of this program. */
+  #fail(error: unknown): void {
+    if (error instanceof StorageUnavailableError) return;
+    // An ApiError means that the workspace was deleted.
+    if (!(error instanceof LeaseLostError || error instanceof ApiError)) {
+      this.#hasFailed = true;
+      this.#context.log.error({ err: error, ...this.webhook }, 'the messages of a webhook cannot be sent');
+    }
+    this.abort();
+  }
+
+  #finish(task: () => Promise<void>): void {
+    this.#running.delete(task);
+    if (this.#startAgain.delete(task) && this.#maySend) this.#start(task);
+    if (!this.isIdle) return;
+    const { idleMs = defaultIdleMs } = this.#context;
+    if (this.#maySend) this.#idleTimer ??= setTimeout(() => this.#releaseIfIdle(), idleMs).unref();
+    else this.#releaseIfIdle();
+  }
+
+  #cancelIdleTimer(): void {
+    clearTimeout(this.#idleTimer);
+    this.#idleTimer = undefined;
+  }
+
+  #releaseIfIdle(): void {
+    this.#cancelIdleTimer();
+    if (!this.isIdle || this.#isReleasing) return;
+    this.#isReleasing = true;
+    void this.#release();
+  }
+
+  async #release(): Promise<void> {
+    const { db, clock, owner } = this.#context;
+    const untilMs = clock() - leaseMs;
+    // After an error of this program, or while the storage is unavailable, the lease is not released. It expires.
+    if (!this.#hasFailed) {
+      await db
+        .write((sql) => releaseLease(sql, this.webhook, { owner, untilMs }, this.#recordedPosition))
+        .catch((error) => this.#fail(error));
+    }
+    this.hasEnded = true;
+    this.#ending.resolve();
+  }
+}
+
+/** The secrets that are valid at a time, the newest first. */
+function secretsOf(
+  { salt, previousSalt, previousUntilMs }: WebhookSettings,
+  key: InstallationKey,
+  atMs: number,
+): string[] {
+  const salts = [salt];
+  if (previousSalt !== undefined && atMs < previousUntilMs && key.isFor(previousSalt))
+    salts.push(previousSalt);
+  return salts.map((salt) => key.derive(salt));
+}
+
+/** Whether a lease ends in the future. An end after more than a whole lease does not count: the clock was set back meanwhile. */
+const isAhead = (untilMs: number, nowMs: number) => nowMs < untilMs && untilMs <= nowMs + leaseMs;
+
+const isSame = (some: readonly string[] | undefined, others: readonly string[] | undefined) =>
+  some?.join() === others?.join();

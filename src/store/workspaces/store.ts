@@ -1,0 +1,250 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { revokeKeysOf } from '../../access/keys/store.ts';
+import type { Database, Transaction, WriteContext } from '../../db/database.ts';
+import { ForeignKeyError, type Fragment, fragment, identifier, type Row, type Sql } from '../../db/sql.ts';
+import {
+  type ContentKind,
+  type Counted,
+  contentKinds,
+  contentTables,
+  counts,
+  type Kind,
+  keptTables,
+  kinds,
+  leafTables,
+  tables,
+} from '../../db/tables.ts';
+import { unauthorized } from '../../foundation/errors.ts';
+import { recordEvent } from '../history/record.ts';
+import { workspaceReset } from './events.ts';
+
+/** The demo workspace, and the default of commands. */
+export const demoWorkspace = 'demo';
+
+/** The rule for names of workspaces, to follow "must be" in a message. */
+export const workspaceNameRule = '1 to 63 characters: a-z, 0-9 and "-", but no "-" at the start';
+
+export const isWorkspaceName = (text: unknown): text is string =>
+  typeof text === 'string' && /^[a-z0-9][a-z0-9-]{0,62}$/.test(text);
+
+/** A workspace as the operator sees it. Times are milliseconds since 1970. */
+export interface Workspace {
+  id: number;
+  name: string;
+  createdAtMs: number;
+}
+
+type Named = Pick<Workspace, 'id' | 'name'>;
+
+/** This many rows of maximum length are deleted in 20 ms. Other writes wait that long. */
+const rowsPerTransaction = 1_000;
+/** Longer than 5 ms, the interval in which another process tries to lock SQLite. */
+const pauseMs = 10;
+
+/** Creates an empty workspace. Its name must be free. */
+export async function createWorkspace(sql: Sql, name: string, nowMs: number): Promise<Workspace> {
+  const [row] = await sql`
+    insert into workspaces (name, created_at_ms) values (${name}, ${nowMs}) returning id`;
+  const id = Number(row?.[0]);
+  await restartSequences(sql, id, kinds);
+  return { id, name, createdAtMs: nowMs };
+}
+
+export async function findWorkspace(sql: Sql, name: string): Promise<Workspace | undefined> {
+  const [row] = await sql`select id, name, created_at_ms from workspaces where name = ${name}`;
+  return row && toWorkspace(row);
+}
+
+/** The workspace with this name, locked until the transaction ends. */
+export async function lockWorkspace(sql: Sql, name: string): Promise<Workspace | undefined> {
+  const [row] = await sql`
+    update workspaces set created_at_ms = created_at_ms where name = ${name} returning id, name, created_at_ms`;
+  return row && toWorkspace(row);
+}
+
+/** Locks a workspace until the transaction ends. Throws if it was deleted, also if another one has its name now. */
+export async function assertStillThere(sql: Sql, { id, name }: Named): Promise<void> {
+  const [row] = await sql`update workspaces set created_at_ms = created_at_ms where id = ${id} returning id`;
+  if (!row) throw new Error(`There is no workspace ${name} any more: it was deleted meanwhile.`);
+}
+
+/** All workspaces in the order of creation, or the one with a name, with their counts. */
+export async function listWorkspaces(
+  sql: Sql,
+  name?: string,
+): Promise<(Workspace & Record<Counted, number>)[]> {
+  const named = name === undefined ? fragment`` : fragment`where name = ${name}`;
+  const rows = await sql`select id, name, created_at_ms from workspaces ${named} order by id`;
+  const workspaces = rows.map(toWorkspace);
+  const of = name === undefined ? fragment`` : fragment`where workspace_id = ${workspaces[0]?.id ?? 0}`;
+  const counted = counts.map(async ([table, countedAs]) => {
+    const numbers =
+      await sql`select workspace_id, count(*) from ${identifier(table)} ${of} group by workspace_id`;
+    return [countedAs, new Map(numbers.map(([id, count]) => [id, Number(count)]))] as const;
+  });
+  const all = await Promise.all(counted);
+  return workspaces.map((workspace) => {
+    const own = all.map(([countedAs, numbers]) => [countedAs, numbers.get(workspace.id) ?? 0]);
+    return { ...workspace, ...(Object.fromEntries(own) as Record<Counted, number>) };
+  });
+}
+
+/** The number of rows of content in a workspace, by table. Counts no table beyond `atMost`. */
+export async function countContent(
+  sql: Sql,
+  workspaceId: number,
+  atMost: number,
+): Promise<Record<ContentKind, number>> {
+  const counted = contentKinds.map(async (table) => {
+    const [row] = await sql`
+      select count(*) from (
+        select 1 from ${identifier(table)} where workspace_id = ${workspaceId} limit ${atMost}) some_rows`;
+    return [table, Number(row?.[0])];
+  });
+  return Object.fromEntries(await Promise.all(counted));
+}
+
+/**
+ * Removes everything in a workspace except its keys, their limits and its history, and restarts its ids at 1. Kept answers of
+ * Idempotency-Keys about removed content become void.
+ */
+export async function clearWorkspace(sql: Transaction, workspaceId: number): Promise<void> {
+  await sql`update workspaces set resets = resets + 1 where id = ${workspaceId}`;
+  // Locks rows in the same order as requests. Once the sequences are locked, no other connection can add a row, so the second
+  // deletion removes the rest.
+  await deleteRows(sql, workspaceId, leafTables);
+  await restartSequences(sql, workspaceId, contentKinds);
+  await deleteRows(sql, workspaceId, contentTables);
+  recordEvent(sql, workspaceId, workspaceReset, {});
+}
+
+/** Removes a workspace with everything in it, and its keys. */
+export async function deleteWorkspace(sql: Transaction, workspaceId: number): Promise<void> {
+  await clearWorkspace(sql, workspaceId);
+  await deleteRows(sql, workspaceId, keptTables);
+  await sql`delete from workspaces where id = ${workspaceId}`;
+}
+
+/** Removes all workspaces with everything in them, and the accounts of addresses. */
+export async function deleteAllWorkspaces(sql: Sql): Promise<void> {
+  for (const { name } of tables) await sql`delete from ${identifier(name)}`;
+  await sql`delete from workspaces`;
+}
+
+/** Categories of the remaining pets must stay. */
+const unusedCategories = fragment`and not exists (
+  select 1 from pets where pets.workspace_id = categories.workspace_id and pets.category_id = categories.id)`;
+
+/**
+ * Removes most content of a large workspace in short transactions, so that others can write meanwhile. Call clearWorkspace or
+ * deleteWorkspace afterwards to remove the rest. `onDeleted` gets the number of rows of each transaction.
+ */
+export async function deleteInBatches(
+  db: Database,
+  workspace: Named,
+  context: WriteContext,
+  onDeleted = (_rows: number) => {},
+): Promise<void> {
+  const workspaceId = workspace.id;
+  for (const table of contentTables) {
+    const unused = table === 'categories' ? unusedCategories : fragment``;
+    // Ids do not show how many rows there are: after a restore they continue far ahead.
+    for (let from = 0; ; ) {
+      const [next] = await db.read`
+        select id from ${identifier(table)} where workspace_id = ${workspaceId} and id >= ${from}
+        order by id limit 1 offset ${rowsPerTransaction}`;
+      if (!next) break;
+      const [first, behind] = [from, Number(next[0])];
+      const deleted = await db.write(async (sql) => {
+        await assertStillThere(sql, workspace);
+        const rows = await sql`
+          delete from ${identifier(table)}
+          where workspace_id = ${workspaceId} and id >= ${first} and id < ${behind} ${unused}
+          returning id`;
+        recordEvent(sql, workspaceId, workspaceReset, {});
+        return rows.length;
+      }, context);
+      from = behind;
+      onDeleted(deleted);
+      await sleep(pauseMs);
+    }
+  }
+}
+
+/** Tables with many long rows, and the key of a row within the workspace. */
+const longTables = [
+  { name: 'idempotency_keys', row: fragment`key` },
+  { name: 'recorded_requests', row: fragment`recording_id, number` },
+  { name: 'deliveries', row: fragment`id` },
+  { name: 'events', row: fragment`id` },
+] as const satisfies { name: (typeof keptTables)[number]; row: Fragment }[];
+const longRowsPerTransaction = 200;
+
+/**
+ * Begins to delete a workspace. Revokes its keys, so that no request uses it meanwhile, and removes its long rows in short transactions.
+ * Call deleteInBatches and deleteWorkspace afterwards. `onDeleted` gets the number of rows of each transaction.
+ */
+export async function closeWorkspace(
+  db: Database,
+  workspace: Named,
+  context: WriteContext,
+  onDeleted = (_rows: number) => {},
+): Promise<void> {
+  const workspaceId = workspace.id;
+  await db.write(async (sql) => {
+    await assertStillThere(sql, workspace);
+    await deleteRows(sql, workspaceId, ['webhooks']);
+    await revokeKeysOf(sql, workspaceId, context.atMs);
+  }, context);
+  for (const { name, row } of longTables) {
+    const table = identifier(name);
+    for (let count = longRowsPerTransaction; count === longRowsPerTransaction; await sleep(pauseMs)) {
+      const rows = await db.write(
+        (sql) => sql`
+          delete from ${table} where workspace_id = ${workspaceId} and (${row}) in (
+            select ${row} from ${table} where workspace_id = ${workspaceId} limit ${longRowsPerTransaction})
+          returning 1`,
+        context,
+      );
+      count = rows.length;
+      onDeleted(count);
+    }
+  }
+}
+
+async function deleteRows(sql: Sql, workspaceId: number, tables: readonly string[]): Promise<void> {
+  for (const table of tables) await sql`delete from ${identifier(table)} where workspace_id = ${workspaceId}`;
+}
+
+/** Restarts the ids of some kinds at 1, and locks their sequences. Adds the sequences of kinds newer than the workspace. */
+async function restartSequences(sql: Sql, workspaceId: number, some: readonly Kind[]): Promise<void> {
+  for (const kind of some) {
+    await sql`
+      insert into sequences (workspace_id, kind, last_id) values (${workspaceId}, ${kind}, 0)
+      on conflict (workspace_id, kind) do update set last_id = 0`;
+  }
+}
+
+/**
+ * Allocates `count` new ids in the transaction that uses them, and returns the first. No id is used twice. A statement that is sent
+ * together with this one finds the last of them in `sequences`. Throws `unauthorized` if the workspace was deleted meanwhile.
+ */
+export async function allocateIds(sql: Sql, workspaceId: number, kind: Kind, count = 1): Promise<number> {
+  // A workspace older than a kind of rows has no sequence for it yet. A deleted workspace breaks the foreign key.
+  const [row] = await sql`
+    insert into sequences (workspace_id, kind, last_id) values (${workspaceId}, ${kind}, ${count})
+    on conflict (workspace_id, kind) do update set last_id = sequences.last_id + excluded.last_id
+    returning last_id`.catch(refuseDeleted);
+  return Number(row?.[0]) - count + 1;
+}
+
+function refuseDeleted(error: unknown): never {
+  if (!(error instanceof ForeignKeyError)) throw error;
+  throw unauthorized('The workspace of this API key was deleted.', 'invalid_token');
+}
+
+const toWorkspace = ([id, name, createdAtMs]: Row): Workspace => ({
+  id: Number(id),
+  name: String(name),
+  createdAtMs: Number(createdAtMs),
+});

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { clockWithLeft } from '../../support/clock.ts';
+import { remaining, times } from '../../support/limits.ts';
+import { fetchChecked, type JsonAnswer, Petstore, startPetstore } from '../../support/petstore.ts';
+import { petstore, startService } from '../../support/service.ts';
+import { openTestStorage, temporaryStorage } from '../../support/storage.ts';
+
+test('a key that keeps sending after 429 is banned: 60 s, then twice as long each time, up to an hour', async (t) => {
+  const store = await startPetstore(t);
+  const { key } = await store.addKey('free');
+  const call = () => store.call('GET', '/pets/1', { key });
+  const lengths: number[] = [];
+  for (let ban = 0; ban < 8; ban++) {
+    // A minute that starts now, with any number of remaining requests.
+    store.nowMs = Math.ceil(store.nowMs / 60_000) * 60_000;
+    const until429 = await times(60, call);
+    assert.ok(until429.every(({ status }) => status === 200));
+    const strikes = await times(60, call);
+    assert.ok(strikes.every(({ status }) => status === 429));
+    const banned = await call();
+    assert.equal(banned.status, 403);
+    assert.equal(banned.body.code, 'key_banned');
+    const seconds = Number(banned.headers['retry-after']);
+    assert.equal(banned.headers['x-ratelimit-remaining'], '0');
+    assert.equal(banned.headers['x-ratelimit-reset'], String(store.nowMs / 1000 + seconds));
+    lengths.push(seconds);
+    store.nowMs += seconds * 1000 - 1;
+    const still = await times(3, call);
+    assert.ok(
+      still.every(({ status, headers }) => status === 403 && headers['retry-after'] === '1'),
+      'requests do not prolong a ban',
+    );
+    store.nowMs += 1;
+    const after = await call();
+    assert.equal(after.status, 200);
+    assert.equal(remaining(after), 59, 'requests during a ban do not count');
+    store.nowMs += 60_000;
+  }
+  assert.deepEqual(lengths, [60, 120, 240, 480, 960, 1920, 3600, 3600]);
+});
+
+test('after 24 h without a ban the next one is short again', async (t) => {
+  const store = await startPetstore(t);
+  const { key } = await store.addKey('free');
+  const ban = async () =>
+    Number(
+      ((await times(121, () => store.call('GET', '/pets/1', { key }))).at(-1) as JsonAnswer).headers[
+        'retry-after'
+      ],
+    );
+  assert.equal(await ban(), 60);
+  store.nowMs += 24 * 60 * 60 * 1000 - 1;
+  assert.equal(await ban(), 120);
+  store.nowMs += 24 * 60 * 60 * 1000 + 60_000;
+  assert.equal(await ban(), 60);
+});
+
+test('a plan of few requests per minute allows ten strikes', async (t) => {
+  const store = await startPetstore(t);
+  const { key } = await store.addKey('enterprise', { perMinute: 1, perDay: 100 });
+  const statuses = (await times(13, () => store.call('GET', '/pets/1', { key }))).map(({ status }) => status);
+  assert.deepEqual(statuses, [200, ...Array(10).fill(429), 403, 403]);
+});
+
+test('a ban survives a restart', async (t) => {
+  const store = await startPetstore(t);
+  const { key } = await store.addKey('enterprise', { perMinute: 1, perDay: 100 });
+  await times(12, () => store.call('GET', '/pets/1', { key }));
+  await store.close();
+  const restarted = new Petstore(await openTestStorage(store.folder), store.folder);
+  t.after(() => restarted.close());
+  restarted.nowMs += 59_999;
+  assert.equal((await restarted.call('GET', '/pets/1', { key })).status, 403);
+  restarted.nowMs += 1;
+  assert.equal((await restarted.call('GET', '/pets/1', { key })).status, 200);
+});
+
+test('keys show lists use, strikes and ban; keys unban and keys plan reach a running server within a second', async (t) => {
+  // All in one minute, so that no strike expires meanwhile.
+  const clock = await clockWithLeft(30_000);
+  const folder = await temporaryStorage(t);
+  const env = { PETSTORE_DATA_DIR: folder, ...clock.env };
+  const service = await startService(t, folder, clock.env);
+  const quota = ['--per-minute', '2', '--per-day', '100'];
+  const { id, key } = JSON.parse(
+    petstore(['keys', 'create', '--plan', 'enterprise', ...quota, '--json'], env).stdout,
+  );
+  const status = async () => (await fetchChecked(service.origin, 'GET', '/pets/1', { key })).status;
+  const show = () => JSON.parse(petstore(['keys', 'show', id, '--json'], env).stdout);
+  assert.deepEqual(await times(5, status), [200, 200, 429, 429, 429]);
+  await sleep(1_000);
+  const used = show();
+  assert.deepEqual(
+    [used.minuteUsed, used.minuteRemaining, used.dayUsed, used.dayRemaining, used.strikes, used.bans],
+    [2, 0, 2, 98, 3, 0],
+  );
+  assert.deepEqual((await times(8, status)).slice(-2), [429, 403]);
+  await sleep(1_000);
+  assert.ok(Date.parse(show().bannedUntil) > clock.now() + 50_000);
+  assert.equal(petstore(['keys', 'unban', id], env).status, 0);
+  await sleep(1_000);
+  assert.notEqual(await status(), 403);
+  assert.ok(!('bannedUntil' in show()));
+  assert.equal(petstore(['keys', 'plan', id, 'pro'], env).status, 0);
+  await sleep(1_000);
+  const { headers, ...answer } = await fetchChecked(service.origin, 'GET', '/pets/1', { key });
+  assert.equal(answer.status, 200);
+  assert.equal(headers['x-ratelimit-limit'], '300');
+});

@@ -1,0 +1,347 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'iovalkey';
+import { clearBan } from '../../../src/access/keys/store.ts';
+import { accountName } from '../../../src/access/limits/shared-accounts.ts';
+import { remaining, roomInMinute, times } from '../../support/limits.ts';
+import { fetchChecked, type JsonAnswer, Petstore, startPetstore } from '../../support/petstore.ts';
+import { freePort } from '../../support/port.ts';
+import { petstore, startService } from '../../support/service.ts';
+import { alone, clock, isShared, logged, metrics, shared, startInstances } from '../../support/sharing.ts';
+import { openTestStorage, temporaryStorage, testDatabaseUrl } from '../../support/storage.ts';
+import { until } from '../../support/until.ts';
+import { needsValkey, nodeOf, startCluster, startValkey, type ValkeyServer } from '../../support/valkey.ts';
+
+/** A timeout for requests that must not fail on a busy machine. */
+const patienceMs = 10_000;
+/** A timeout for tests of an outage of Valkey. */
+const timeoutMs = 100;
+/** The delay that a busy machine may add. */
+const marginMs = 2_000;
+
+for (const [name, start] of [
+  ['one server', async (t: TestContext) => [await startValkey(t)]],
+  ['a cluster of three', startCluster],
+] as const) {
+  test(
+    `with ${name}, three instances admit exactly 300 requests of a Pro key in a minute`,
+    needsValkey,
+    async (t) => {
+      const urls = (await start(t)).slice(0, 1).map(({ url }) => url);
+      const stores = await startInstances(t, 3, { urls, timeoutMs: patienceMs, clock });
+      const { key } = await stores[0].addKey('pro');
+      const origins = await Promise.all(stores.map((store) => store.listen()));
+      const client = (_: unknown, i: number) =>
+        times(8, () => fetchChecked(origins[i % 3] as string, 'GET', '/pets/1', { key }));
+      const answers = (await Promise.all(Array.from({ length: 60 }, client))).flat();
+      const admitted = answers.filter(({ status }) => status === 200);
+      assert.deepEqual(
+        admitted.map(remaining).sort((a, b) => a - b),
+        Array.from({ length: 300 }, (_, i) => i),
+      );
+      assert.ok(answers.every(({ status }) => status === 200 || status === 429));
+      for (const store of stores) assert.equal((await metrics(store)).fallbacks, 0);
+    },
+  );
+}
+
+test('a ban on one instance applies on all, and clearing it reaches all', needsValkey, async (t) => {
+  const { url } = await startValkey(t);
+  const stores = await startInstances(t, 3, { urls: [url], timeoutMs: patienceMs, clock });
+  const { key, id } = await stores[0].addKey('enterprise', { perMinute: 1, perDay: 100 });
+  const statuses = () =>
+    Promise.all(stores.map(async (store) => (await store.call('GET', '/pets/1', { key })).status));
+  const counted = (await times(4, statuses)).flat().sort();
+  assert.deepEqual(counted, [200, 403, ...Array(10).fill(429)]);
+  assert.deepEqual(await statuses(), [403, 403, 403]);
+  await stores[0].db.write((sql) => clearBan(sql, id, clock()));
+  await sleep(600);
+  assert.deepEqual((await statuses()).includes(403), false);
+});
+
+test(
+  'instances with different clocks share one window, by the clock of the server',
+  needsValkey,
+  async (t) => {
+    const { url } = await startValkey(t);
+    const stores = await startInstances(t, 2, { urls: [url], timeoutMs: patienceMs });
+    const { key } = await stores[0].addKey('free');
+    await roomInMinute(10_000);
+    const minuteEndsAt = String(Math.ceil(Date.now() / 60_000) * 60);
+    for (const [i, store] of stores.entries()) {
+      store.nowMs += i * 45_000;
+      const answer = await store.call('GET', '/pets/1', { key });
+      assert.deepEqual([remaining(answer), answer.headers['x-ratelimit-reset']], [59 - i, minuteEndsAt]);
+    }
+  },
+);
+
+test('concurrent requests of a key share a round trip, and each is counted', needsValkey, async (t) => {
+  const { url } = await startValkey(t);
+  const store = await startPetstore(t, { valkey: { urls: [url], timeoutMs: patienceMs, clock } });
+  const { key } = await store.addKey('free');
+  const { key: other } = await store.addKey('free');
+  await Promise.all([key, other].map((key) => store.call('GET', '/pets/1', { key })));
+  const before = (await metrics(store)).roundTrips;
+  const arriving = [...Array(70).fill(key), ...Array(5).fill(other)];
+  const answers = await Promise.all(arriving.map((key) => store.call('GET', '/pets/1', { key })));
+  assert.equal((await metrics(store)).roundTrips, before + 2);
+  const [own, others] = [answers.slice(0, 70), answers.slice(70)];
+  assert.deepEqual(
+    own.map(({ status }) => status),
+    [...Array(59).fill(200), ...Array(11).fill(429)],
+  );
+  assert.deepEqual(
+    own.slice(0, 59).map(remaining),
+    Array.from({ length: 59 }, (_, i) => 58 - i),
+  );
+  assert.deepEqual(others.map(remaining), [58, 57, 56, 55, 54]);
+});
+
+test(
+  'counts survive restarts of instances, and each request costs one round trip',
+  needsValkey,
+  async (t) => {
+    const { url } = await startValkey(t);
+    const valkey = { urls: [url], timeoutMs: patienceMs, clock };
+    const store = await startPetstore(t, { valkey });
+    const { key } = await store.addKey('free');
+    const before = (await metrics(store)).roundTrips;
+    await times(7, () => store.call('GET', '/pets/1', { key }));
+    assert.equal((await metrics(store)).roundTrips, before + 7);
+    await store.close();
+    const next = new Petstore(await openTestStorage(store.folder), store.folder, { valkey });
+    t.after(() => next.close());
+    assert.equal(remaining(await next.call('GET', '/pets/1', { key })), 52);
+  },
+);
+
+test('a server that has lost the script gets it again', needsValkey, async (t) => {
+  const { url, port } = await startValkey(t);
+  const store = await startPetstore(t, { valkey: { urls: [url], timeoutMs: patienceMs, clock } });
+  const { key } = await store.addKey('free');
+  await store.call('GET', '/pets/1', { key });
+  const admin = new Redis(port, '127.0.0.1');
+  t.after(() => admin.disconnect());
+  await admin.script('FLUSH');
+  assert.equal(remaining(await store.call('GET', '/pets/1', { key })), 58);
+  assert.equal((await metrics(store)).fallbacks, 0);
+});
+
+test(
+  'when the server dies under load every instance continues, and shares again when it is back',
+  needsValkey,
+  async (t) => {
+    const first = await startValkey(t);
+    const stores = await startInstances(t, 3, { urls: [first.url], timeoutMs, clock });
+    const { key } = await stores[0].addKey('business');
+    const answers: JsonAnswer[] = [];
+    let longestMs = 0;
+    let isOver = false;
+    const load = async (store: Petstore) => {
+      while (!isOver) {
+        const startedMs = performance.now();
+        answers.push(await store.call('GET', '/pets/1', { key }));
+        longestMs = Math.max(longestMs, performance.now() - startedMs);
+        await sleep(5);
+      }
+    };
+    const loads = stores.flatMap((store) => [load(store), load(store)]);
+    await sleep(200);
+    await first.kill();
+    await until(() => stores.every((store) => !isShared(store)));
+    const served = answers.length;
+    await until(() => answers.length > served + 100);
+    for (const store of stores) {
+      const { shared, fallbacks } = await metrics(store);
+      assert.equal(shared, 0);
+      assert.ok(fallbacks > 0);
+      assert.equal(logged(store, alone), 1);
+    }
+    await startValkey(t, { port: first.port });
+    await until(() => stores.every(isShared));
+    isOver = true;
+    await Promise.all(loads);
+    assert.ok(answers.every(({ status }) => [200, 429, 403].includes(status)));
+    assert.ok(longestMs < timeoutMs + marginMs, `${longestMs} ms`);
+    for (const store of stores) {
+      assert.equal((await metrics(store)).shared, 1);
+      assert.equal(logged(store, shared), 2);
+    }
+    const other = (await stores[0].addKey('free')).key;
+    const left = await times(3, async () =>
+      Promise.all(stores.map(async (store) => remaining(await store.call('GET', '/pets/1', { key: other })))),
+    );
+    assert.deepEqual(
+      left.flat().sort((a, b) => b - a),
+      Array.from({ length: 9 }, (_, i) => 59 - i),
+    );
+  },
+);
+
+test(
+  'a server that stops responding causes one time-out, and its counts are kept',
+  needsValkey,
+  async (t) => {
+    const { url, child } = await startValkey(t);
+    const store = await startPetstore(t, { valkey: { urls: [url], timeoutMs, clock } });
+    const { key } = await store.addKey('free');
+    const { key: banned } = await store.addKey('enterprise', { perMinute: 1, perDay: 100 });
+    await times(20, () => store.call('GET', '/pets/1', { key }));
+    assert.equal((await times(12, () => store.call('GET', '/pets/1', { key: banned }))).at(-1)?.status, 403);
+    child.kill('SIGSTOP');
+    const startedMs = performance.now();
+    const together = await Promise.all(
+      Array.from({ length: 20 }, () => store.call('GET', '/pets/1', { key })),
+    );
+    const waitedMs = performance.now() - startedMs;
+    assert.ok(waitedMs < timeoutMs + marginMs, `${waitedMs} ms`);
+    assert.deepEqual(
+      together.map(remaining).sort((a, b) => b - a),
+      Array.from({ length: 20 }, (_, i) => 39 - i),
+      'this instance counts on from where the shared count was',
+    );
+    assert.equal((await store.call('GET', '/pets/1', { key: banned })).status, 403);
+    const { shared, roundTrips } = await metrics(store);
+    assert.equal(shared, 0);
+    await times(20, () => store.call('GET', '/pets/1', { key }));
+    assert.equal((await metrics(store)).roundTrips, roundTrips, 'nothing is asked while it is away');
+    child.kill('SIGCONT');
+    await until(() => isShared(store));
+    assert.equal((await store.call('GET', '/pets/1', { key: banned })).status, 403);
+  },
+);
+
+test('with a port that accepts connections and never responds, only the start waits', async (t) => {
+  const sockets = new Set<Socket>();
+  const silent = createServer((socket) => {
+    sockets.add(socket.resume().on('close', () => sockets.delete(socket)));
+  });
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  t.after(() => {
+    silent.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const { port } = silent.address() as { port: number };
+  const store = await startPetstore(t, { valkey: { urls: [`redis://127.0.0.1:${port}`], timeoutMs, clock } });
+  assert.equal(logged(store, alone), 1);
+  const startedMs = performance.now();
+  await times(50, async () => assert.equal((await store.call('GET', '/pets/1')).status, 200));
+  assert.ok(performance.now() - startedMs < 50 * timeoutMs);
+  await sleep(3_000);
+  assert.ok(sockets.size <= 2, `${sockets.size} connections are open`);
+});
+
+test(
+  'without a reachable server the service starts, says so, is ready, and shares when one appears',
+  needsValkey,
+  async (t) => {
+    const port = await freePort();
+    const service = await startService(t, await temporaryStorage(t), {
+      VALKEY_URL: `redis://127.0.0.1:${port}`,
+    });
+    assert.ok(service.output().includes(alone));
+    assert.ok(service.output().includes('ECONNREFUSED'));
+    assert.equal((await fetch(`${service.origin}/readyz`)).status, 200);
+    await startValkey(t, { port });
+    await until(() => service.output().includes(shared));
+    const { code } = await service.stop('SIGTERM');
+    assert.equal(code, 0);
+  },
+);
+
+test('a lost node of a cluster ends sharing until it is back', needsValkey, async (t) => {
+  const servers = await startCluster(t);
+  const [, lost] = servers as [ValkeyServer, ValkeyServer];
+  const store = await startPetstore(t, { valkey: { urls: servers.map(({ url }) => url), timeoutMs, clock } });
+  // Only the lost node counts the last of them.
+  const keys: string[] = [];
+  for (let node: number | undefined; node !== 1; ) {
+    const { key, id } = await store.addKey('free');
+    keys.push(key);
+    node = await nodeOf(t, lost, accountName({ workspaceId: 1, id }));
+  }
+  await until(() => isShared(store));
+  const before = logged(store, alone);
+  lost.child.kill('SIGSTOP');
+  const use = async (key: string) => (await store.call('GET', '/pets/1', { key })).status;
+  assert.equal(await use(keys.at(-1) as string), 200);
+  assert.equal(isShared(store), false);
+  await sleep(1_500);
+  for (const key of keys) assert.equal(await use(key), 200);
+  assert.equal(logged(store, alone), before + 1, 'it is not found to be back before its own slots are');
+  lost.child.kill('SIGCONT');
+  await until(() => isShared(store));
+});
+
+test('a password opens the server and is never printed', needsValkey, async (t) => {
+  const { port } = await startValkey(t, { args: ['--requirepass', 'sesame/1'] });
+  const at = (password: string) => ({
+    urls: [`redis://:${password}@127.0.0.1:${port}`],
+    timeoutMs: patienceMs,
+  });
+  const right = await startPetstore(t, { valkey: at('sesame%2F1') });
+  assert.ok(isShared(right));
+  const wrong = await startPetstore(t, { valkey: at('guessed') });
+  assert.equal(logged(wrong, 'WRONGPASS'), 1);
+  assert.equal(logged(wrong, 'guessed'), 0);
+  assert.equal(logged(right, 'sesame'), 0);
+  const { status, stderr } = petstore(['serve'], { VALKEY_URL: 'redis://:sesame@localhost/x' });
+  assert.equal(status, 1);
+  assert.ok(!stderr.includes('sesame'));
+});
+
+test('a password that a server repeats is not shown on the command line', needsValkey, async (t) => {
+  const { port } = await startValkey(t, { args: ['--rename-command', 'AUTH', ''] });
+  const VALKEY_URL = `redis://bob:sesame%2F1@127.0.0.1:${port}`;
+  const env = { PETSTORE_DATA_DIR: await temporaryStorage(t), VALKEY_URL };
+  petstore(['workspaces', 'create', 'first'], env);
+  const create = ['keys', 'create', '--plan', 'free', '--workspace', 'first', '--json'];
+  const { id } = JSON.parse(petstore(create, env).stdout);
+  const { status, stderr } = petstore(['keys', 'show', id], env);
+  assert.equal(status, 1);
+  assert.match(stderr, /^petstore: .*Valkey.*unknown command.*\*\*\*.*\n$/);
+  assert.doesNotMatch(stderr, /sesame|bob/);
+});
+
+test(
+  'the command line shows and changes shared limits, by the clock of the server',
+  needsValkey,
+  async (t) => {
+    const valkey = await startValkey(t);
+    const folder = await temporaryStorage(t);
+    const env = { PETSTORE_DATA_DIR: folder, VALKEY_URL: valkey.url, VALKEY_TIMEOUT_MS: String(patienceMs) };
+    const services = [await startService(t, folder, env)];
+    // Only one service can use a folder of SQLite. Any number can share a PostgreSQL.
+    if (testDatabaseUrl) services.push(await startService(t, folder, env));
+    const quota = ['--per-minute', '2', '--per-day', '100'];
+    const { id, key } = JSON.parse(
+      petstore(['keys', 'create', '--plan', 'enterprise', ...quota, '--json'], env).stdout,
+    );
+    const statuses = async (count: number) => {
+      const answers = Array.from({ length: count }, (_, i) =>
+        fetchChecked(services[i % services.length]?.origin as string, 'GET', '/pets/1', { key }),
+      );
+      return (await Promise.all(answers)).map(({ status }) => status).sort();
+    };
+    const show = () => petstore(['keys', 'show', id, '--json'], env);
+    // All in one minute, so that no strike expires meanwhile.
+    await roomInMinute(15_000);
+    assert.deepEqual(await statuses(6), [200, 200, 429, 429, 429, 429]);
+    const used = JSON.parse(show().stdout);
+    assert.deepEqual([used.minuteUsed, used.dayRemaining, used.strikes, used.bans], [2, 98, 4, 0]);
+    assert.ok((await statuses(8)).includes(403));
+    assert.ok(Date.parse(JSON.parse(show().stdout).bannedUntil) > Date.now() + 40_000);
+    assert.equal(petstore(['keys', 'unban', id], env).status, 0);
+    await sleep(1_000);
+    assert.ok(!(await statuses(2)).includes(403));
+    await valkey.kill();
+    const { status, stdout, stderr } = show();
+    assert.deepEqual([status, stdout], [1, '']);
+    assert.match(stderr, /^petstore: .*Valkey.*ECONNREFUSED.*\n$/);
+  },
+);

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page, Route } from 'playwright-core';
+import { skip, timeout } from '../../support/browsers.ts';
+import { visitLab } from '../../support/lab-page.ts';
+
+const openStore = async (page: Page) => {
+  await page.getByRole('tab', { name: 'Store' }).click();
+  await page.getByRole('button', { name: 'Open the store' }).click();
+  await page.locator('lab-store .open-store').waitFor();
+};
+
+/** Waits until the page has drawn its state. */
+const drawn = (page: Page) =>
+  page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+
+test('responses of a proxy do not change what the page shows of the key, and the page continues', {
+  skip,
+  timeout,
+}, async (t) => {
+  const { open } = await visitLab(t);
+  const { page, complaints } = await open();
+  const limits = page.locator('lab-limits h2');
+  await limits.waitFor();
+  const account = '**/lab/account';
+  for (const answer of [
+    { status: 404, contentType: 'text/html', body: '<h1>No such page</h1>' },
+    { status: 401, contentType: 'text/html', body: '<h1>Log in</h1>' },
+    { status: 503, headers: { 'retry-after': '86400' }, body: '' },
+    { status: 200, contentType: 'text/plain', body: '{}' },
+    {
+      status: 200,
+      contentType: 'text/plain',
+      body: '{"at":"2026","ban":{},"minute":{"reset":1e20},"day":{}}',
+    },
+  ]) {
+    await page.route(account, (route) => route.fulfill(answer));
+    await page.getByText(/^Paused since/).waitFor();
+    assert.equal(await limits.count(), 1, 'what was shown stays');
+    const again = /The page continues at|trying again/;
+    await page.getByText(again).first().waitFor();
+    await page.unroute(account);
+    // A tab that is visible again asks at once, whatever Retry-After says.
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    await page.getByText(/^Paused since/).waitFor({ state: 'detached' });
+  }
+  assert.deepEqual(complaints, []);
+});
+
+test('a fault in a response to the page is named, and an empty first page is not shown as an empty store', {
+  skip,
+  timeout,
+}, async (t) => {
+  const { store, open } = await visitLab(t);
+  const { page, complaints } = await open();
+  await using _ = await store.rehearse([
+    { fault: 'empty-page', operation: 'listPets' },
+    { fault: 'empty-page', operation: 'listInventory' },
+    { fault: 'empty-page', operation: 'listOrders' },
+    { fault: 'internal-error', operation: 'placeOrder' },
+    { fault: 'lost-answer', operation: 'placeOrder', after: 1 },
+  ]);
+  await openStore(page);
+  assert.equal(await page.locator('lab-store article').count(), 20);
+  assert.equal(await page.locator('lab-store').getByText('stock unknown').count(), 0);
+  assert.ok((await page.locator('lab-store').getByText('none in stock').count()) < 20);
+  const order = page
+    .locator('lab-store article:has-text("in stock")')
+    .getByRole('button', { name: /^Order/ })
+    .first();
+  await order.click();
+  await page
+    .getByText(/The fault internal-error is on\./)
+    .first()
+    .waitFor();
+  await order.click();
+  await page
+    .getByText(/The request may have taken effect\./)
+    .first()
+    .waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test('after somebody removes the recording, the page shows the next one', { skip, timeout }, async (t) => {
+  const { store, origin, open } = await visitLab(t);
+  const recording = await store.record();
+  const { page, complaints } = await open();
+  await page.getByRole('button', { name: 'Stop recording' }).waitFor();
+  const headers = { authorization: `Bearer ${store.key}` };
+  const { status } = await fetch(`${origin}/lab/recordings/${recording.id}`, { method: 'DELETE', headers });
+  assert.equal(status, 204);
+  await page.getByRole('button', { name: 'Watch my client' }).click();
+  await page.getByRole('button', { name: 'Stop recording' }).waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test('many clicks start one recording', { skip, timeout }, async (t) => {
+  const { store, origin, open } = await visitLab(t);
+  const { page, complaints } = await open();
+  await page.getByRole('button', { name: 'Watch my client' }).waitFor();
+  await page.evaluate(`(function press() {
+    const button = document.querySelector('lab-requests .choices button');
+    button?.click();
+    if (button) setTimeout(press, 1);
+  })()`);
+  await page.getByRole('button', { name: 'Stop recording' }).waitFor();
+  const headers = { authorization: `Bearer ${store.key}` };
+  const recordings = (await (await fetch(`${origin}/lab/recordings`, { headers })).json()) as unknown[];
+  assert.equal(recordings.length, 1);
+  assert.deepEqual(complaints, []);
+});
+
+test('a recording that begins and ends between two readings of the account is shown', {
+  skip,
+  timeout,
+}, async (t) => {
+  const { store, open } = await visitLab(t);
+  const { page, complaints } = await open();
+  const recordBetween = async (name: string) => {
+    const asked = Promise.withResolvers<Route>();
+    await page.route('**/lab/account', asked.resolve, { times: 1 });
+    // The page reads the next page after this one.
+    const reading = await asked.promise;
+    const recording = await store.record({ name });
+    await fetch(`${store.baseUrl}/categories`, { headers: { authorization: `Bearer ${store.key}` } });
+    await recording.end();
+    await reading.continue();
+  };
+  const shown = page.locator('lab-requests');
+  await shown.getByText('Point your client here').waitFor();
+  await recordBetween('a short one');
+  await shown.getByText('“a short one”, since').waitFor();
+  await shown.locator('.list .line').filter({ hasText: '/v1/categories' }).waitFor();
+  await recordBetween('the next');
+  await shown.getByText('“the next”, since').waitFor();
+  await page.getByLabel('Recording', { exact: true }).selectOption({ index: 1 });
+  await shown.getByText('“a short one”, since').waitFor();
+  // The chosen recording stays until there is a new one.
+  await page.waitForResponse('**/lab/recordings');
+  await drawn(page);
+  await shown.getByText('“a short one”, since').waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test('a failed report card shows its failure only at its own recording', {
+  skip,
+  timeout,
+}, async (t) => {
+  const { store, open } = await visitLab(t);
+  const judged = await store.record({ name: 'judged' });
+  await fetch(`${store.baseUrl}/categories`, { headers: { authorization: `Bearer ${store.key}` } });
+  const empty = await store.record({ name: 'empty' });
+  const { page, complaints } = await open();
+  const recordings = page.getByLabel('Recording', { exact: true });
+  const failure = page.locator('lab-report .failure');
+  const report = `**/recordings/${judged.id}/report`;
+  const showEmpty = async () => {
+    await recordings.selectOption(empty.id);
+    await page.getByText('There are none yet.').waitFor();
+  };
+  await page.route(report, (route) => route.fulfill({ status: 500 }));
+  await recordings.selectOption(judged.id);
+  await page.locator('lab-report').scrollIntoViewIfNeeded();
+  await failure.waitFor();
+  await showEmpty();
+  await failure.waitFor({ state: 'detached' });
+  await page.unroute(report);
+  const asked = Promise.withResolvers<Route>();
+  await page.route(report, asked.resolve);
+  await recordings.selectOption(judged.id);
+  const late = await asked.promise;
+  await showEmpty();
+  const answered = page.waitForResponse(report);
+  await late.fulfill({ status: 500 });
+  await (await answered).finished();
+  await drawn(page);
+  assert.equal(await failure.count(), 0);
+  assert.deepEqual(complaints, []);
+});
+
+test('a request that began before others and ends after them becomes the attempt before theirs', {
+  skip,
+  timeout,
+}, async (t) => {
+  const { store, open } = await visitLab(t);
+  await store.record();
+  await store.rehearse([{ fault: 'delay', operation: 'getPet', delayMs: 30_000, times: 1 }]);
+  const { page, complaints } = await open(store.key, { at: 'faults' });
+  const ask = (signal?: AbortSignal) =>
+    fetch(`${store.baseUrl}/pets/1`, {
+      headers: { authorization: `Bearer ${store.key}` },
+      ...(signal && { signal }),
+    });
+  // The client left, so its request has ended.
+  const leaving = new AbortController();
+  const held = assert.rejects(ask(leaving.signal));
+  await page.locator('lab-faults').getByText('1 performed').waitFor();
+  await (await ask()).text();
+  const second = page.locator('.line[data-id="1"]');
+  await second.waitFor();
+  assert.doesNotMatch(await second.innerText(), /gap/);
+  leaving.abort();
+  await held;
+  await page.locator('.line[data-id="2"]').waitFor();
+  await page.locator('.line[data-id="1"]', { hasText: /gap\s*0\sms/ }).waitFor();
+  assert.deepEqual(complaints, []);
+});

@@ -1,0 +1,12 @@
+import { test } from 'node:test';
+import { skip, timeout } from '../../support/browsers.ts';
+import { assertNoGrowth, loadPage } from '../../support/lab-page-load.ts';
+
+test('the page does not grow while 3,000 requests arrive at full speed', {
+  skip,
+  timeout,
+}, async (t) => {
+  const result = await loadPage(t, 3_000);
+  t.diagnostic(JSON.stringify(result));
+  assertNoGrowth(result);
+});

@@ -1,0 +1,374 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { startPetstore } from '../../../src/index.ts';
+import { findings } from '../../support/axe.ts';
+import { browsers, launchDarkFirefox, skip, timeout } from '../../support/browsers.ts';
+import { temporaryFolder } from '../../support/folder.ts';
+import { outOfReach } from '../../support/keyboard.ts';
+import { stillClock, visitLab } from '../../support/lab-page.ts';
+import { StallingProxy } from '../../support/stalling-proxy.ts';
+import { until } from '../../support/until.ts';
+
+/** An unknown key. */
+const unknownKey = `pet_${'x'.repeat(36)}`;
+
+/** The headings say that their part is paused. */
+const heading = (page: Page, name: string) =>
+  page.getByRole('heading', { name: new RegExp(`^${RegExp.escape(name)}( paused)?$`) });
+/** The parts of the page are drawn with the next frame. */
+const drawn = (page: Page) =>
+  page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+/** Waits for a title, and for the frame that is drawn with it. */
+const titled = async (page: Page, title: RegExp) => {
+  await until(async () => title.test(await page.title()));
+  await drawn(page);
+};
+
+/** Sends requests and ignores the answers. */
+async function burst(baseUrl: string, key: string, count: number): Promise<void> {
+  const headers = { authorization: `Bearer ${key}` };
+  await Promise.all(
+    Array.from({ length: count }, async () => (await fetch(`${baseUrl}/pets?limit=1`, { headers })).text()),
+  );
+}
+
+/** Hides the tab from its page, or shows it again. */
+const setHidden = (page: Page, hidden: boolean) =>
+  page.evaluate(`
+    Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${hidden} });
+    document.dispatchEvent(new Event('visibilitychange'));
+  `);
+
+/** The width in pixels by which the page exceeds its window. */
+const sideways = (page: Page) =>
+  page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+
+for (const { name, skip, launch } of browsers) {
+  test(`the page explains how to get a key, uses it, and forgets it: ${name}`, {
+    skip,
+    timeout,
+  }, async (t) => {
+    const { store, open } = await visitLab(t, { ...stillClock, plan: 'free' }, launch);
+    const { page, complaints } = await open(null);
+    await heading(page, 'Enter an API key').waitFor();
+    await titled(page, /^no key - /);
+    assert.match(
+      await page.locator('body').innerText(),
+      new RegExp(`PETSTORE_BASE_URL='${store.baseUrl}'[\\s\\S]*curl .*/pets\\?limit=2`),
+    );
+    assert.equal(await heading(page, 'Limits').count(), 0);
+
+    await page.getByLabel('API key').fill('pet_short');
+    await page.keyboard.press('Enter');
+    await page.getByText('This is not a key.').waitFor();
+    await page.getByLabel('API key').fill(store.key);
+    await page.keyboard.press('Enter');
+    await heading(page, 'Limits').waitFor();
+    await titled(page, /^60 of 60 left - /);
+    await burst(store.baseUrl, store.key, 3);
+    await titled(page, /^57 of 60 left - /);
+    // 61 of the others are refused: one more than is allowed.
+    await burst(store.baseUrl, store.key, 118);
+    await titled(page, /^banned [01]:\d\d - /);
+    await store.clock.advance('3 seconds');
+    await titled(page, /^banned 0:5\d - /);
+
+    const content = (await page.content()) + page.url();
+    assert.ok(!content.includes(store.key) && !content.includes(store.key.slice(0, 12)));
+    await page.getByRole('button', { name: 'Forget key' }).click();
+    await heading(page, 'Enter an API key').waitFor();
+    await titled(page, /^no key - /);
+    assert.equal(await heading(page, 'Limits').count(), 0);
+    assert.equal(await page.evaluate('sessionStorage.length + localStorage.length'), 0);
+    assert.deepEqual(complaints, []);
+  });
+
+  test(`the page survives a restart, a disabled lab, and the loss of its key: ${name}`, {
+    skip,
+    timeout,
+  }, async (t) => {
+    const dataDir = join(temporaryFolder(t), 'data');
+    const { store, origin, open } = await visitLab(t, { dataDir, plan: 'free' }, launch);
+    const { page, complaints } = await open();
+    await heading(page, 'Limits').waitFor();
+    assert.ok(!page.url().includes(store.key));
+    const again = async (options: Parameters<typeof startPetstore>[0]) => {
+      const next = await startPetstore({ port: Number(new URL(origin).port), ...options });
+      t.after(() => next.stop());
+      return next;
+    };
+
+    await store.stop();
+    await page.getByText(/^Paused since \d\d:\d\d:\d\d, trying again\.$/).waitFor();
+    await page.getByText('The data below is from then.').waitFor();
+    for (const name of [
+      'Open the store',
+      'Open the stream',
+      'Show the webhooks',
+      'Watch my client',
+      'Send 100 requests',
+    ])
+      assert.ok(await page.getByRole('button', { name, includeHidden: true }).isDisabled(), name);
+    const faults = page.locator('lab-faults');
+    assert.equal(await faults.locator(':is(button, [role=switch]):enabled').count(), 0);
+    // Typed text is not lost.
+    assert.equal(await faults.locator(':is(input:not([role=switch]), select):disabled').count(), 0);
+    await titled(page, /^paused - /);
+    assert.equal(await heading(page, 'Limits').count(), 1);
+
+    const next = await again({ dataDir, plan: 'free' });
+    await titled(page, /^60 of 60 left - /);
+    assert.equal(await page.getByText('Paused since').count(), 0);
+
+    await next.stop();
+    const off = await again({ dataDir, lab: false });
+    await heading(page, 'The lab is switched off').waitFor();
+    assert.equal(await heading(page, 'Limits').count(), 0);
+    await off.stop();
+    const on = await again({ dataDir, plan: 'free' });
+    // The page asks every ten seconds, and when the tab is visible again.
+    await setHidden(page, false);
+    await heading(page, 'Limits').waitFor();
+
+    await on.stop();
+    await again({});
+    await heading(page, 'Unknown key').waitFor();
+    await titled(page, /^unknown key - /);
+    assert.equal(await heading(page, 'Limits').count(), 0);
+    // Without a lab it is an unknown path, which the description lacks.
+    const others = complaints.filter((text) => !text.startsWith('GET /lab/account -> 404'));
+    assert.deepEqual(others, []);
+  });
+}
+
+test('responses to one key do not appear under the next key', { skip, timeout }, async (t) => {
+  const { store, open } = await visitLab(t, { plan: 'free' });
+  const other = await store.addWorkspace('other', { plan: 'pro' });
+  const { page, complaints } = await open(null);
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  let held = 0;
+  await page.route('**/lab/account', async (route) => {
+    const isFirst = (await route.request().allHeaders()).authorization === `Bearer ${store.key}`;
+    if (isFirst) {
+      held++;
+      await released;
+    }
+    await route.continue().catch(() => {});
+  });
+  await page.evaluate(`location.assign('#key=${store.key}')`);
+  await page.getByText('Connecting …').waitFor();
+  await page.evaluate(`{
+    globalThis.titles = [];
+    const note = () => titles.push(document.title);
+    new MutationObserver(note).observe(document.head, { subtree: true, childList: true, characterData: true });
+  }`);
+  await page.evaluate(`location.assign('#key=${other.key}&store')`);
+  await titled(page, /^\d+ of [1-9]\d\d+ left - /);
+  const next = page.waitForResponse('**/lab/account');
+  release();
+  await next;
+  assert.equal(held, 1);
+  const titles: string[] = await page.evaluate('titles');
+  assert.deepEqual(
+    titles.filter((title) => / of 60 /.test(title)),
+    [],
+  );
+  assert.equal(new URL(page.url()).hash, '#store');
+  await page.getByRole('button', { name: 'Open the store' }).waitFor();
+  await page.getByText(`(previous key: ${store.key.slice(0, 8)}…)`).waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test('a hidden tab sends nothing, and a visible one sends at once', {
+  skip,
+  timeout,
+}, async (t) => {
+  const { store, open } = await visitLab(t, { plan: 'free' });
+  const { page, complaints } = await open(null);
+  await page.clock.install();
+  await page.getByLabel('API key').fill(store.key);
+  await page.keyboard.press('Enter');
+  await titled(page, /^60 of 60 left - /);
+  let asked = 0;
+  page.on('request', () => asked++);
+  await setHidden(page, true);
+  await titled(page, /^paused - /);
+  asked = 0;
+  await page.clock.runFor(60_000);
+  assert.equal(asked, 0);
+  await setHidden(page, false);
+  await titled(page, /^60 of 60 left - /);
+  assert.ok(asked > 0);
+  assert.deepEqual(complaints, []);
+});
+
+test('tabs and the drawer open by mouse, by keyboard and by the address', { skip, timeout }, async (t) => {
+  const { store, open } = await visitLab(t);
+  const { page, complaints } = await open(store.key, { height: 900 });
+  const tabs = page.getByRole('tab');
+  await tabs.first().waitFor();
+  const shown = () =>
+    page.locator('[role=tabpanel]:not([hidden])').evaluateAll((all) => all.map(({ id }) => id));
+  for (const tab of await tabs.all()) {
+    await tab.click();
+    assert.deepEqual(await shown(), [await tab.getAttribute('aria-controls')]);
+    assert.equal(await tab.getAttribute('aria-selected'), 'true');
+  }
+  await page.keyboard.press('ArrowRight');
+  assert.deepEqual(await shown(), ['requests'], 'after the last comes the first');
+  await page.keyboard.press('ArrowRight');
+  await page.locator('#tab-store:focus').waitFor();
+  assert.equal(new URL(page.url()).hash, '#store');
+  await page.keyboard.press('Home');
+  assert.deepEqual(await shown(), ['requests']);
+  await page.getByRole('link', { name: 'how a client is banned' }).press('Enter');
+  await page.locator('#tab-ban-demo:focus').waitFor();
+
+  const drawer = page.getByRole('button', { name: /^Faults/ });
+  await drawer.press('Enter');
+  const groups = page.locator('lab-faults .group > summary');
+  await groups.first().waitFor();
+  for (const { y, height } of await groups.evaluateAll((all) =>
+    all.map((one) => one.getBoundingClientRect()),
+  ))
+    assert.ok(y + height <= 900, 'every group is in view');
+  await groups.first().focus();
+  await page.keyboard.press('Escape');
+  await drawer.and(page.locator(':focus')).waitFor();
+  assert.equal(await page.locator('#faults').isVisible(), false);
+  await page.evaluate("location.hash = 'faults'");
+  await page.locator('#faults').waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test('the page says that a key sends too many lab requests, and when it continues', {
+  skip,
+  timeout,
+}, async (t) => {
+  const { store, origin, open } = await visitLab(t, {
+    plan: 'free',
+    clock: new Date('2026-06-01T12:00:57Z'),
+  });
+  const { page, complaints } = await open();
+  await titled(page, /^60 of 60 left - /);
+  const headers = { authorization: `Bearer ${store.key}` };
+  const ask = async () => (await fetch(`${origin}/lab/account`, { headers })).status;
+  while ((await Promise.all(Array.from({ length: 50 }, ask))).every((status) => status === 200));
+  await page.getByText('This key sends too many requests to the lab. Is it open in many tabs?').waitFor();
+  await page.getByText(/is as of \d\d:\d\d:\d\d\. The page continues at \d\d:\d\d:\d\d\./).waitFor();
+  // The API is not slowed.
+  const send = page.getByRole('button', { name: 'Send 100 requests', includeHidden: true });
+  assert.ok(await send.isEnabled());
+  await titled(page, /^paused - /);
+  assert.deepEqual(await findings(page, ['html']), []);
+  await store.clock.advance('3 seconds');
+  await titled(page, /^60 of 60 left - /);
+  assert.equal(await page.locator('.connection').count(), 0);
+  assert.deepEqual(complaints, []);
+});
+
+test('the page works with a slow service', { skip, timeout }, async (t) => {
+  const { store, origin, open } = await visitLab(t, { ...stillClock, plan: 'free' });
+  const proxy = await StallingProxy.start(t, Number(new URL(origin).port));
+  const { page, complaints } = await open(store.key, { through: `http://127.0.0.1:${proxy.port}` });
+  await titled(page, /^60 of 60 left - /);
+  proxy.delayMs = 400;
+  await burst(store.baseUrl, store.key, 1);
+  await titled(page, /^59 of 60 left - /);
+  assert.equal(await page.getByText('Paused since').count(), 0);
+  assert.deepEqual(complaints, []);
+});
+
+test('forced colors still show the window that applies, pressed buttons and the open tab', {
+  skip,
+  timeout,
+}, async (t) => {
+  const { store, open } = await visitLab(t, { plan: 'free' });
+  await store.record();
+  await burst(store.baseUrl, store.key, 1);
+  const { page, complaints } = await open(store.key, { colorScheme: 'dark', forcedColors: 'active' });
+  await page.locator('.toggle').first().click();
+  await page.locator('.window.applies').getByText('applies').waitFor();
+  await page.getByRole('button', { name: 'Details' }).click();
+  await page.locator('.lines').waitFor();
+  const looks = (selector: string, ...properties: string[]): Promise<string[]> =>
+    page.evaluate(`[...document.querySelectorAll('${selector}')].map((one) => {
+      const style = getComputedStyle(one);
+      return ${JSON.stringify(properties)}.map((property) => style[property]).join();
+    })`);
+  const [text] = await looks('.lines', 'color');
+  const marks = await looks('.lines mark', 'color');
+  assert.deepEqual([...new Set(marks)], [text]);
+  for (const [marked, others, ...properties] of [
+    ['[role=tab][aria-selected=true]', '[role=tab][aria-selected=false]', 'fontWeight'],
+    ['.toggle[aria-pressed=true]', '.toggle[aria-pressed=false]', 'backgroundColor'],
+  ] as const) {
+    const [look] = await looks(marked, ...properties);
+    const its = await looks(others, ...properties);
+    assert.ok(look && its.length > 0 && !its.includes(look), `${marked}: ${look}`);
+  }
+  assert.deepEqual(complaints, []);
+});
+
+const [chromium, firefox] = browsers;
+
+for (const [{ name, skip, launch }, scheme, width] of [
+  [chromium, 'light', 1440],
+  [chromium, 'dark', 390],
+  [firefox, 'light', 390],
+  [{ ...firefox, launch: launchDarkFirefox }, 'dark', 1440],
+] as const) {
+  test(`the page is accessible in every state: ${name}, ${scheme}, ${width} px`, {
+    skip,
+    timeout,
+  }, async (t) => {
+    const { store, open } = await visitLab(t, { plan: 'free' }, launch);
+    const look = { colorScheme: scheme, width } as const;
+    const check = async (page: Page, state: string) => {
+      assert.deepEqual(await findings(page, ['html']), [], state);
+      assert.equal(await sideways(page), 0, `${state}: too wide`);
+      assert.deepEqual(await outOfReach(page), [], state);
+    };
+    const { page: none } = await open(null, look);
+    await heading(none, 'Enter an API key').waitFor();
+    assert.ok(await none.evaluate(`matchMedia('(prefers-color-scheme: ${scheme})').matches`));
+    await check(none, 'without a key');
+    const { page: revoked } = await open(unknownKey, look);
+    await heading(revoked, 'Unknown key').waitFor();
+    await check(revoked, 'with an unknown key');
+    await revoked.getByRole('button', { name: 'Ask again' }).press('Enter');
+    await revoked.getByText('Connecting').waitFor({ state: 'detached' });
+    await heading(revoked, 'Unknown key').waitFor();
+    assert.equal(await revoked.evaluate("document.activeElement.closest('lab-connection') !== null"), true);
+    const { page } = await open(store.key, look);
+    await heading(page, 'Limits').waitFor();
+    await check(page, 'a new key');
+    for (const tab of ['store', 'events', 'webhooks', 'ban-demo', 'order-demo']) {
+      await page.evaluate(`location.hash = '${tab}'`);
+      await page.locator(`#${tab} h2`).waitFor();
+      await check(page, `an empty tab: ${tab}`);
+    }
+    await page.getByRole('button', { name: 'Order one pet' }).click();
+    await page.getByText('The customer pays twice').waitFor();
+    await check(page, 'a demo is over');
+    await page.evaluate("location.hash = 'requests'");
+    await page.locator('.line').nth(1).waitFor();
+    await page.locator('lab-report').scrollIntoViewIfNeeded();
+    await page.locator('lab-report .verdict').waitFor();
+    await check(page, 'recording');
+    await page.evaluate("location.hash = 'faults'");
+    await page.locator('lab-faults .group > summary').first().click();
+    await check(page, 'faults');
+    for (const other of [1024, 1440, 1920]) {
+      await page.setViewportSize({ width: other, height: 1000 });
+      assert.equal(await sideways(page), 0, `${other} px`);
+    }
+    await page.setViewportSize({ width, height: 1000 });
+    await store.stop();
+    await page.getByText('Paused since').waitFor();
+    await check(page, 'paused');
+  });
+}

@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import type { Quota } from '../../../src/foundation/settings/plans.ts';
+import type { PlannedFault } from '../../../src/lab/rehearsals/schema.ts';
+import type { CodeSample } from '../../../src/reference/description/samples.ts';
+import { apis } from '../../support/description.ts';
+import { fillLab } from '../../support/fill-lab.ts';
+import { temporaryFolder } from '../../support/folder.ts';
+import { rehearse } from '../../support/lab.ts';
+import { type Petstore, startPetstore } from '../../support/petstore.ts';
+import { freePort } from '../../support/port.ts';
+import { pythonWithRequests, working } from '../../support/programs.ts';
+import { fill } from '../../support/resources.ts';
+
+const run = promisify(execFile);
+const atOnce = availableParallelism();
+
+/** The command that runs a sample file, by the label of the sample. */
+const runners: Record<string, { file: string; command: string | undefined }> = {
+  cURL: { file: 'sample.sh', command: working('curl', ['--version']) && working('bash', ['--version']) },
+  JavaScript: { file: 'sample.mjs', command: process.execPath },
+  Python: {
+    file: 'sample.py',
+    command: pythonWithRequests,
+  },
+};
+
+interface Sample extends CodeSample {
+  id: string;
+  /** The documented success status. */
+  status: string;
+}
+
+async function servedSamples(store: Petstore): Promise<Sample[]> {
+  return (await Promise.all(apis.map(({ start }) => samplesAt(store, start)))).flat();
+}
+
+async function samplesAt(store: Petstore, start: string): Promise<Sample[]> {
+  const { body } = await store.send('GET', `${start}/openapi.json`, { key: null });
+  type Described = { operationId: string; responses: object; 'x-codeSamples': CodeSample[] };
+  const operations = Object.values<Record<string, Described>>(body.paths).flatMap(Object.values<Described>);
+  return operations.flatMap((operation) => {
+    const status = Object.keys(operation.responses).find((status) => status.startsWith('2')) as string;
+    return operation['x-codeSamples'].map((sample) => ({ ...sample, id: operation.operationId, status }));
+  });
+}
+
+/** Starts a store whose description has its real URL. */
+async function startListening(t: TestContext): Promise<Petstore> {
+  const port = await freePort();
+  const store = await startPetstore(t, { seed: false, baseUrl: `http://127.0.0.1:${port}/v1` });
+  await store.listen(port);
+  return store;
+}
+
+/** The output of a sample. */
+async function outputOf(folder: string, { id, label, source }: Sample, key: string): Promise<string> {
+  const { file, command } = runners[label] as { file: string; command: string };
+  const path = join(folder, `${id}-${file}`);
+  writeFileSync(path, source);
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME, PETSTORE_API_KEY: key };
+  const { stdout } = await run(command, [path], { env, timeout: 20_000 });
+  return stdout;
+}
+
+test('every operation has a sample in cURL, JavaScript and Python', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  const byOperation = Map.groupBy(await servedSamples(store), ({ id }) => id);
+  assert.equal(byOperation.size, apis.flatMap(({ operations }) => operations).length);
+  for (const [id, samples] of byOperation) {
+    assert.deepEqual(
+      samples.map(({ label }) => label),
+      ['cURL', 'JavaScript', 'Python'],
+      id,
+    );
+  }
+});
+
+test('samples name their requirements and fit into a narrow page', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  for (const { id, label, source } of await servedSamples(store)) {
+    if (label === 'Python') assert.match(source, /^# Needs requests: pip install requests\n/, id);
+    for (const line of source.split('\n'))
+      assert.ok(apis.reduce((text, { url }) => text.replace(url, ''), line).length <= 72, `${id}: ${line}`);
+  }
+});
+
+for (const [label, { command }] of Object.entries(runners)) {
+  const skip = !command && !process.env.CI && `${label} cannot be run here`;
+  test(`every ${label} sample gets the status that its operation documents`, { skip }, async (t) => {
+    const store = await startListening(t);
+    const folder = temporaryFolder(t);
+    const samples = (await servedSamples(store)).filter((sample) => sample.label === label);
+    const next = samples.values();
+    const work = async () => {
+      for (const sample of next) {
+        const { key } = await store.addWorkspace(sample.id, true);
+        await fill(store, key);
+        await fillLab(store, key);
+        // Samples of the stream wait for an event.
+        const happening = setInterval(() => {
+          if (sample.id === 'streamEvents')
+            void store.call('POST', '/categories', { key, body: { name: 'Dragons' } });
+        }, 500);
+        const output = await outputOf(folder, sample, key).finally(() => clearInterval(happening));
+        const status = /^(?:HTTP\/1\.1 )?(\d{3})\b/.exec(output)?.[1];
+        assert.equal(status, sample.status, `${sample.id}\n${sample.source}\n${output}`);
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, work));
+  });
+}
+
+/** A store, a sample, and a key with a used-up window. */
+async function prepareRefusal(t: TestContext, label: string, quota: Quota) {
+  const store = await startListening(t);
+  store.nowMs = Date.parse('2026-06-01T12:00:59Z');
+  const { key } = await store.addKey('enterprise', quota);
+  assert.equal((await store.call('GET', '/pets', { key })).status, 200);
+  const statuses: number[] = [];
+  store.app.server.on('request', (_request, response) =>
+    response.on('finish', () => {
+      statuses.push(response.statusCode);
+      store.nowMs += 1_000;
+    }),
+  );
+  const samples = await servedSamples(store);
+  const sample = samples.find((sample) => sample.label === label && sample.id === 'listPets') as Sample;
+  return { sample, key, statuses };
+}
+
+// They spend most of their time waiting.
+describe('refusals', { concurrency: true }, () => {
+  for (const [label, { command }] of Object.entries(runners)) {
+    const skip = !command && !process.env.CI && `${label} cannot be run here`;
+
+    test(`a ${label} sample that gets 429 waits for Retry-After, and then succeeds`, {
+      skip,
+    }, async (t) => {
+      const { sample, key, statuses } = await prepareRefusal(t, label, { perMinute: 1, perDay: 10 });
+      const startedMs = performance.now();
+      assert.match(await outputOf(temporaryFolder(t), sample, key), /\b200\b/);
+      assert.deepEqual(statuses, [429, 200]);
+      assert.ok(performance.now() - startedMs >= 1_000, 'it waited for a second');
+    });
+
+    test(`a ${label} sample does not wait a day`, { skip }, async (t) => {
+      const { sample, key, statuses } = await prepareRefusal(t, label, { perMinute: 10, perDay: 1 });
+      await assert.rejects(outputOf(temporaryFolder(t), sample, key));
+      assert.deepEqual(statuses, [429]);
+    });
+  }
+});
+
+/** The temporary refusals, and the checks that the sample passes then. */
+const rehearsals: { rehearsed: PlannedFault; checks: string[] }[] = [
+  { rehearsed: { fault: 'rate-limited-date', operation: 'listPets' }, checks: ['retry-after.obeyed'] },
+  // A request without a body. If a body was not read, the service cannot know whether the next request is the same.
+  { rehearsed: { fault: 'unavailable', operation: 'getInventory' }, checks: ['retry-after.obeyed'] },
+  {
+    // A third wait shows that waits grow, even on a busy machine.
+    rehearsed: { fault: 'internal-error', operation: 'placeOrder', times: 3 },
+    checks: ['backoff.grows', 'idempotency.same-key-on-retry'],
+  },
+  {
+    rehearsed: { fault: 'reset', operation: 'createPet' },
+    checks: ['failures.retried', 'idempotency.same-key-on-retry'],
+  },
+  { rehearsed: { fault: 'banned', operation: 'deleteCategory' }, checks: ['ban.stops'] },
+];
+
+/** The report card of a recorded sample, and its last status. */
+async function reportOf(store: Petstore, folder: string, sample: Sample, rehearsed: PlannedFault) {
+  const { key } = await store.addWorkspace(`${rehearsed.fault} ${sample.label}`, true);
+  await fill(store, key);
+  await rehearse(store, [rehearsed], { key });
+  const { body: recording } = await store.send('POST', '/lab/recordings', { key, body: {} });
+  const output = await outputOf(folder, sample, key).catch(({ stdout }) => stdout as string);
+  const { body: report } = await store.send('GET', `/lab/recordings/${recording.id}/report`, { key });
+  const named = (result: string) =>
+    (report.checks as { name: string; result: string }[])
+      .filter((check) => check.result === result)
+      .map(({ name }) => name);
+  const last = [...output.matchAll(/^(?:HTTP\/1\.1 )?(\d{3})\b/gm)].at(-1)?.[1];
+  return { last, passed: named('passed'), failed: named('failed') };
+}
+
+/** curl does not retry bans, and can retry broken connections only together with every refusal. */
+const givesUp: Record<string, { last: string | undefined; failed: string[] }> = {
+  banned: { last: '403', failed: [] },
+  reset: { last: undefined, failed: ['failures.retried'] },
+};
+
+test('under limits, bans, failures and resets the samples pass every check of the lab that applies', {
+  skip:
+    Object.values(runners).some(({ command }) => !command) && !process.env.CI && 'not all can be run here',
+}, async (t) => {
+  const store = await startListening(t);
+  Object.defineProperty(store, 'nowMs', { get: () => Date.now() });
+  const folder = temporaryFolder(t);
+  const samples = await servedSamples(store);
+  const next = rehearsals
+    .flatMap((rehearsal) =>
+      samples
+        .filter(({ id }) => id === rehearsal.rehearsed.operation)
+        .map((sample) => ({ ...rehearsal, sample })),
+    )
+    .values();
+  const work = async () => {
+    for (const { rehearsed, checks, sample } of next) {
+      const { fault } = rehearsed;
+      const title = `${fault} on ${sample.id} in ${sample.label}`;
+      const { last, passed, failed } = await reportOf(store, folder, sample, rehearsed);
+      const given = sample.label === 'cURL' ? givesUp[fault] : undefined;
+      assert.deepEqual(failed, given?.failed ?? [], title);
+      assert.equal(last, given ? given.last : sample.status, title);
+      const missing = checks.filter((check) => !passed.includes(check));
+      if (!given) assert.deepEqual(missing, [], `${title}: ${passed}`);
+    }
+  };
+  await Promise.all(Array.from({ length: 4 * atOnce }, work));
+});

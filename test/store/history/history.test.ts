@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import { eventTypes } from '../../../src/store/webhooks/event-types.ts';
+import { type Event, isOfStore, readEvents } from '../../support/history.ts';
+import { proveHistories } from '../../support/history-proof.ts';
+import { type CallOptions, type JsonAnswer, type Petstore, startPetstore } from '../../support/petstore.ts';
+import { testDatabaseUrl } from '../../support/storage.ts';
+
+/** Enough for every type of event. `npm run proof -- history` makes more, with other seeds. */
+const histories = 15;
+const seed = 20_261_121;
+
+test('each change that a GET shows has one event, and the events add up to the lists', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  const counts = await proveHistories(store, histories, seed);
+  assert.deepEqual([...counts.keys()].sort(), eventTypes.filter(isOfStore).toSorted());
+});
+
+/** Starts with a category and a pet with one unit in stock. `eventsOf` sends a request and returns its events. */
+async function start(t: TestContext) {
+  const store = await startPetstore(t, { seed: false });
+  await store.call('POST', '/categories', { body: { name: 'Dragons' } });
+  await store.call('POST', '/pets', { body: { name: 'Smaug', categoryId: 1 } });
+  const events = () => readEvents((path) => store.call('GET', path));
+  let position = 2;
+  /** Sends a request, and returns each new event as its type and, for an update, its previous values. */
+  const eventsOf = async (method: string, path: string, options: CallOptions = {}, status?: number) => {
+    const answer = await store.call(method, path, options);
+    assert.equal(answer.status < 400 ? undefined : answer.status, status, answer.text);
+    const made = (await events()).slice(position);
+    position += made.length;
+    return made.map(summary);
+  };
+  const orders = (body: object, headers: Record<string, string> = {}) =>
+    eventsOf('POST', '/store/orders', { body, headers });
+  return { store, events, eventsOf, orders };
+}
+
+const summary = ({ type, previous }: Event) => (previous ? [type, previous] : [type]);
+
+test('an order for the last unit gives its own event first, then that of the stock, then that of the pet', async (t) => {
+  const { orders, events } = await start(t);
+  assert.deepEqual(await orders({ petId: 1 }), [
+    ['order.placed'],
+    ['inventory.updated', { quantity: 1, status: 'available' }],
+    ['pet.updated', { status: 'available' }],
+  ]);
+  const [, , placed, item, pet] = await events();
+  assert.deepEqual(placed?.data, { id: 1, petId: 1, quantity: 1, complete: false });
+  assert.deepEqual(item?.data, { petId: 1, quantity: 0, status: 'pending' });
+  assert.deepEqual(pet?.data, { id: 1, name: 'Smaug', categoryId: 1, status: 'pending' });
+});
+
+test('an order that leaves stock changes no status, and one without a pet changes no stock', async (t) => {
+  const { eventsOf, orders } = await start(t);
+  await eventsOf('PATCH', '/inventory/1', { body: { quantity: 5 } });
+  assert.deepEqual(await orders({ petId: 1 }), [['order.placed'], ['inventory.updated', { quantity: 5 }]]);
+  assert.deepEqual(await orders({}), [['order.placed']]);
+  assert.deepEqual(await eventsOf('PATCH', '/store/orders/2', { body: { complete: true } }), [
+    ['order.completed'],
+  ]);
+});
+
+test('an order that is created complete gives order.placed, and not order.completed', async (t) => {
+  const { orders } = await start(t);
+  assert.deepEqual(await orders({ petId: 1, complete: true }), [
+    ['order.placed'],
+    ['inventory.updated', { quantity: 1, status: 'available' }],
+    ['pet.updated', { status: 'available' }],
+  ]);
+});
+
+test('fulfilling an order gives order.completed, whatever else changes with it', async (t) => {
+  const { eventsOf, orders, events } = await start(t);
+  await eventsOf('PATCH', '/inventory/1', { body: { quantity: 3 } });
+  await orders({ petId: 1 });
+  const body = { quantity: 3, shipDate: '2026-12-24T12:00:00Z', complete: true };
+  assert.deepEqual(await eventsOf('PATCH', '/store/orders/1', { body }), [
+    ['order.completed'],
+    ['inventory.updated', { quantity: 2, status: 'available' }],
+    ['pet.updated', { status: 'available' }],
+  ]);
+  assert.deepEqual((await events()).at(-3)?.data, { id: 1, petId: 1, ...body });
+});
+
+test('completing the last open order of a pet without stock makes it sold, and cancelling makes it available', async (t) => {
+  const { eventsOf, orders } = await start(t);
+  await orders({ petId: 1 });
+  assert.deepEqual(await eventsOf('DELETE', '/store/orders/1'), [
+    ['order.cancelled'],
+    ['inventory.updated', { quantity: 0, status: 'pending' }],
+    ['pet.updated', { status: 'pending' }],
+  ]);
+  await orders({ petId: 1 });
+  assert.deepEqual(await eventsOf('PATCH', '/store/orders/2', { body: { complete: true } }), [
+    ['order.completed'],
+    ['inventory.updated', { status: 'pending' }],
+    ['pet.updated', { status: 'pending' }],
+  ]);
+  assert.deepEqual(
+    await eventsOf('DELETE', '/pets/1'),
+    [['pet.deleted']],
+    'its completed order stays as it is',
+  );
+});
+
+test('setting the status of a pet gives the event of the pet, then that of its inventory entry', async (t) => {
+  const { eventsOf } = await start(t);
+  assert.deepEqual(await eventsOf('PATCH', '/pets/1', { body: { status: 'pending' } }), [
+    ['pet.updated', { status: 'available' }],
+    ['inventory.updated', { status: 'available' }],
+  ]);
+});
+
+test('setting stock to the same value gives an event if the status changes', async (t) => {
+  const { eventsOf } = await start(t);
+  await eventsOf('PATCH', '/pets/1', { body: { status: 'pending' } });
+  assert.deepEqual(await eventsOf('PATCH', '/inventory/1', { body: { quantity: 1 } }), [
+    ['inventory.updated', { status: 'pending' }],
+    ['pet.updated', { status: 'pending' }],
+  ]);
+});
+
+test('a pet that moves to another category changes neither category nor stock', async (t) => {
+  const { eventsOf } = await start(t);
+  await eventsOf('POST', '/categories', { body: { name: 'Worms' } });
+  assert.deepEqual(await eventsOf('PATCH', '/pets/1', { body: { categoryId: 2 } }), [
+    ['pet.updated', { categoryId: 1 }],
+  ]);
+  assert.deepEqual(await eventsOf('DELETE', '/categories/1'), [['category.deleted']]);
+});
+
+test('previous shows null for a property that was absent', async (t) => {
+  const { eventsOf, orders, events } = await start(t);
+  const body = { name: 'Dragons', description: '' };
+  assert.deepEqual(await eventsOf('PUT', '/categories/1', { body }), [
+    ['category.updated', { description: null }],
+  ]);
+  assert.deepEqual(await eventsOf('PUT', '/categories/1', { body: { name: 'Dragons' } }), [
+    ['category.updated', { description: '' }],
+  ]);
+  await orders({ shipDate: '2026-12-24T12:00:00Z' });
+  assert.deepEqual(await eventsOf('PATCH', '/store/orders/1', { body: { shipDate: null, quantity: 2 } }), [
+    ['order.updated', { shipDate: '2026-12-24T12:00:00Z', quantity: 1 }],
+  ]);
+  assert.deepEqual((await events()).at(-1)?.data, { id: 1, quantity: 2, complete: false });
+});
+
+test('a request that changes nothing gives no event', async (t) => {
+  const { eventsOf, orders } = await start(t);
+  await orders({ shipDate: '2026-12-24T12:00:00Z' });
+  for (const [method, path, body] of [
+    ['PUT', '/categories/1', { name: 'Dragons' }],
+    ['PUT', '/pets/1', { name: 'Smaug', categoryId: 1 }],
+    ['PATCH', '/pets/1', {}],
+    ['PATCH', '/inventory/1', { quantity: 1 }],
+    ['PATCH', '/store/orders/1', { quantity: 1, complete: false }],
+    ['PATCH', '/store/orders/1', { shipDate: '2026-12-24T13:00:00.0+01:00' }],
+  ] as const) {
+    assert.deepEqual(await eventsOf(method, path, { body }), [], `${method} ${path}`);
+  }
+});
+
+test('a refused request gives no event, however late it is refused', async (t) => {
+  const { eventsOf, orders } = await start(t);
+  const refused = async (status: number, method: string, path: string, body?: object, headers = {}) =>
+    assert.deepEqual(await eventsOf(method, path, { body, headers }, status), [], `${method} ${path}`);
+  await refused(400, 'POST', '/pets', { name: 'Smaug', categoryId: 2 });
+  await refused(400, 'PATCH', '/pets/1', { categoryId: 2 });
+  await refused(412, 'PATCH', '/pets/1', { name: 'Fafnir' }, { 'if-match': '"other"' });
+  await refused(404, 'PATCH', '/inventory/2', { quantity: 5 });
+  await refused(409, 'DELETE', '/categories/1');
+  await refused(409, 'POST', '/store/orders', { petId: 1, quantity: 2 });
+  await orders({ petId: 1 });
+  await refused(409, 'DELETE', '/pets/1');
+  await refused(409, 'PATCH', '/store/orders/1', { quantity: 2, complete: true });
+  await eventsOf('PATCH', '/inventory/1', { body: { quantity: 2_147_483_647 } });
+  await refused(409, 'DELETE', '/store/orders/1');
+  assert.deepEqual(await eventsOf('PATCH', '/store/orders/1', { body: { complete: true } }), [
+    ['order.completed'],
+  ]);
+  await refused(409, 'PATCH', '/store/orders/1', { quantity: 2 });
+});
+
+test('a request repeated with its Idempotency-Key gives no event', async (t) => {
+  const { orders, events } = await start(t);
+  const placed = { quantity: 2 };
+  assert.deepEqual(await orders(placed, { 'idempotency-key': 'a', 'x-request-id': 'first' }), [
+    ['order.placed'],
+  ]);
+  assert.deepEqual(await orders(placed, { 'idempotency-key': 'a', 'x-request-id': 'second' }), []);
+  assert.equal((await events()).at(-1)?.requestId, 'first');
+});
+
+suite('writes that share a commit', () => {
+  /** Sends concurrent requests that share a commit, in two workspaces. */
+  async function atOnce(store: Petstore, key: string): Promise<JsonAnswer[]> {
+    const requests = Array.from({ length: 60 }, (_, n) => {
+      const own = n % 2 ? { key } : {};
+      // The first pet of each workspace sells out.
+      return n % 3
+        ? store.call('POST', '/store/orders', { body: { petId: 1 }, ...own })
+        : store.call('POST', '/categories', { body: { name: `Kind ${n}` }, ...own });
+    });
+    return Promise.all(requests);
+  }
+
+  test('each write that is not refused has its event, in the history of its own workspace', async (t) => {
+    const { store } = await start(t);
+    const { key } = await store.addWorkspace('second', true);
+    await store.holdLimits();
+    const { commits } = store.db.counts;
+    const answers = await atOnce(store, key);
+    if (!testDatabaseUrl) assert.equal(store.db.counts.commits - commits, 1);
+    const refused = answers.filter(({ status }) => status === 409);
+    assert.ok(refused.length > 10);
+    const requestIds: unknown[] = [];
+    for (const own of [{}, { key }]) {
+      const events = await readEvents((path) => store.call('GET', path, own));
+      assert.deepEqual(
+        events.map(({ id }) => id),
+        events.map((_, i) => i + 1),
+      );
+      requestIds.push(...events.map(({ requestId }) => requestId));
+    }
+    for (const { status, headers } of answers)
+      assert.equal(requestIds.includes(headers['x-request-id']), status === 201);
+  });
+
+  test('a write whose events cannot be stored is undone, and leaves no gap', async (t) => {
+    const { store, events } = await start(t);
+    const setLast = (last: number) =>
+      store.db.write(
+        (sql) => sql`update sequences set last_id = ${last} where workspace_id = 1 and kind = 'events'`,
+      );
+    const before = await store.content();
+    await setLast(Number.MAX_SAFE_INTEGER);
+    const answer = await store.call('POST', '/pets', { body: { name: 'Fafnir', categoryId: 1 } });
+    assert.equal(answer.status, 500);
+    await setLast(2);
+    assert.equal(await store.content(), before);
+    assert.equal((await store.call('DELETE', '/pets/1')).status, 204);
+    assert.deepEqual(
+      (await events()).map(({ id, type }) => [id, type]),
+      [
+        [1, 'category.created'],
+        [2, 'pet.created'],
+        [3, 'pet.deleted'],
+      ],
+    );
+  });
+});

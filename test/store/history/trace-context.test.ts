@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { addWebhook, answer, startDispatcher, startReceiver } from '../../support/dispatching.ts';
+import { exchange } from '../../support/exchange.ts';
+import { startPetstore } from '../../support/petstore.ts';
+import { until } from '../../support/until.ts';
+
+const traceId = '0af7651916cd43dd8448eb211c80319c';
+const spanId = 'b7ad6b7169203331';
+const form = /^00-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-00$/;
+
+/** A store, and the trace id in the log line of a request with some header fields. */
+async function startTraced(t: Parameters<typeof startPetstore>[0]) {
+  const store = await startPetstore(t, { seed: false });
+  const traceIdFor = async (headers: Record<string, string>): Promise<string> => {
+    await store.call('GET', '/pets', { headers });
+    return JSON.parse(store.log.at(-1) as string).trace_id;
+  };
+  return { store, traceIdFor };
+}
+
+test('the log names the trace of a valid traceparent', async (t) => {
+  const { traceIdFor } = await startTraced(t);
+  const valid = [
+    ...['00', '01', '02', '03', 'ff'].map((flags) => `00-${traceId}-${spanId}-${flags}`),
+    `cc-${traceId}-${spanId}-01`,
+    `cc-${traceId}-${spanId}-01-what-later-versions-add`,
+  ];
+  for (const traceparent of valid) assert.equal(await traceIdFor({ traceparent }), traceId, traceparent);
+});
+
+test('without a valid traceparent each request has its own trace', async (t) => {
+  const { traceIdFor } = await startTraced(t);
+  const invalid = [
+    '',
+    traceId,
+    `00-${traceId.toUpperCase()}-${spanId}-01`,
+    `00-${'0'.repeat(32)}-${spanId}-01`,
+    `00-${traceId}-${'0'.repeat(16)}-01`,
+    `00-${traceId}-${spanId}`,
+    `00-${traceId}-${spanId}-0`,
+    `00-${traceId}-${spanId}-01-more`,
+    `00-${traceId}-${spanId}-01, 00-${traceId}-${spanId}-01`,
+    `ff-${traceId}-${spanId}-01`,
+    `cc-${traceId}-${spanId}-01more`,
+    `-00-${traceId}-${spanId}-01`,
+  ];
+  const ids = [];
+  for (const traceparent of invalid) ids.push(await traceIdFor({ traceparent }));
+  // A caller may repeat an id that is not random.
+  for (const id of ['walk-1', 'walk-1', '00000000-0000-0000-0000-000000000000'])
+    ids.push(await traceIdFor({ 'x-request-id': id }));
+  for (const id of ids) assert.match(`00-${id}-${spanId}-00`, form);
+  assert.equal(new Set([traceId, ...ids]).size, 1 + invalid.length + 3);
+});
+
+test('the trace id of a request with a random id is that id', async (t) => {
+  const { traceIdFor } = await startTraced(t);
+  const id = randomUUID();
+  assert.equal(await traceIdFor({ 'x-request-id': id }), id.replaceAll('-', ''));
+});
+
+test('the log of a request with a malformed body has its trace', async (t) => {
+  const { store } = await startTraced(t);
+  await store.listen();
+  const head = `Host: x\r\nAuthorization: Bearer ${store.key}\r\nContent-Type: application/json`;
+  const traceparent = `traceparent: 00-${traceId}-${spanId}-01`;
+  await exchange(
+    store,
+    `POST /v1/categories HTTP/1.1\r\n${head}\r\n${traceparent}\r\nTransfer-Encoding: chunked\r\n\r\nno size\r\n`,
+  );
+  const answered = () => store.log.map((line) => JSON.parse(line)).find(({ msg }) => msg === 'answered');
+  await until(() => answered() !== undefined);
+  assert.deepEqual([answered().status, answered().trace_id], [400, traceId]);
+});
+
+test('each attempt to deliver an event continues the trace of the request that made the change', async (t) => {
+  const { store } = await startTraced(t);
+  const receiver = await startReceiver(t);
+  receiver.behave = (request, response) =>
+    answer(receiver.messages.length % 2 === 1 ? 500 : 204)(request, response);
+  await addWebhook(store, receiver.url);
+  startDispatcher(store);
+  const sentFor = async (headers: Record<string, string>) => {
+    const before = receiver.messages.length;
+    await store.call('POST', '/categories', { body: { name: 'Dragons' }, headers });
+    const logged = JSON.parse(store.log.at(-1) as string).trace_id;
+    await until(() => receiver.messages.length === before + 1);
+    await until(async () => {
+      store.nowMs += 3_600_000;
+      return receiver.messages.length === before + 2;
+    });
+    const [first, second] = receiver.messages.slice(before).map(({ headers }) => headers.traceparent);
+    assert.equal(second, first);
+    return { logged, sent: first as string };
+  };
+  for (const flags of ['00', '01']) {
+    const traceparent = `00-${traceId}-${spanId}-${flags}`;
+    assert.deepEqual(await sentFor({ traceparent }), { logged: traceId, sent: traceparent });
+  }
+  for (const headers of [{}, { 'x-request-id': randomUUID() }, { 'x-request-id': 'walk-1' }]) {
+    const { logged, sent } = await sentFor(headers as Record<string, string>);
+    assert.equal(form.exec(sent)?.[1], logged);
+  }
+});
+
+test('a message that no request caused starts its own trace', async (t) => {
+  const { store } = await startTraced(t);
+  const receiver = await startReceiver(t);
+  await addWebhook(store, receiver.url);
+  startDispatcher(store);
+  for (const sent of [1, 2]) {
+    assert.equal((await store.call('POST', '/store/webhooks/1/ping')).status, 202);
+    await until(() => receiver.messages.length === sent);
+  }
+  const sent = receiver.messages.map(({ headers }) => form.exec(headers.traceparent as string)?.[1]);
+  assert.equal(new Set(sent).size, 2);
+  assert.ok(!sent.includes(undefined));
+});

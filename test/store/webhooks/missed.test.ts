@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Webhook as Verifier } from 'standardwebhooks';
+import { forgetOldEvents } from '../../../src/store/history/store.ts';
+import { oldestNeededEvent } from '../../../src/store/webhooks/lease-store.ts';
+import {
+  addEvents,
+  addWebhook,
+  answer,
+  deliveriesOf,
+  startDispatcher,
+  startReceiver,
+  webhook,
+} from '../../support/dispatching.ts';
+import { type Petstore, startPetstore } from '../../support/petstore.ts';
+import { until } from '../../support/until.ts';
+
+const hourMs = 3_600_000;
+
+/** The sweep of the service, with ten events kept for a week. */
+const forget = (store: Petstore) =>
+  forgetOldEvents(store.db, { maxAgeMs: 168 * hourMs, maxCount: 10 }, store.nowMs, (workspaceId) =>
+    oldestNeededEvent(store.db.read, workspaceId),
+  );
+
+const kept = async (store: Petstore) =>
+  (await store.db.read`select id from events where workspace_id = 1 order by id`).map(([id]) => Number(id));
+const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
+const bodiesOf = ({ messages }: { messages: { body: string }[] }) =>
+  messages.map(({ body }) => JSON.parse(body));
+
+test('unsent events of an enabled webhook are kept, up to twice the usual number', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  const receiver = await startReceiver(t);
+  await addWebhook(store, receiver.url);
+  await addEvents(store, 20);
+  await forget(store);
+  assert.deepEqual(await kept(store), range(1, 20));
+  const { body } = await store.call('GET', '/store/events?after=0');
+  assert.equal(body.length, 20, 'readers see them, too');
+  startDispatcher(store);
+  await until(async () => (await deliveriesOf(store)).length === 20);
+  await forget(store);
+  assert.deepEqual(await kept(store), range(11, 20));
+  assert.deepEqual(
+    bodiesOf(receiver).map(({ id }) => id),
+    range(1, 20),
+  );
+  assert.equal((await webhook(store)).missedEvents, undefined);
+});
+
+test('events with a pending retry are kept as well, but none beyond its maximum age', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  const receiver = await startReceiver(t);
+  receiver.behave = (request, response) =>
+    answer(receiver.messages.length === 3 ? 500 : 200)(request, response);
+  await addWebhook(store, receiver.url);
+  const dispatcher = startDispatcher(store);
+  await addEvents(store, 18);
+  await until(async () => (await deliveriesOf(store)).length === 18);
+  await dispatcher.stop();
+  await forget(store);
+  assert.deepEqual(await kept(store), range(3, 18));
+  store.nowMs += 169 * hourMs;
+  await forget(store);
+  assert.deepEqual(await kept(store), []);
+});
+
+test('a disabled webhook keeps no extra events', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  const receiver = await startReceiver(t);
+  await addWebhook(store, receiver.url);
+  await store.call('PATCH', '/store/webhooks/1', { body: { enabled: false } });
+  await addEvents(store, 20);
+  await forget(store);
+  assert.deepEqual(await kept(store), range(11, 20));
+});
+
+test('beyond that number the receiver, the webhook, the log and the metrics report missed events', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  const receiver = await startReceiver(t);
+  const secret = await addWebhook(store, receiver.url, { types: ['category.created'] });
+  assert.match(await store.metrics(), /^petstore_webhook_missed_events_total 0$/m);
+  await addEvents(store, 50);
+  await forget(store);
+  assert.deepEqual(await kept(store), range(31, 50));
+  receiver.behave = (request, response) =>
+    answer(receiver.messages.length === 1 ? 500 : 200)(request, response);
+  startDispatcher(store);
+  await until(() => receiver.messages.length === 21);
+  const [missed, ...events] = bodiesOf(receiver);
+  const noticedAt = new Date(store.nowMs).toISOString();
+  assert.deepEqual(missed, {
+    type: 'events.missed',
+    timestamp: noticedAt,
+    data: { webhookId: 1, firstEventId: 1, lastEventId: 30 },
+  });
+  assert.deepEqual(
+    events.map(({ id }) => id),
+    range(31, 50),
+  );
+  assert.deepEqual((await webhook(store)).missedEvents, { count: 30, lastEventId: 30, noticedAt });
+  assert.match(await store.metrics(), /^petstore_webhook_missed_events_total 30$/m);
+  const line = store.log.find((line) => line.includes('removed before a webhook received'));
+  assert.match(line ?? '', /"count":30,"firstEventId":1,"lastEventId":30/);
+  store.nowMs += hourMs;
+  // It is retried like every other message.
+  await until(async () =>
+    (await deliveriesOf(store)).every(({ state }: { state: string }) => state === 'delivered'),
+  );
+  const [first, last] = [receiver.messages.at(0), receiver.messages.at(-1)];
+  assert.deepEqual([last?.body, last?.headers['webhook-id']], [first?.body, first?.headers['webhook-id']]);
+  new Verifier(secret).verify(
+    last?.body ?? '',
+    receiver.signedNow(last?.headers ?? {}, last?.body ?? '', [secret]),
+  );
+  const delivery = (await deliveriesOf(store)).at(-1);
+  assert.deepEqual([delivery.type, delivery.eventId, delivery.attempts.length], ['events.missed', 30, 2]);
+  assert.equal(receiver.messages.length, 22);
+});
+
+test('a gap that an instance stored before it died is reported before later events', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  const receiver = await startReceiver(t);
+  await addWebhook(store, receiver.url);
+  await addEvents(store, 25);
+  await forget(store);
+  // It dies during the first attempt.
+  const dying = startDispatcher(store, {
+    graceMs: 0,
+    send: (_outgoing, signal) =>
+      new Promise((resolve) =>
+        signal.addEventListener('abort', () => resolve({ error: 'Broken off.', durationMs: 0 })),
+      ),
+  });
+  await until(() => dying.sent === 1);
+  await dying.stop();
+  assert.equal((await webhook(store)).missedEvents.count, 5);
+  startDispatcher(store);
+  await until(() => receiver.messages.length === 21);
+  const [missed, ...events] = bodiesOf(receiver);
+  assert.deepEqual([missed.type, missed.data.lastEventId], ['events.missed', 5]);
+  assert.deepEqual(
+    events.map(({ id }) => id),
+    range(6, 25),
+  );
+  assert.equal((await webhook(store)).missedEvents.count, 5);
+});
+
+test('events missed while a webhook was disabled are reported when it is enabled', async (t) => {
+  const store = await startPetstore(t, { seed: false });
+  const receiver = await startReceiver(t);
+  await addWebhook(store, receiver.url);
+  startDispatcher(store);
+  await store.call('PATCH', '/store/webhooks/1', { body: { enabled: false } });
+  await addEvents(store, 30);
+  await forget(store);
+  await store.call('PATCH', '/store/webhooks/1', { body: { enabled: true } });
+  await until(() => receiver.messages.length === 11);
+  const [missed, ...events] = bodiesOf(receiver);
+  assert.deepEqual(missed.data, { webhookId: 1, firstEventId: 1, lastEventId: 20 });
+  assert.deepEqual(
+    events.map(({ id }) => id),
+    range(21, 30),
+  );
+});
