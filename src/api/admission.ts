@@ -1,13 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 import type { Identify } from '../access/keys/identify.ts';
 import type { Caller } from '../access/keys/store.ts';
-import { addressGroup, addressOf, byAddress, subjectOf } from '../access/limits/address.ts';
 import type { Decision, Terms } from '../access/limits/decision.ts';
 import { limitHeaders, limitRefusal } from '../access/limits/headers.ts';
-import type { Limiter, Subject } from '../access/limits/limiter.ts';
+import { addressOf, byAddress, groupSubject, type Limiter, type Subject } from '../access/limits/limiter.ts';
 import { ApiError } from '../foundation/errors.ts';
 import type { Fields } from '../foundation/field-names.ts';
 import type { BanRules } from '../foundation/settings/ban-rules.ts';
+import { addressGroup, unknownGroup } from '../http/address.ts';
 import { hasContent } from '../http/headers.ts';
 import type { Metrics } from '../observe/metrics.ts';
 
@@ -128,7 +128,7 @@ export async function admitUnread(
   address: string | undefined,
   isProxied: boolean,
 ) {
-  const subject = subjectOf(addressGroup(address));
+  const subject = groupSubject(addressGroup(address) ?? unknownGroup);
   const decision = isProxied ? limiter.peek(subject, byAddress) : await limiter.decide(subject, byAddress);
   metrics.countDecision('none', decision);
   const refusal = decision.outcome === 'admitted' ? undefined : limitRefusal(decision);

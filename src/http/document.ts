@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { addressOf } from '../access/limits/address.ts';
 import { memoize } from '../foundation/promises.ts';
+import { addressGroupOf } from './address.ts';
 import type { Forms } from './content-codings.ts';
 import { preferredCoding } from './content-codings.ts';
 import { isKnown, parseEntityTags } from './etag.ts';
@@ -57,7 +57,7 @@ function serve(
     // Read before the document, so that a refusal has none of its headers.
     const ifNoneMatch = request.headers['if-none-match'];
     const tags = ifNoneMatch === undefined ? [] : parseEntityTags('If-None-Match', ifNoneMatch);
-    await app.fairShare.enter(addressOf(request).id, reply.raw, 0);
+    await app.fairShare.enter(addressGroupOf(request), reply.raw, 0);
     const coding = preferredCoding(request.headers['accept-encoding']);
     const { etag, bytes } = await (await formsFor(request)).in(coding);
     const own = { ...headers, ...(await headersFor?.(request)) };

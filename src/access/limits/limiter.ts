@@ -1,4 +1,7 @@
+import type { FastifyRequest } from 'fastify';
 import type { Histogram } from '../../foundation/histogram.ts';
+import { plans } from '../../foundation/settings/plans.ts';
+import { addressGroupOf } from '../../http/address.ts';
 import type { Account, Decision, Terms } from './decision.ts';
 
 /** The key or address whose account is charged. */
@@ -8,6 +11,14 @@ export interface Subject {
   /** The key's id, or the address. */
   id: string;
 }
+
+/** Addresses are limited by the Free numbers and never banned. */
+export const byAddress: Terms = { quota: plans.free };
+
+/** The account of a group of addresses, which pays for a request without a valid key. */
+export const groupSubject = (group: string): Subject => ({ workspaceId: 0, id: group });
+
+export const addressOf = (request: FastifyRequest) => groupSubject(addressGroupOf(request));
 
 /** A key that may be banned. Bans that began until `banClearedAtMs` are void. */
 export type Bannable = Subject & Pick<Terms, 'banClearedAtMs'>;

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { addressGroup } from '../../access/limits/address.ts';
+import { addressGroup } from '../../http/address.ts';
 import { isForPlan } from '../../http/target.ts';
 import { traceIdOf } from '../../http/trace.ts';
 import { type RequestOutcome, traceIdOfOutcome } from '../request-outcome.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generateKey } from '../../../src/access/keys/key.ts';
-import { addressGroup } from '../../../src/access/limits/address.ts';
+import { addressGroup } from '../../../src/http/address.ts';
 import { clockWithLeft } from '../../support/clock.ts';
 import { remaining, times } from '../../support/limits.ts';
 import { fetchChecked, type JsonAnswer, Petstore, startPetstore } from '../../support/petstore.ts';

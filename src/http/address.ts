@@ -1,17 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
-import type { Terms } from './decision.ts';
-import type { Subject } from './limiter.ts';
-import { plans } from '../../foundation/settings/plans.ts';
 
-/** Addresses are limited by the Free numbers and never banned. */
-export const byAddress: Terms = { quota: plans.free };
+export const unknownGroup = 'unknown';
 
-/** The account that pays for a request without a valid key. */
-export const addressOf = ({ ip, socket }: FastifyRequest) =>
-  subjectOf(addressGroup(ip) ?? addressGroup(socket.remoteAddress));
-
-export const subjectOf = (address = 'unknown'): Subject => ({ workspaceId: 0, id: address });
+/** The address group of a request, behind trusted proxies too. */
+export const addressGroupOf = ({ ip, socket }: FastifyRequest): string =>
+  addressGroup(ip) ?? addressGroup(socket.remoteAddress) ?? unknownGroup;
 
 /**
  * The unit that counts as one caller without a key: an IPv4 address, or the /64 network of an IPv6 address, because one customer
