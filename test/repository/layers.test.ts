@@ -1,70 +1,107 @@
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path/posix';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-/** The folders and files of `src`, from the top down. Each may import from those below it. */
-const layers = `
-  main.ts        the command line's entry
-  index.ts       the package's entry
-  cli            a file for each command
-  grade          runs a program under faults, compares and reports
-  service        the app, the socket, health checks, ways to start
-  reference      what people and tools read: descriptions, guides, pages
-  mcp            the Model Context Protocol: the tools and their requests
-  lab            faults, rehearsals, recordings, checks, account, page
-  api            the list of operations, admission, and how an operation runs
-  observe        the log, metrics, deprecation
-  store          the shop: resources, history, events, webhooks, workspaces, demo
-  access         who may ask: keys, limits
-  http           HTTP without the shop
-  db             the storage, its engines, its tables
-  foundation     errors, bounds, schemas, texts, settings
-  client         petstore-lab/client; it imports nothing of the rest
-`
-  .trim()
-  .split('\n')
-  .map((line) => line.trim().split(' ')[0] as string);
-
 const src = fileURLToPath(new URL('../../src', import.meta.url));
+const textOf = (path: string) => readFileSync(join(src, path), 'utf8');
 const files = globSync('**/*.ts', { cwd: src }).sort();
+const wings = globSync('*/', { cwd: src })
+  .map((path) => path.replace('/', ''))
+  .sort();
 
 /** The imports of each file from `src`, including types. */
 const imports = new Map(
   files.map((file) => {
-    const specifiers = readFileSync(join(src, file), 'utf8').matchAll(
-      /(?:from|import\(|import)\s*'(\.[^']+)'/g,
-    );
+    const specifiers = textOf(file).matchAll(/(?:from|import\(|import)\s*'(\.[^']+)'/g);
     return [file, [...specifiers].map(([, path]) => join(dirname(file), path as string))];
   }),
 );
 
-const layerOf = (file: string) => layers.indexOf(file.split('/')[0] as string);
+const quoted = (text = '') => [...text.matchAll(/`([^`]+)`/g)].map(([, name]) => name as string);
 
-test('the table of layers lists every folder and file of src', () => {
-  const found = new Set(files.map((file) => file.split('/')[0] as string));
-  assert.deepEqual([...found].sort(), layers.toSorted());
+/** What the README of a wing says: which wings it may import, and which of them, or which file, only some of its rooms may. */
+const rules = new Map(
+  wings.map((wing) => {
+    const text = textOf(`${wing}/README.md`);
+    const allowed = quoted(/^May import: (.+)$/m.exec(text)?.[1]);
+    const reserved = [...text.matchAll(/^Only (.+) may import (.+)\.$/gm)].map(([, rooms, targets]) => ({
+      rooms: quoted(rooms),
+      targets: quoted(targets),
+    }));
+    return [wing, { allowed, reserved }];
+  }),
+);
+
+type Graph = ReadonlyMap<string, Iterable<string>>;
+
+test('src has at most 16 entries, and each wing says what it is and names its rooms', () => {
+  assert.ok(globSync('*', { cwd: src }).length <= 16);
+  for (const wing of wings) {
+    const text = textOf(`${wing}/README.md`);
+    assert.ok(text.split('\n').length <= 25, `${wing}/README.md is longer than it should be`);
+    for (const room of globSync('*/', { cwd: join(src, wing) }))
+      assert.ok(text.includes(`\`${room.replace(/\/?$/, '/')}\``), `${wing}/README.md does not name ${room}`);
+    for (const name of quoted(text.replace(/^(May import|Only) .+$/gm, '')))
+      if (/^[\w/-]+(\.ts|\/)$/.test(name) && name !== `${wing}/`)
+        assert.ok(
+          [wing, '.', '..'].some((at) => existsSync(join(src, at, name))) || isNameOfMany(wing, name),
+          `${wing}: ${name}`,
+        );
+  }
 });
 
-test('CONTRIBUTING lists the same folders in the same order', () => {
+/** Whether a name such as `schema.ts` stands for a file in each of several rooms. */
+const isNameOfMany = (wing: string, name: string) =>
+  files.filter((file) => file.startsWith(`${wing}/`) && file.endsWith(`/${name}`)).length > 1;
+
+test('a wing imports what its README allows, and all of it', () => {
+  const wrong: string[] = [];
+  const used = new Map(wings.map((wing) => [wing, new Set<string>()]));
+  for (const [file, targets] of imports) {
+    const [wing = ''] = file.split('/');
+    const rule = rules.get(wing);
+    if (!rule) continue;
+    for (const target of targets) {
+      const [other = ''] = target.split('/');
+      if (other === wing) continue;
+      used.get(wing)?.add(other);
+      const isReserved = rule.reserved.some(
+        ({ rooms, targets }) =>
+          targets.some((name) => target === name || target.startsWith(`${name}/`)) &&
+          !rooms.some((room) => file.startsWith(`${wing}/${room}`)),
+      );
+      if (!rule.allowed.includes(other) || isReserved) wrong.push(`${file} imports ${target}`);
+    }
+  }
+  assert.deepEqual(wrong, []);
+  for (const [wing, { allowed }] of rules)
+    assert.deepEqual([...(used.get(wing) as Set<string>)].sort(), allowed.toSorted(), wing);
+});
+
+test('CONTRIBUTING begins with the plan: an arrow for each import that no other arrows imply', () => {
+  const graph = new Map([...rules].map(([wing, { allowed }]) => [wing, allowed]));
+  assert.deepEqual(circlesOf(graph), []);
   const page = readFileSync(new URL('../../CONTRIBUTING.md', import.meta.url), 'utf8');
-  const folders = [...page.matchAll(/^\| `(\w+)\/` /gm)].map(([, folder]) => folder);
-  assert.deepEqual(
-    folders,
-    layers.filter((name) => !name.endsWith('.ts')),
+  const plan = /^```mermaid\n([\s\S]*?)^```/m.exec(page)?.[1] ?? '';
+  const drawn = [...plan.matchAll(/^ +(\w+) --> (.+)$/gm)].flatMap(([, from, to = '']) =>
+    to.split(' & ').map((target) => `${from} --> ${target}`),
   );
+  assert.deepEqual(drawn.sort(), arrowsOf(graph).sort());
+  for (const wing of wings) assert.ok(plan.includes(`${wing}["`), `${wing} has no words in the plan`);
 });
 
-test('imports lead downwards', () => {
-  const all = [...imports].flatMap(([file, targets]) => targets.map((target) => ({ file, target })));
-  assert.ok(all.length > 1_000);
-  const upwards = all.filter(({ file, target }) => layerOf(target) < layerOf(file));
-  assert.deepEqual(
-    upwards.map(({ file, target }) => `${file} imports ${target}`),
-    [],
+/** The imports that no longer way implies. */
+function arrowsOf(graph: Graph): string[] {
+  const reaches = (from: string, to: string): boolean =>
+    [...(graph.get(from) ?? [])].some((next) => next === to || reaches(next, to));
+  return [...graph].flatMap(([from, targets]) =>
+    [...targets]
+      .filter((target) => ![...targets].some((other) => other !== target && reaches(other, target)))
+      .map((target) => `${from} --> ${target}`),
   );
-});
+}
 
 test('no files import each other in a circle', () => {
   assert.deepEqual(circlesOf(imports), []);
@@ -79,11 +116,8 @@ test('no two entries of a folder import each other in a circle', () => {
   assert.deepEqual(circles, ['in store/resources/: inventory → pets → inventory']);
 });
 
-type Graph = ReadonlyMap<string, Iterable<string>>;
-
 /** `lab/faults/` and `lab/` for `lab/faults/list.ts`. */
 const foldersAbove = (file: string) => [...file.matchAll(/\//g)].map(({ index }) => file.slice(0, index + 1));
-
 /** The imports between the files and folders of a folder. */
 function importsWithin(folder: string): Graph {
   const entryOf = (file: string) => file.slice(folder.length).split('/')[0] as string;
