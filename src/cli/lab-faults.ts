@@ -19,7 +19,8 @@ export const faultsCommand = () =>
 /** All faults, in the form of `GET /lab/faults`. */
 export async function readCatalogue() {
   const { faultCatalogue } = await import('../lab/rehearsals/catalogue.ts');
-  return faultCatalogue();
+  const { petstoreApi } = await import('../lab/petstore/petstore-api.ts');
+  return faultCatalogue(petstoreApi);
 }
 
 type Fault = Awaited<ReturnType<typeof readCatalogue>>[number];

@@ -2,6 +2,7 @@ import { operations } from '../api/operations.ts';
 import { type Expected, expectedOf } from '../lab/checks/expected.ts';
 import { type CheckResult, type Levels, reportOn } from '../lab/checks/report.ts';
 import type { Fault } from '../lab/faults/shared/fault.ts';
+import { petstoreApi } from '../lab/petstore/petstore-api.ts';
 import type { RecordedRequest } from '../lab/recordings/schema.ts';
 import { toRecorded } from '../lab/recordings/to-recorded.ts';
 import { differencesOf, inWords, type Variation, variationOf } from './compare/compare.ts';
@@ -37,7 +38,10 @@ export class BaselineRuns implements Judge {
     this.runs = runs;
     this.#options = options;
     const [first, ...others] = runs;
-    const expected = expectedOf(runs.map(({ requests }) => toRecorded(requests)));
+    const expected = expectedOf(
+      runs.map(({ requests }) => toRecorded(requests)),
+      petstoreApi,
+    );
     const { timesOf: _, ...varying } = expected;
     this.#expected = options.varies ? varying : expected;
     this.#initial = storeResultOf(initial, initial);
@@ -113,7 +117,7 @@ export class BaselineRuns implements Judge {
   /** Judges a run by all checks. A request that the program also sends without faults does not count as a retry. */
   checksOf({ requests }: Run): CheckResult[] {
     const { levels = {} } = this.#options;
-    return reportOn('grade', toRecorded(requests), { expected: this.#expected, levels }).checks;
+    return reportOn('grade', toRecorded(requests), petstoreApi, { expected: this.#expected, levels }).checks;
   }
 
   /** What varies between these runs, in words. */

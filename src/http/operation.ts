@@ -146,6 +146,8 @@ export interface Success<Result> {
   status: 200 | 201 | 202 | 204;
   description: string;
   schema?: TSchema;
+  /** Of a stream: the schema of each event. */
+  event?: TSchema;
   /** The media type of a text. */
   mediaType?: string;
   /** Headers that the handler adds, by their names in the description. */
@@ -237,9 +239,9 @@ export interface StreamStart {
 }
 
 /** 200 with events as they happen (`text/event-stream`). Takes `Last-Event-ID`. */
-export function stream(description: string, example: string): Success<StreamStart> {
+export function stream(event: TSchema, description: string, example: string): Success<StreamStart> {
   const schema = Type.String({ description: 'Server-sent events.', examples: [example] });
-  return { kind: 'stream', status: 200, description, schema, headers: ['Last-Event-ID'] };
+  return { kind: 'stream', status: 200, description, schema, event, headers: ['Last-Event-ID'] };
 }
 
 export function operation<

@@ -50,3 +50,5 @@ export const maxDelayMs = 30_000;
 export const maxDelayPassedOnMs = 5_000;
 /** Requests of a key that an instance delays at once. */
 export const maxDelayed = 100;
+/** Events of the history in which `stale-read` looks for the last change of a resource. */
+export const maxStaleEvents = 500;

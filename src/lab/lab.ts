@@ -32,7 +32,7 @@ export class Lab {
     services: Omit<FaultServices, 'delayQueue' | 'openLinks' | 'isPassedOn' | 'log'>,
     parts: RecorderParts,
     cutOff: CutOff,
-    readingWorker?: WorkerOfReadings,
+    readingWorker: WorkerOfReadings,
   ) {
     this.#rehearsals = new RehearsalPerformer(
       {

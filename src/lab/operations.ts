@@ -4,19 +4,21 @@ import { type ReportServices, reportOperations } from './checks/report-operation
 import { recordingOperations } from './recordings/operations.ts';
 import type { RecordingServices } from './recordings/services.ts';
 import { rehearsalOperations } from './rehearsals/operations.ts';
+import type { TargetApi } from './target-api.ts';
 
 /** What operations of the lab need from the instance that runs them. */
 export type LabServices = AccountServices & RecordingServices & ReportServices;
 
-/** All operations of the lab, in the order of its description. */
-export const labOperations: readonly Handled<[LabServices]>[] = [
-  ...rehearsalOperations,
-  ...reportOperations,
-  // Its last operation removes the recording that earlier examples read.
-  ...recordingOperations,
-  ...accountOperations,
-].map((operation) => ({
-  ...operation,
-  // The lab's own limits ban nobody.
-  errors: operation.errors.filter((code) => code !== 'key_banned'),
-}));
+/** All operations of the lab of an API, in the order of its description. */
+export const labOperationsFor = (api: TargetApi): readonly Handled<[LabServices]>[] =>
+  [
+    ...rehearsalOperations(api),
+    ...reportOperations,
+    // Its last operation removes the recording that earlier examples read.
+    ...recordingOperations,
+    ...accountOperations,
+  ].map((operation) => ({
+    ...operation,
+    // The lab's own limits ban nobody.
+    errors: operation.errors.filter((code) => code !== 'key_banned'),
+  }));

@@ -5,7 +5,7 @@ import { Type } from '../foundation/type.ts';
 import { maxKeyLength } from '../http/idempotency.ts';
 import type { Operation } from '../http/operation.ts';
 import { labPrefix, prefix } from '../http/target.ts';
-import { labOperations } from '../lab/operations.ts';
+import { labOperations } from '../lab/petstore/petstore-api.ts';
 import { Event } from '../store/events/schema.ts';
 import { KnownEventType } from '../store/webhooks/event-types.ts';
 

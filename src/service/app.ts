@@ -27,7 +27,7 @@ import { datedResponse, NamedResponse } from '../http/server-response.ts';
 import { isForApi, labPrefix, labUrlOf, prefix } from '../http/target.ts';
 import { headersOf } from '../http/write-response.ts';
 import { labKeptBounds } from '../lab/lab-bounds.ts';
-import { labOperations } from '../lab/operations.ts';
+import { labOperations } from '../lab/petstore/petstore-api.ts';
 import { labPageRoutes, serveLabPage } from '../lab/serve-lab-page.ts';
 import { serveMcp } from '../mcp/serve-mcp.ts';
 import { traceRequests } from '../observe/request-spans.ts';

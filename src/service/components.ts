@@ -10,8 +10,8 @@ import type { Handled, Installation } from '../http/operation.ts';
 import { faultNames } from '../lab/faults/list.ts';
 import { Lab, labAccount } from '../lab/lab.ts';
 import { recorderBounds as usualBounds } from '../lab/lab-bounds.ts';
-import { labOperations } from '../lab/operations.ts';
-import type { WorkerOfReadings } from '../lab/readings/worker.ts';
+import { labOperations, petstoreApi, readingThread } from '../lab/petstore/petstore-api.ts';
+import { ReadingWorker, type WorkerOfReadings } from '../lab/readings/worker.ts';
 import type { RecorderBounds } from '../lab/recordings/recorder.ts';
 import { mcpAccount } from '../mcp/serve-mcp.ts';
 import { DeprecatedCalls } from '../observe/deprecation.ts';
@@ -154,9 +154,9 @@ function createLab(parts: AllParts, outcomes: OutcomeReporter): Lab {
     labPageToken: parts.installation.key.labPageToken,
   };
   return new Lab(
-    { db, operations, baseUrl, clock, hasDraftLimits },
+    { db, api: { ...petstoreApi, operations }, baseUrl, clock, hasDraftLimits },
     recorder,
     (...args) => outcomes.cutOff(...args),
-    parts.readingWorker,
+    parts.readingWorker ?? new ReadingWorker(readingThread),
   );
 }

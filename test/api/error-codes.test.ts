@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { ErrorCode } from '../../src/foundation/errors.ts';
 import type { Operation } from '../../src/http/operation.ts';
 import { labQuota, maxResetRows } from '../../src/lab/lab-bounds.ts';
-import { labOperations } from '../../src/lab/operations.ts';
+import { labOperations } from '../../src/lab/petstore/petstore-api.ts';
 import { sampleRequest } from '../../src/reference/description/samples.ts';
 import type { JsonObject } from '../../src/reference/description/schemas.ts';
 import { apis, type description, resolve } from '../support/description.ts';

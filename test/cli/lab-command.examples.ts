@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { petstoreApi } from '../../src/lab/petstore/petstore-api.ts';
 import { faultCatalogue } from '../../src/lab/rehearsals/catalogue.ts';
 import { freePort } from '../support/port.ts';
 import { bin, command, commands, environment, petstore, startService } from '../support/service.ts';
@@ -38,7 +39,7 @@ test('all faults are listed without a service: as a table, and as JSON with all 
     ['lab', 'faults'],
     ['lab', 'faults', '--json'],
   ]);
-  const catalogue = faultCatalogue();
+  const catalogue = faultCatalogue(petstoreApi);
   assert.deepEqual(JSON.parse(json?.stdout as string), catalogue);
   const lines = table?.stdout.split('\n') ?? [];
   for (const { name, kind, parameters } of catalogue) {
@@ -57,7 +58,7 @@ test('a fault is described by its name, and a similar name gets a suggestion', a
     ['lab', 'rehearse', 'rate-limit'],
     ['lab', 'faults', 'retry-after-odd'],
   ]);
-  const fault = faultCatalogue().find(({ name }) => name === 'lost-answer');
+  const fault = faultCatalogue(petstoreApi).find(({ name }) => name === 'lost-answer');
   assert.deepEqual(JSON.parse(json?.stdout as string), fault);
   const helpText = one?.stdout.replaceAll(/\s+/g, ' ') as string;
   for (const text of [fault?.does, fault?.goodClient, fault?.bites, fault?.operations.join(' ')])

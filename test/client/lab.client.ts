@@ -8,7 +8,7 @@ import {
   type PetstoreOptions,
 } from '../../src/client/index.ts';
 import { labTargets } from '../../src/client/lab-operations.ts';
-import { labOperations } from '../../src/lab/operations.ts';
+import { labOperations } from '../../src/lab/petstore/petstore-api.ts';
 import { startPetstore } from '../support/petstore.ts';
 import { answer, cut, fakeClock, refusal, startScripted, text } from '../support/scripted-server.ts';
 

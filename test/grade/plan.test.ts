@@ -11,6 +11,7 @@ import {
 import { RunQueue } from '../../src/grade/run/run-queue.ts';
 import { problemOf } from '../../src/grade/run/validate-fault.ts';
 import { faults } from '../../src/lab/faults/list.ts';
+import { petstoreApi } from '../../src/lab/petstore/petstore-api.ts';
 import type { PlannedFault } from '../../src/lab/rehearsals/schema.ts';
 import { validateFaults } from '../../src/lab/rehearsals/validate-faults.ts';
 
@@ -182,7 +183,7 @@ test('every plan is a valid rehearsal with a unique name, however much the progr
       const plans = plansOf({ fault: fault.name }, usageOf(uses, { requestCount }));
       for (const { name, faults, waitsMs } of plans) {
         names.push(name);
-        assert.ok(validateFaults(faults).length <= 100, fault.name);
+        assert.ok(validateFaults(faults, petstoreApi).length <= 100, fault.name);
         assert.equal(problemOf(faults[0] as (typeof faults)[0]), undefined);
         assert.ok(waitsMs >= 0);
       }

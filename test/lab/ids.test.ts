@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { labOperations } from '../../src/lab/operations.ts';
+import { labOperations } from '../../src/lab/petstore/petstore-api.ts';
 import { startPetstore } from '../support/petstore.ts';
 
 test('each operation refuses an id with the null character, which PostgreSQL cannot store', async (t) => {

@@ -20,7 +20,7 @@ import {
   maxWaitingReadings,
   recorderBounds,
 } from '../../src/lab/lab-bounds.ts';
-import { labOperations } from '../../src/lab/operations.ts';
+import { labOperations } from '../../src/lab/petstore/petstore-api.ts';
 import { workerBounds } from '../../src/lab/readings/worker.ts';
 
 /** A text of the tree with its lines joined, since sentences span lines. */

@@ -8,7 +8,7 @@ import type { Operation } from '../../src/http/operation.ts';
 import { labUrlOf } from '../../src/http/target.ts';
 import { faultNamed } from '../../src/lab/faults/list.ts';
 import type { Fault } from '../../src/lab/faults/shared/fault.ts';
-import { labOperations } from '../../src/lab/operations.ts';
+import { labOperations } from '../../src/lab/petstore/petstore-api.ts';
 import { describeLab, describeStore } from '../../src/reference/description/apis.ts';
 import type { JsonObject, OpenapiVersion } from '../../src/reference/description/schemas.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { identifier } from '../../src/db/sql.ts';
-import { labOperations } from '../../src/lab/operations.ts';
+import { labOperations } from '../../src/lab/petstore/petstore-api.ts';
 import { exampleParams, sampleRequest } from '../../src/reference/description/samples.ts';
 import type { Petstore } from './petstore.ts';
 

@@ -3,6 +3,7 @@ import { findingOf } from '../../src/lab/checks/check.ts';
 import type { Expected } from '../../src/lab/checks/expected.ts';
 import { checks } from '../../src/lab/checks/list.ts';
 import { trafficOf } from '../../src/lab/checks/traffic.ts';
+import { petstoreApi } from '../../src/lab/petstore/petstore-api.ts';
 import { recorded, type Sketch } from './recorded.ts';
 
 /**
@@ -18,7 +19,7 @@ export function finds(
 ) {
   const check = checks.find((one) => one.name === name);
   assert.ok(check);
-  const finding = findingOf(check, trafficOf(recorded(...sketches), expected));
+  const finding = findingOf(check, trafficOf(recorded(...sketches), petstoreApi, expected));
   assert.equal(finding.result, result, finding.because);
   assert.deepEqual(
     finding.evidence.map(({ number }) => number),

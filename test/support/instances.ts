@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openPostgres } from '../../src/db/postgres.ts';
-import { ReadingWorker } from '../../src/lab/readings/worker.ts';
 import { type JsonAnswer, type Options, Petstore } from './petstore.ts';
 import type { PostgresCluster } from './postgres-cluster.ts';
+import { newReadingWorker } from './reading-worker.ts';
 import { createSchema, withSchema } from './storage.ts';
 
 /** Long enough for anything on a busy machine, but bounded. */
@@ -31,7 +31,7 @@ export async function startInstances(
 ): Promise<[Petstore, Petstore, Petstore]> {
   const start = async () => {
     const instance = new Petstore(await openPostgres(databaseUrl, deadlineMs), '', {
-      readingWorker: new ReadingWorker(),
+      readingWorker: newReadingWorker(),
       hasOthers: true,
       ...options,
     });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
-import { operations } from '../../src/api/operations.ts';
 import { faults } from '../../src/lab/faults/list.ts';
+import { petstoreApi } from '../../src/lab/petstore/petstore-api.ts';
 import type { PlannedFault } from '../../src/lab/rehearsals/schema.ts';
 import { CarefulClient } from './careful-client.ts';
 import { assertInvariants } from './invariants.ts';
@@ -124,7 +124,9 @@ const final = ['unauthorized'];
 function aFault(leftOut: readonly string[]): fc.Arbitrary<PlannedFault> {
   const all = faults.filter(({ name }) => !leftOut.includes(name));
   return fc.constantFrom(...all).chain((fault) => {
-    const operation = fc.constantFrom(...operations.filter((one) => fault.fits(one)).map(({ id }) => id));
+    const operation = fc.constantFrom(
+      ...petstoreApi.operations.filter((one) => fault.fits(one, petstoreApi)).map(({ id }) => id),
+    );
     const parameters = Object.entries(fault.parameters).map(([name, schema]) => {
       const {
         minimum,

@@ -1,6 +1,9 @@
-import { ReadingWorker, type WorkerOfReadings } from '../../src/lab/readings/worker.ts';
+import { readingThread } from '../../src/lab/petstore/petstore-api.ts';
+import { ReadingWorker, type WorkerOfReadings, type workerBounds } from '../../src/lab/readings/worker.ts';
 
-const worker = new ReadingWorker();
+export const newReadingWorker = (bounds?: typeof workerBounds) => new ReadingWorker(readingThread, bounds);
+
+const worker = newReadingWorker();
 let previous: Promise<unknown> = Promise.resolve();
 
 /** The thread of all stores of a test file, since its start takes half a second. Stores take turns. */

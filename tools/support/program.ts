@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { operations } from '../../src/api/operations.ts';
-import { labOperations } from '../../src/lab/operations.ts';
+import { labOperations } from '../../src/lab/petstore/petstore-api.ts';
 import { asJson } from '../../src/reference/description/serve-description.ts';
 import { documents } from '../../test/support/documents.ts';
 

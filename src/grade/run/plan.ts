@@ -4,6 +4,7 @@ import { internalError } from '../../lab/faults/internal-error.ts';
 import { faultNamed, faults } from '../../lab/faults/list.ts';
 import type { Fault } from '../../lab/faults/shared/fault.ts';
 import { maxDelayMs } from '../../lab/lab-bounds.ts';
+import { petstoreApi } from '../../lab/petstore/petstore-api.ts';
 import { parametersOf } from '../../lab/rehearsals/compiled-rehearsal.ts';
 import type { PlannedFault } from '../../lab/rehearsals/schema.ts';
 import type { Place } from '../grade.ts';
@@ -63,7 +64,7 @@ export function plansOf(planned: PlannedFault, usage: Usage, isThorough = false)
   const { operation, after } = planned;
   const fitting = operations
     .filter(({ id }) => operation === undefined || id === operation)
-    .filter(fault.fits);
+    .filter((one) => fault.fits(one, petstoreApi));
   const uses = usage.operations.filter((use) => fitting.some(({ id }) => id === use.operation));
   if (uses.length === 0) return [];
   const [chosen = planned, ...choices] = choicesOf(fault, planned);

@@ -1,8 +1,8 @@
 import type { TSchema } from 'typebox';
-import { operations } from '../../api/operations.ts';
 import { faultNamed } from '../../lab/faults/list.ts';
 import type { Fault } from '../../lab/faults/shared/fault.ts';
-import { NewRehearsal, type PlannedFault } from '../../lab/rehearsals/schema.ts';
+import { petstoreApi } from '../../lab/petstore/petstore-api.ts';
+import { type PlannedFault, stepCounts } from '../../lab/rehearsals/schema.ts';
 
 /** What is wrong with a fault from the user, and what is allowed, in a sentence. Undefined if it is valid. */
 export function problemOf({ fault: name, ...given }: PlannedFault): string | undefined {
@@ -24,17 +24,14 @@ export function problemOf({ fault: name, ...given }: PlannedFault): string | und
 /** The schemas of the parameters that a fault takes. */
 function takenBy(fault: Fault): Record<string, TSchema> {
   const { isCondition, takesNoOperation, fits, parameters } = fault;
-  const { after, times } = planned;
   return {
-    ...(!takesNoOperation && { operation: { enum: operations.filter(fits).map(({ id }) => id) } }),
-    ...(!isCondition && after && times && { after, times }),
+    ...(!takesNoOperation && {
+      operation: { enum: petstoreApi.operations.filter((one) => fits(one, petstoreApi)).map(({ id }) => id) },
+    }),
+    ...(!isCondition && stepCounts),
     ...parameters,
   };
 }
-
-const { properties: planned } = NewRehearsal.properties.faults.items as TSchema as {
-  properties: Record<string, TSchema>;
-};
 
 interface Bounds {
   enum?: readonly unknown[];

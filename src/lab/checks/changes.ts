@@ -1,19 +1,14 @@
-import { operations } from '../../api/operations.ts';
 import { counted } from '../../foundation/bounds.ts';
-import { otherWriterAt } from '../faults/conflict.ts';
 import type { Recorded } from '../recordings/recorded.ts';
 import type { Check } from './check.ts';
+import type { JudgedApi } from './judged-api.ts';
 import { follows, hasDisconnected, isRead, isSuccess, isTouchedByAny, isTransient } from './request-facts.ts';
+import type { Traffic } from './traffic.ts';
 
-/** Lists that return one resource with its entity tag for a single id. */
-const singles = new Map(
-  operations.flatMap(({ id, success }) => (success.singleBy ? [[id, success.singleBy] as const] : [])),
-);
-
-/** The paths of the resources that a request is about. */
-function pathsOf({ target, operation = '' }: Recorded): string[] {
-  const [path = '', query = ''] = target.split('?');
-  const singleBy = singles.get(operation);
+/** The paths of the resources that a request is about. A list may return one resource with its entity tag for a single id. */
+function pathsOf(request: Recorded, api: JudgedApi): string[] {
+  const [path = '', query = ''] = request.target.split('?');
+  const singleBy = api.operationOf(request)?.success.singleBy;
   return singleBy === undefined
     ? [path]
     : new URLSearchParams(query).getAll(singleBy).map((id) => `${path}/${id}`);
@@ -31,12 +26,12 @@ const writes = ['PUT', 'PATCH'];
 const changes = [...writes, 'DELETE'];
 
 /** Changes of resources that the client had read: only these can be based on an old state. */
-function changesOfRead(requests: readonly Recorded[]): Recorded[] {
+function changesOfRead({ requests, api }: Traffic): Recorded[] {
   const read = new Set<string>();
   const changed: Recorded[] = [];
   for (const request of requests) {
-    if (wasRead(request)) for (const path of pathsOf(request)) read.add(path);
-    else if (writes.includes(request.method) && pathsOf(request).some((path) => read.has(path)))
+    if (wasRead(request)) for (const path of pathsOf(request, api)) read.add(path);
+    else if (writes.includes(request.method) && pathsOf(request, api).some((path) => read.has(path)))
       changed.push(request);
   }
   return changed;
@@ -45,6 +40,7 @@ function changesOfRead(requests: readonly Recorded[]): Recorded[] {
 export const ifMatchSent: Check = {
   name: 'if-match.sent',
   level: 'recommended',
+  needs: 'ETag and If-Match',
   asks: 'A client that reads a resource and then changes it sends the `ETag` as `If-Match`.',
   judged:
     'Looks at PUT and PATCH of a resource that the client has read earlier in the recording, by its URL or, for pets, with `?id=`. Fails: a change without `If-Match`, or with `If-Match: *`, which allows any state. Passes: every change has an `ETag` in `If-Match`. Not judged: DELETE, which overwrites nothing.',
@@ -52,8 +48,8 @@ export const ifMatchSent: Check = {
   faults: [],
   advice: 'Save the `ETag` with the resource, and send it as `If-Match` with the change.',
   guide: 'Getting started',
-  judge({ requests }) {
-    const changed = changesOfRead(requests);
+  judge(traffic) {
+    const changed = changesOfRead(traffic);
     const bad = changed.filter((change) => tagOf(change) === undefined);
     return {
       bad,
@@ -67,6 +63,7 @@ export const ifMatchSent: Check = {
 export const updatesNotLost: Check = {
   name: 'updates.not-lost',
   level: 'required',
+  needs: 'ETag and If-Match',
   asks: 'A change does not overwrite the change of another writer.',
   judged:
     'Looks at PUT and PATCH as in `if-match.sent` under the fault `conflict`: another writer changed the resource just before. Fails: a PUT that succeeds without an `ETag` in `If-Match`, or a PATCH that succeeds without one and sets the property that the other writer changed. Passes: a change that gets 412, unless a change without an `ETag` follows. Not judged: a PATCH of other properties, which loses nothing.',
@@ -74,18 +71,19 @@ export const updatesNotLost: Check = {
   faults: ['conflict'],
   advice: 'Send the `ETag` of your last read as `If-Match` with each change.',
   guide: 'Getting started',
-  judge({ requests }) {
-    const changed = changesOfRead(requests);
+  judge(traffic) {
+    const { api } = traffic;
+    const changed = changesOfRead(traffic);
     const touched = changed.filter((change) => isTouchedByAny(change, ['conflict']));
     const bad = touched.filter(
-      (request) => isSuccess(request) && tagOf(request) === undefined && overwrites(request),
+      (request) => isSuccess(request) && tagOf(request) === undefined && overwrites(request, api),
     );
     const lastBlindMs = new Map<string | undefined, number>();
     for (const request of changed)
       if (isSuccess(request) && tagOf(request) === undefined)
-        lastBlindMs.set(pathsOf(request)[0], request.atMs);
+        lastBlindMs.set(pathsOf(request, api)[0], request.atMs);
     /** Whether a later change without a tag overwrote the other writer's change. */
-    const isUndone = (refused: Recorded) => (lastBlindMs.get(pathsOf(refused)[0]) ?? 0) > refused.atMs;
+    const isUndone = (refused: Recorded) => (lastBlindMs.get(pathsOf(refused, api)[0]) ?? 0) > refused.atMs;
     return {
       bad,
       good: touched.filter((request) => request.status === 412 && !isUndone(request)),
@@ -96,14 +94,11 @@ export const updatesNotLost: Check = {
 };
 
 /** Whether a change that succeeded replaced the value of the other writer in a rehearsal. */
-function overwrites({ method, operation = '', properties = [] }: Recorded): boolean {
-  if (method === 'PUT') return true;
-  const property = writtenBy.get(operation);
-  return property !== undefined && properties.includes(property);
+function overwrites(request: Recorded, api: JudgedApi): boolean {
+  if (request.method === 'PUT') return true;
+  const property = api.propertyOfOtherWriter(request);
+  return property !== undefined && request.properties?.includes(property) === true;
 }
-
-/** The property that the other writer of a rehearsal changes, by operation. */
-const writtenBy = new Map(operations.map(({ id, path }) => [id, otherWriterAt(path)?.property] as const));
 
 /** The changes of one resource. */
 interface ResourceState {
@@ -136,6 +131,7 @@ function count(counts: Map<string, number>, tag: string | undefined): void {
 export const conflictReadAgain: Check = {
   name: 'conflict.read-again',
   level: 'required',
+  needs: 'ETag and If-Match',
   asks: 'After 412 the client reads the resource again before it changes it.',
   judged:
     'Looks at the next change of the resource by the same worker after 412. Fails: no `ETag` in `If-Match`, because the change may undo another one; or the refused `ETag` again. The same `ETag` again is allowed if the number of changes that used it is at most the number of responses that had it: then several workers may each have read it. Passes: another `ETag`, if the change succeeds, or if the client read the resource between the 412 and this change. Also passes: a read without a later change. Not judged: DELETE after a refused PUT or PATCH, which is a new decision.',
@@ -143,7 +139,7 @@ export const conflictReadAgain: Check = {
   faults: ['conflict'],
   advice: 'After 412 read the resource, decide again, and send the change with the new `ETag`.',
   guide: 'Getting started',
-  judge({ requests, isOfOneWorker, isOfSameWorker, isLast }) {
+  judge({ requests, api, isOfOneWorker, isOfSameWorker, isLast }) {
     const places = new Map<string, ResourceState>();
     const tags = new EntityTags();
     const good: Recorded[] = [];
@@ -152,7 +148,7 @@ export const conflictReadAgain: Check = {
       tags.note(request);
       const isChange = changes.includes(request.method);
       if (!isChange && !wasRead(request)) continue;
-      for (const path of pathsOf(request)) {
+      for (const path of pathsOf(request, api)) {
         const place: ResourceState = places.get(path) ?? { refused: new Map() };
         if (!isChange) place.read = request;
         else judgeChange(request, place);

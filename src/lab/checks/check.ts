@@ -1,5 +1,6 @@
 import type { Level } from '../faults/shared/fault.ts';
 import type { Recorded } from '../recordings/recorded.ts';
+import type { Convention } from './judged-api.ts';
 import type { Traffic } from './traffic.ts';
 
 export const results = ['passed', 'failed', 'not_observed'] as const;
@@ -9,6 +10,8 @@ export interface Check {
   /** Stable: `retry-after.obeyed`. */
   name: string;
   level: Level;
+  /** Without this convention of the API it could judge wrongly, so the report leaves it out. */
+  needs?: Convention;
   /** What it requires of a client, in one sentence. */
   asks: string;
   /** What passes, what fails, and what is not judged because a server cannot know it. */

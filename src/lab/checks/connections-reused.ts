@@ -1,6 +1,7 @@
 import type { Recorded } from '../recordings/recorded.ts';
 import type { Check } from './check.ts';
-import { endOf, hasDisconnected, isBroken, isRedirect, isStream } from './request-facts.ts';
+import type { JudgedApi } from './judged-api.ts';
+import { endOf, hasDisconnected, isBroken, isRedirect } from './request-facts.ts';
 
 /** Many clients close a connection after some idle seconds. */
 const idleMs = 2_000;
@@ -12,7 +13,7 @@ const enough = 5;
 const runOnce = /^(?:curl|wget|httpie|xh)\//i;
 
 /** Whether the connection stays open after the response. */
-const leavesOpen = (request: Recorded) =>
+const leavesOpen = (request: Recorded, { isStream }: JudgedApi) =>
   !isBroken(request) &&
   !hasDisconnected(request) &&
   !isStream(request) &&
@@ -30,7 +31,7 @@ export const connectionsReused: Check = {
   faults: [],
   advice: 'Use one session, agent or client object for all requests, and read each response to its end.',
   guide: 'Getting started',
-  judge({ requests, isOfOneWorker, opens, isLast }) {
+  judge({ requests, api, isOfOneWorker, opens, isLast }) {
     const isProxied = requests.some((request) => request.isProxied);
     const leastIdleMs = isOfOneWorker ? 0 : burstMs;
     const isRunOnce = (request: Recorded) =>
@@ -44,7 +45,8 @@ export const connectionsReused: Check = {
     let ended = 0;
     for (const request of requests) {
       for (; endOf(ending[ended] as Recorded) < request.atMs; ended++) free.push(ending[ended] as Recorded);
-      const isUsable = (before: Recorded) => last.get(before.connection) === before && leavesOpen(before);
+      const isUsable = (before: Recorded) =>
+        last.get(before.connection) === before && leavesOpen(before, api);
       while (free.length > 0 && !isUsable(free.at(-1) as Recorded)) free.pop();
       const latest = free.at(-1);
       if (last.has(request.connection)) reused.push(request);

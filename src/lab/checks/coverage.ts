@@ -1,4 +1,3 @@
-import { operations } from '../../api/operations.ts';
 import type { Recorded } from '../recordings/recorded.ts';
 import type { Check } from './check.ts';
 import { isSuccess } from './request-facts.ts';
@@ -13,14 +12,14 @@ export const operationsCovered: Check = {
   faults: [],
   advice: 'Let the tests of the client use all operations.',
   guide: 'Generate a client',
-  judge({ requests }) {
+  judge({ requests, api }) {
     const first = new Map<string, Recorded>();
     for (const request of requests) {
       const { operation } = request;
       if (operation !== undefined && isSuccess(request) && !first.has(operation))
         first.set(operation, request);
     }
-    const all = operations.length;
+    const all = api.operations.length;
     return {
       good: first.size === all ? [...first.values()] : [],
       passed: `All ${all} operations were used.`,

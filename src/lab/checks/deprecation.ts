@@ -1,29 +1,24 @@
-import { operations } from '../../api/operations.ts';
 import { counted } from '../../foundation/bounds.ts';
 import type { Recorded } from '../recordings/recorded.ts';
 import type { Check } from './check.ts';
 import { follows } from './request-facts.ts';
 
-const successors = new Map(
-  operations.flatMap(({ id, deprecated }) => (deprecated ? [[id, deprecated.successor] as const] : [])),
-);
-const successorOf = ({ operation = '' }: Recorded) => successors.get(operation);
-const isSuccessor = ({ operation = '' }: Recorded) => [...successors.values()].includes(operation);
-
 export const deprecatedNotCalled: Check = {
   name: 'deprecated.not-called',
   level: 'recommended',
   asks: 'The client uses no deprecated operation.',
-  judged: `Fails: any request to ${[...successors.keys()].map((id) => `\`${id}\``).join(', ')}. Passes: requests to the successor only.`,
+  judged:
+    'Fails: any request to an operation that the description marks as deprecated. Passes: requests to the successor only.',
   unseen: 'Neither a deprecated operation nor its successor was used.',
   faults: [],
   advice: 'Use the operation that `Link` names with `rel="successor-version"`.',
   guide: 'Versioning',
-  judge({ requests }) {
-    const bad = requests.filter((request) => successorOf(request) !== undefined);
+  judge({ requests, api }) {
+    const successors = api.operations.map(({ deprecated }) => deprecated?.successor);
+    const bad = requests.filter((request) => api.operationOf(request)?.deprecated);
     return {
       bad,
-      good: requests.filter(isSuccessor),
+      good: requests.filter(({ operation }) => operation !== undefined && successors.includes(operation)),
       failed: `${counted(bad.length, 'request')} went to a deprecated operation.`,
       passed: 'The client used the successor, and no deprecated operation.',
     };
@@ -40,7 +35,8 @@ export const successorUsed: Check = {
   faults: ['sunset'],
   advice: 'After 410, send the request to the operation that `Link` names with `rel="successor-version"`.',
   guide: 'Versioning',
-  judge({ requests, isOfSameWorker }) {
+  judge({ requests, api, isOfSameWorker }) {
+    const successorOf = (request: Recorded) => api.operationOf(request)?.deprecated?.successor;
     const gone = new Map<string, Recorded>();
     const good: Recorded[] = [];
     const bad: Recorded[] = [];
@@ -48,7 +44,7 @@ export const successorUsed: Check = {
       for (const [operation, refused] of gone) {
         if (!follows(request, refused)) continue;
         if (request.operation === operation && isOfSameWorker(request, refused)) bad.push(refused, request);
-        else if (request.operation === successors.get(operation)) good.push(refused, request);
+        else if (request.operation === successorOf(refused)) good.push(refused, request);
         else continue;
         gone.delete(operation);
       }

@@ -1,7 +1,8 @@
 import { headOf } from '../recordings/link-attempts.ts';
 import type { Recorded } from '../recordings/recorded.ts';
+import type { TargetApi } from '../target-api.ts';
+import { JudgedApi } from './judged-api.ts';
 import { pathOf, unfollowed } from './page-links.ts';
-import { hasOverlaps } from './request-facts.ts';
 
 /** What a client sends without faults. */
 export interface Expected {
@@ -18,7 +19,8 @@ export interface Expected {
 }
 
 /** What a client sends without faults, from the recordings of runs without faults. */
-export function expectedOf(runs: readonly (readonly Recorded[])[]): Required<Expected> {
+export function expectedOf(runs: readonly (readonly Recorded[])[], target: TargetApi): Required<Expected> {
+  const api = new JudgedApi(target);
   const times = new Map<string, number>();
   const most = new Map<string, number>();
   for (const run of runs) {
@@ -34,8 +36,8 @@ export function expectedOf(runs: readonly (readonly Recorded[])[]): Required<Exp
     }
   }
   return {
-    hasOverlaps: runs.some(hasOverlaps),
-    leftLists: new Set(runs.flatMap(unfollowed).map(({ target }) => pathOf(target))),
+    hasOverlaps: runs.some((run) => api.hasOverlaps(run)),
+    leftLists: new Set(runs.flatMap((run) => unfollowed(run, api)).map(({ target }) => pathOf(target))),
     timesOf: (request) =>
       times.get(nameOf(request, request.isGuessed)) ?? most.get(kindOf(request, request.isGuessed)) ?? 1,
   };

@@ -18,6 +18,7 @@ const unread = 'A POST whose body was not read counts only if its key identifies
 export const sameKeyOnRetry: Check = {
   name: 'idempotency.same-key-on-retry',
   level: 'required',
+  needs: 'Idempotency-Key',
   asks: 'The client retries a POST with the `Idempotency-Key` of the first attempt.',
   judged: `Looks at POSTs that have a key and may have taken effect. Passes: a retry with the same key. Fails: a retry with another key or without one, unless a retry with the same key also comes. ${uncertainEnds} After 409 \`${keyInUse}\` the first request with this key is still in progress. ${unread} If the first POST succeeded, an equal one is a new request.`,
   unseen: 'No POST that has a key and may have taken effect was retried.',
@@ -55,6 +56,7 @@ export const sameKeyOnRetry: Check = {
 export const noBlindPostRetry: Check = {
   name: 'idempotency.no-blind-post-retry',
   level: 'required',
+  needs: 'Idempotency-Key',
   asks: 'If a POST without `Idempotency-Key` may have taken effect, the client does not retry it.',
   judged: `Looks at POSTs that may have taken effect. Fails: a POST that has no key and is sent again, even if the second one has a key. Passes: a POST that is sent once; a POST with a key, unless it is sent again with another key. ${uncertainEnds} ${unread}`,
   unseen:
@@ -87,6 +89,7 @@ const keyReused = 'idempotency_key_reused';
 export const keyForOneThing: Check = {
   name: 'idempotency.key-for-one-thing',
   level: 'required',
+  needs: 'Idempotency-Key',
   asks: 'The client sends a new `Idempotency-Key` with each different POST.',
   judged: `Fails: a POST with the key of an earlier POST but another target or body, or a POST that gets 422 \`${keyReused}\`. Passes: two different POSTs with two keys. Not judged: a retry with another body; see \`retry.same-body\`.`,
   unseen: 'Fewer than two different POSTs had their own keys.',

@@ -56,6 +56,7 @@ function decoded(segment: string): string {
 export const idsExact: Check = {
   name: 'ids.exact',
   level: 'required',
+  needs: 'large ids',
   asks: 'The client keeps ids above 2^53 exact.',
   judged:
     'Under `large-ids` all ids are odd and between 10^16 and 2^54, where a double can only be an even number. Looks at ids of that size in paths, queries and bodies. Fails: an id that was rounded, so it is even or has a decimal point or an exponent. Passes: only exact ids.',

@@ -1,12 +1,6 @@
-import { operations } from '../../api/operations.ts';
 import { nextLink } from '../../client/header-fields.ts';
 import type { Recorded } from '../recordings/recorded.ts';
-import { isSuccess } from './request-facts.ts';
-
-const lists = new Set(operations.filter(({ success }) => success.kind === 'page').map(({ id }) => id));
-
-export const isPage = (request: Recorded) =>
-  request.method === 'GET' && lists.has(request.operation ?? '') && isSuccess(request);
+import type { JudgedApi } from './judged-api.ts';
 
 /** The target of the link to the next page; undefined for the last page. */
 export const nextOf = ({ answer }: Recorded): string | undefined => nextLink(answer.link);
@@ -37,7 +31,7 @@ export function filtersOf(target: string): string[] {
 }
 
 /** Pages whose next page the client did not read later. */
-export function unfollowed(requests: readonly Recorded[]): Recorded[] {
+export function unfollowed(requests: readonly Recorded[], { isPage }: JudgedApi): Recorded[] {
   const lastGot = new Map<string, number>();
   for (const request of requests) if (isPage(request)) lastGot.set(placeOf(request.target), request.atMs);
   return requests.filter((request) => {

@@ -3,7 +3,8 @@ import { faults } from '../faults/list.ts';
 import { samePage } from '../faults/same-page.ts';
 import type { Recorded } from '../recordings/recorded.ts';
 import type { Check } from './check.ts';
-import { filtersOf, hasCursor, isPage, nextOf, placeOf, unfollowed } from './page-links.ts';
+import type { JudgedApi } from './judged-api.ts';
+import { filtersOf, hasCursor, nextOf, placeOf, unfollowed } from './page-links.ts';
 import { isTouchedByAny } from './request-facts.ts';
 
 const shortening = faults.filter(({ shortensPages }) => shortensPages).map(({ name }) => name);
@@ -11,6 +12,7 @@ const shortening = faults.filter(({ shortensPages }) => shortensPages).map(({ na
 export const pagesToTheEnd: Check = {
   name: 'pages.to-the-end',
   level: 'recommended',
+  needs: 'pages with cursor',
   asks: 'The client follows `Link` with `rel="next"` until a page has none, even after short and empty pages.',
   judged:
     'Looks at pages that a rehearsal has shortened and that have a next page. Passes: the client reads the next page later, with its `cursor`. A client that stops on purpose looks like one that fails, so the check is only recommended. Not judged: other pages, because a client may need only the first; with `grade`, lists that the program also leaves unfinished in the runs without faults.',
@@ -19,12 +21,15 @@ export const pagesToTheEnd: Check = {
   advice:
     'To read a whole list, follow `rel="next"` until a page has none. Do not stop at a short or empty page.',
   guide: 'Getting started',
-  judge({ requests, leavesPages }) {
+  judge({ requests, api, leavesPages }) {
     const shortened = requests.filter(
       (request) =>
-        isPage(request) && isTouchedByAny(request, shortening) && nextOf(request) && !leavesPages(request),
+        api.isPage(request) &&
+        isTouchedByAny(request, shortening) &&
+        nextOf(request) &&
+        !leavesPages(request),
     );
-    const left = new Set(unfollowed(requests));
+    const left = new Set(unfollowed(requests, api));
     const bad = shortened.filter((request) => left.has(request));
     return {
       bad,
@@ -43,7 +48,7 @@ interface NextPage {
 }
 
 /** The pages with a cursor, each with the link that matches best: lists with different filters have equal cursors. */
-function nextPages(requests: readonly Recorded[]): NextPage[] {
+function nextPages(requests: readonly Recorded[], { isPage }: JudgedApi): NextPage[] {
   const links = new Map<string, Map<string, Recorded>>();
   const pages: NextPage[] = [];
   for (const page of requests) {
@@ -68,6 +73,7 @@ function nextPages(requests: readonly Recorded[]): NextPage[] {
 export const filtersKept: Check = {
   name: 'pages.filters-kept',
   level: 'required',
+  needs: 'pages with cursor',
   asks: 'The client requests each page with the filters of the first page.',
   judged:
     'Looks at pages that the client requested with the `cursor` of a link. Fails: a request that lacks a parameter of the link, because it reads another list. `limit` may differ.',
@@ -75,8 +81,8 @@ export const filtersKept: Check = {
   faults: [...shortening, samePage.name],
   advice: 'Request the URL in `Link` unchanged, or add its `cursor` to all parameters of the first request.',
   guide: 'Getting started',
-  judge({ requests }) {
-    const pages = nextPages(requests);
+  judge({ requests, api }) {
+    const pages = nextPages(requests, api);
     const bad = pages.filter(({ lost }) => lost.length > 0);
     return {
       bad: bad.flatMap(({ link, page }) => [link, page]),

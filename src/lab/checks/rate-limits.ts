@@ -86,6 +86,7 @@ function shownAfterLimit(early: Recorded, { operation }: Recorded) {
 export const banStops: Check = {
   name: 'ban.stops',
   level: 'required',
+  needs: 'bans with key_banned',
   asks: 'After 403 `key_banned` the client sends nothing until the ban is over.',
   judged: `Fails: a request of the key that gets 403 \`key_banned\` again during the ban. ${others} ${tolerance} ${ends}`,
   unseen:
@@ -118,6 +119,7 @@ function shownInBan(early: Recorded) {
 export const limitsForeseen: Check = {
   name: 'limits.foreseen',
   level: 'recommended',
+  needs: 'X-RateLimit-Remaining and X-RateLimit-Reset',
   asks: 'When `X-RateLimit-Remaining` is 0, the client waits until `X-RateLimit-Reset`.',
   judged: `Looks at requests after a response with 0 remaining, if one worker sent all requests. Fails: a request that gets 429 before the reset. Passes: a request after the reset. Tolerance: ${clockToleranceMs} ms, because clocks differ. Not judged: a reset that is no more than ${clockToleranceMs} ms away; a request before the reset that the service admits.`,
   unseen:

@@ -43,7 +43,10 @@ export const reportOperations = [
     success: resource(CheckList, 'All checks, and their version.'),
     handle: async () => ({
       version: checksVersion,
-      checks: checks.map(({ judge: _, faults, ...check }) => ({ ...check, faults: [...faults] })),
+      checks: checks.map(({ judge: _, needs: _needs, faults, ...check }) => ({
+        ...check,
+        faults: [...faults],
+      })),
     }),
   }),
 

@@ -1,5 +1,6 @@
 import type { Level } from '../faults/shared/fault.ts';
 import type { Recorded } from '../recordings/recorded.ts';
+import type { TargetApi } from '../target-api.ts';
 import { type Check, type Finding, findingOf } from './check.ts';
 import type { Expected } from './expected.ts';
 import { checks, checksVersion } from './list.ts';
@@ -40,16 +41,17 @@ export interface ReportOptions {
 /** Levels by the names of checks. */
 export type Levels = Readonly<Record<string, Level | 'off'>>;
 
-/** Judges the requests of a recording, given oldest first. */
+/** Judges the requests of a recording of an API, given oldest first. */
 export function reportOn(
   recording: string,
   requests: readonly Recorded[],
+  api: TargetApi,
   { expected, levels = {}, between = () => {} }: ReportOptions = {},
 ): Report {
-  const traffic = trafficOf(requests, expected);
+  const traffic = trafficOf(requests, api, expected);
   const results = checks.flatMap((check) => {
     const level = levels[check.name] ?? check.level;
-    if (level === 'off') return [];
+    if (level === 'off' || (check.needs && !traffic.api.has(check.needs))) return [];
     between();
     return [judge({ ...check, level }, traffic)];
   });

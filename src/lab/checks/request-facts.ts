@@ -1,4 +1,3 @@
-import { operations } from '../../api/operations.ts';
 import { errorCodes } from '../../foundation/errors.ts';
 import { connectionFaults, faults } from '../faults/list.ts';
 import type { Recorded } from '../recordings/recorded.ts';
@@ -27,12 +26,6 @@ export const isRead = ({ method }: Recorded) => method === 'GET' || method === '
 
 export const isSuccess = ({ status = 0 }: Recorded) => (status >= 200 && status < 300) || status === 304;
 
-export const streams = operations.flatMap(({ id, success }) => (success.kind === 'stream' ? [id] : []));
-
-/** Whether the response is a stream, which lasts until the client disconnects. */
-export const isStream = (request: Recorded) =>
-  streams.includes(request.operation ?? '') && (request.status === undefined || isSuccess(request));
-
 /** The faults without a complete response. Under them the client must give up. */
 export const silentFaults: readonly string[] = faults
   .filter(({ isSilent }) => isSilent)
@@ -43,17 +36,6 @@ const cutFaults = connectionFaults.filter((name) => !silentFaults.includes(name)
 /** Whether the client disconnected before the complete response: its timeout ended, or it cancelled the request. */
 export const hasDisconnected = (request: Recorded) =>
   request.left === true && !request.isProxied && !isTouchedByAny(request, cutFaults);
-
-/** Whether two requests were in flight at once. Streams do not count. */
-export function hasOverlaps(requests: readonly Recorded[]): boolean {
-  let busyUntilMs = Number.NEGATIVE_INFINITY;
-  return requests.some((request) => {
-    if (isStream(request)) return false;
-    const overlaps = request.atMs < busyUntilMs;
-    busyUntilMs = Math.max(busyUntilMs, freeAtMs(request));
-    return overlaps;
-  });
-}
 
 /** Whether the service sent no complete response. Behind a proxy this is unknown, and the proxy itself may retry. */
 export const isBroken = (request: Recorded) =>

@@ -1,14 +1,14 @@
+import type { TSchema } from 'typebox';
 import { counted } from '../../foundation/bounds.ts';
+import type { Operation } from '../../http/operation.ts';
 import { streamCut } from '../faults/stream-cut.ts';
 import { streamSilent } from '../faults/stream-silent.ts';
 import type { Recorded } from '../recordings/recorded.ts';
 import type { Check } from './check.ts';
-import { endOf, isTouchedByAny, streams } from './request-facts.ts';
+import { endOf, isTouchedByAny } from './request-facts.ts';
 
 /** The faults after which a client must open a stream again. */
 const interrupting = [streamCut.name, streamSilent.name];
-
-const isOpening = ({ operation = '', method }: Recorded) => streams.includes(operation) && method === 'GET';
 
 /** The id of the event after which a stream continues; undefined if it starts with new events. */
 const positionOf = ({ target, headers }: Recorded): string | undefined =>
@@ -17,6 +17,10 @@ const positionOf = ({ target, headers }: Recorded): string | undefined =>
 /** Whether a position skips an event. Under `large-ids` both are beyond 2^53. */
 const skips = (position: string, eventId: string) =>
   /^\d+$/.test(position) && BigInt(position) >= BigInt(eventId);
+
+/** The schema of the items of a list. */
+const itemsOf = (success: Operation['success'] | undefined) =>
+  (success?.schema as { items?: TSchema } | undefined)?.items;
 
 /** A stream that ended within an event, and the next stream. */
 interface Resumed {
@@ -35,7 +39,10 @@ export const streamsResumed: Check = {
   advice:
     'Save the `id` of an event only when the event is complete, and send it as `Last-Event-ID` when you open the stream again.',
   guide: 'Events',
-  judge({ requests }) {
+  judge({ requests, api }) {
+    const successOf = (request: Recorded) => api.operationOf(request)?.success;
+    const isOpening = (request: Recorded) =>
+      successOf(request)?.kind === 'stream' && request.method === 'GET';
     const resumed = requests.flatMap((cut): Resumed[] => {
       if (!isTouchedByAny(cut, interrupting)) return [];
       // The service may record the end of a stream late.
@@ -44,8 +51,11 @@ export const streamsResumed: Check = {
         requests.findLast((one) => isOpening(one) && one.atMs > cut.atMs);
       return next ? [{ cut, next }] : [];
     });
-    const lastListMs = requests.findLast(({ operation }) => operation === 'listEvents')?.atMs ?? 0;
-    const isListed = ({ cut, next }: Resumed) => positionOf(next) === undefined && lastListMs > endOf(cut);
+    const isListed = ({ cut, next }: Resumed) => {
+      const event = successOf(cut)?.event;
+      const isList = (request: Recorded) => event !== undefined && itemsOf(successOf(request)) === event;
+      return positionOf(next) === undefined && (requests.findLast(isList)?.atMs ?? 0) > endOf(cut);
+    };
     const isBad = ({ cut: { cutEventId }, next }: Resumed) => {
       const position = positionOf(next);
       return position === undefined || (cutEventId !== undefined && skips(position, cutEventId));

@@ -2,7 +2,8 @@ import { counted } from '../../foundation/bounds.ts';
 import { delay } from '../faults/delay.ts';
 import type { Recorded } from '../recordings/recorded.ts';
 import { type Check, inSeconds } from './check.ts';
-import { hasDisconnected, isStream, isTouchedByAny, silentFaults } from './request-facts.ts';
+import type { JudgedApi } from './judged-api.ts';
+import { hasDisconnected, isTouchedByAny, silentFaults } from './request-facts.ts';
 
 /** A good client may wait this long. To wait through a shorter silence is no evidence. */
 const patienceMs = 20_000;
@@ -17,7 +18,7 @@ const gaveUpAfterMs = (request: Recorded): number | undefined => {
     : undefined;
 };
 
-const hasWaited = (request: Recorded) =>
+const hasWaited = (request: Recorded, { isStream }: JudgedApi) =>
   isTouchedByAny(request, silentFaults) &&
   request.tookMs >= (isStream(request) ? patienceWithStreamsMs : patienceMs);
 
@@ -31,10 +32,10 @@ export const timeLimitExists: Check = {
   advice:
     'Set a timeout for each request that covers the whole body. Close a stream after 40 seconds of silence.',
   guide: 'Errors',
-  judge({ requests }) {
+  judge({ requests, api }) {
     const own = requests.filter(({ isProxied }) => !isProxied);
     const good = own.filter((request) => gaveUpAfterMs(request) !== undefined);
-    const bad = own.filter((request) => gaveUpAfterMs(request) === undefined && hasWaited(request));
+    const bad = own.filter((request) => gaveUpAfterMs(request) === undefined && hasWaited(request, api));
     const times = good.slice(0, 3).map((request) => inSeconds(gaveUpAfterMs(request) as number));
     return {
       bad,

@@ -1,11 +1,14 @@
 import type { Recorded } from '../recordings/recorded.ts';
+import type { TargetApi } from '../target-api.ts';
 import type { Expected } from './expected.ts';
+import { JudgedApi } from './judged-api.ts';
 import { knownRetriesOf } from './known-retries.ts';
 import { pathOf } from './page-links.ts';
-import { freeAtMs, hasOverlaps, isStream, shareConnection } from './request-facts.ts';
+import { freeAtMs, shareConnection } from './request-facts.ts';
 
 /** The requests of a recording, and their workers, as far as known. Each request through a proxy counts as its own connection. */
 export interface Traffic {
+  api: JudgedApi;
   /** Oldest first. */
   requests: readonly Recorded[];
   /** Whether no two requests were in flight at once, with and without faults: then one worker sent them all. Streams do not count. */
@@ -37,11 +40,12 @@ interface Row {
 }
 
 /** `requests`: oldest first. `expected`: what the client sends without faults, if known. */
-export function trafficOf(requests: readonly Recorded[], expected?: Expected): Traffic {
+export function trafficOf(requests: readonly Recorded[], target: TargetApi, expected?: Expected): Traffic {
+  const api = new JudgedApi(target);
   const first = new Map<string, Recorded>();
   const last = new Map<string, Recorded>();
   const rows = new Map<Recorded, Row>();
-  const isOfOneWorker = !hasOverlaps(requests) && expected?.hasOverlaps !== true;
+  const isOfOneWorker = !api.hasOverlaps(requests) && expected?.hasOverlaps !== true;
   let busyUntilMs = Number.NEGATIVE_INFINITY;
   let row: Row = { connection: '', othersEndMs: busyUntilMs };
   for (const request of requests) {
@@ -50,12 +54,13 @@ export function trafficOf(requests: readonly Recorded[], expected?: Expected): T
     last.set(connection, request);
     const own = row.connection === connection ? row : { connection, othersEndMs: busyUntilMs };
     rows.set(request, own);
-    if (isStream(request)) continue;
+    if (api.isStream(request)) continue;
     row = own;
     busyUntilMs = Math.max(busyUntilMs, freeAtMs(request));
   }
 
   return {
+    api,
     requests,
     isOfOneWorker,
     opens: (request) => first.get(connectionOf(request)) === request,

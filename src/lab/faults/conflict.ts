@@ -1,59 +1,14 @@
-import type { Transaction } from '../../db/database.ts';
 import { ApiError } from '../../foundation/errors.ts';
-import { maxInt32 } from '../../foundation/schema.ts';
-import { dayMs } from '../../foundation/time.ts';
 import type { Operation } from '../../http/operation.ts';
-import { changeCategory } from '../../store/resources/categories/store.ts';
-import { updateInventory } from '../../store/resources/inventory/store.ts';
-import { changeOrder } from '../../store/resources/orders/store.ts';
-import { changePet } from '../../store/resources/pets/store.ts';
+import type { OtherWriter } from '../target-api.ts';
 import { fault } from './shared/fault.ts';
-
-interface Writer {
-  /** The property that it changes. */
-  property: string;
-  /** Gives the resource a representation that it never had. */
-  change(sql: Transaction, workspaceId: number, params: Readonly<Record<string, number>>): Promise<unknown>;
-}
-
-/** The other writers, by the path of the resource. */
-const writers: Readonly<Record<string, Writer>> = {
-  '/pets/{petId}': {
-    property: 'name',
-    change: (sql, workspaceId, { petId = 0 }) =>
-      changePet(sql, workspaceId, petId, (pet) => ({ ...pet, name: renamed(pet.name) })),
-  },
-  '/categories/{categoryId}': {
-    property: 'name',
-    change: (sql, workspaceId, { categoryId = 0 }) =>
-      changeCategory(sql, workspaceId, categoryId, (one) => ({ ...one, name: renamed(one.name) })),
-  },
-  '/store/orders/{orderId}': {
-    property: 'shipDate',
-    change: (sql, workspaceId, { orderId = 0 }) =>
-      changeOrder(sql, workspaceId, orderId, (order) => ({
-        ...order,
-        shipDate: dayAfter(order.shipDate, sql.context.atMs),
-      })),
-  },
-  '/inventory/{petId}': {
-    property: 'quantity',
-    change: (sql, workspaceId, { petId = 0 }) =>
-      updateInventory(sql, workspaceId, petId, ({ quantity }) =>
-        quantity < maxInt32 ? quantity + 1 : quantity - 1,
-      ),
-  },
-};
-
-/** The other writer of the resource at a path, if there is one. */
-export const otherWriterAt = (path: string): Writer | undefined => writers[path];
 
 const isWrite = ({ method }: Operation) => method === 'PUT' || method === 'PATCH' || method === 'DELETE';
 
 export const conflict = fault({
   name: 'conflict',
   actsAfterValidation: true,
-  fits: (operation) => isWrite(operation) && operation.path in writers,
+  fits: (operation, { otherWriterAt }) => isWrite(operation) && otherWriterAt?.(operation.path) !== undefined,
   changesResponses: true,
   group: 'Late responses, other writers',
   level: 'recommended',
@@ -61,11 +16,11 @@ export const conflict = fault({
   goodClient: 'Sends `If-Match`, gets 412, reads the resource again and decides again.',
   whyItMatters:
     'Clients that read, change and write back without `If-Match` undo the changes that others made in between.',
-  perform: ({ operation, claim }) => ({
+  perform: ({ operation, claim, services }) => ({
     prepare: async ({ workspaceId, params }) => {
-      const { change } = writers[operation.path] as Writer;
+      const other = services.api.otherWriterAt?.(operation.path) as OtherWriter;
       try {
-        await claim((sql) => change(sql, workspaceId, params as Record<string, number>));
+        await claim((sql) => other.change(sql, workspaceId, params as Record<string, number>));
       } catch (error) {
         // The client's own change gets the same error.
         if (!(error instanceof ApiError)) throw error;
@@ -73,20 +28,3 @@ export const conflict = fault({
     },
   }),
 });
-
-const maxNameLength = 200;
-const suffixOf = / \(another writer(?: (\d+))?\)$/;
-
-/** Adds a suffix to a name that counts the changes of the other writer. */
-export function renamed(name: string): string {
-  const found = suffixOf.exec(name);
-  const suffix = found ? ` (another writer ${Number(found[1] ?? 1) + 1})` : ' (another writer)';
-  // The schemas count code points, too.
-  return [...name.replace(suffixOf, '')].slice(0, maxNameLength - suffix.length).join('') + suffix;
-}
-
-/** The day after a ship date. Tomorrow if there is none or if it is in the year 9999. */
-function dayAfter(shipDate: string | undefined, nowMs: number): string {
-  const hasDayAfter = shipDate !== undefined && !shipDate.startsWith('9999');
-  return new Date((hasDayAfter ? Date.parse(shipDate) : nowMs) + dayMs).toISOString();
-}

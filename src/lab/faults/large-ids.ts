@@ -43,7 +43,7 @@ export const largeIds = fault({
   name: 'large-ids',
   isCondition: true,
   takesNoOperation: true,
-  fits: (operation) => handlesValues(operation, isId),
+  fits: (operation, api) => handlesValues(operation, api, isId),
   undescribed: ['values'],
   changesResponses: true,
   group: 'Values',

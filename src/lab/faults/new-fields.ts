@@ -35,7 +35,7 @@ export const newFields = fault({
   name: 'new-fields',
   isCondition: true,
   takesNoOperation: true,
-  fits: (operation) => handlesValues(operation, isResource),
+  fits: (operation, api) => handlesValues(operation, api, isResource),
   undescribed: ['values'],
   changesResponses: true,
   group: 'Values',

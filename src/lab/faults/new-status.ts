@@ -19,7 +19,7 @@ export const newStatus = fault({
   name: 'new-status',
   isCondition: true,
   takesNoOperation: true,
-  fits: (operation) => handlesValues(operation, isPetStatus),
+  fits: (operation, api) => handlesValues(operation, api, isPetStatus),
   undescribed: ['values'],
   changesResponses: true,
   group: 'Values',

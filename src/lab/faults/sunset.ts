@@ -16,6 +16,6 @@ export const sunset = fault({
     'Clients ignore `Deprecation` and `Sunset` for years, and then all of them break on the same day.',
   perform: ({ operation, services, touch }) => {
     touch();
-    assertNotSunset(operation, services.operations, Number.POSITIVE_INFINITY);
+    assertNotSunset(operation, services.api.operations, Number.POSITIVE_INFINITY);
   },
 });

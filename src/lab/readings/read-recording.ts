@@ -7,6 +7,7 @@ import { type AttemptLink, linkAttempts, type TimedRequest } from '../recordings
 import { outcomeOf } from '../recordings/outcome-kinds.ts';
 import type { Recorded, RecordedFacts, UnlinkedRequest } from '../recordings/recorded.ts';
 import { type RecordedRequest, toRecordedRequest } from '../recordings/schema.ts';
+import type { TargetApi } from '../target-api.ts';
 import type { ReadingTask, ReadRows, Slice } from './worker.ts';
 
 /** The content of a report, an archive or a page. `next`: more requests follow after this number. */
@@ -18,6 +19,7 @@ interface Content {
 type TaskOf<Kind> = Extract<ReadingTask, { kind: Kind }>;
 
 interface Tools {
+  api: TargetApi;
   readRows: ReadRows;
   links: LinkCache;
   /** Is called between the checks of a report. */
@@ -36,7 +38,10 @@ export function readRecording(task: ReadingTask, tools: Tools): Promise<Content>
 }
 
 /** The report card, without the requests of the lab's page. It reads no bodies. */
-async function report(task: TaskOf<'report'>, { readRows, links, throwIfCanceled }: Tools): Promise<Content> {
+async function report(
+  task: TaskOf<'report'>,
+  { api, readRows, links, throwIfCanceled }: Tools,
+): Promise<Content> {
   const { recordingId, requests: upTo } = task;
   const linkOf = await links.of(task, readRows);
   const recorded: Recorded[] = [];
@@ -44,7 +49,7 @@ async function report(task: TaskOf<'report'>, { readRows, links, throwIfCanceled
     const request = linked(toRequest(row), linkOf);
     if (!request.labPage) recorded.push(request);
   }
-  return { value: reportOn(recordingId, recorded.sort(byTime), { between: throwIfCanceled }) };
+  return { value: reportOn(recordingId, recorded.sort(byTime), api, { between: throwIfCanceled }) };
 }
 
 /** A part of a recording as an HTTP Archive, in the order of time. */

@@ -7,13 +7,7 @@ import type { Report } from '../checks/report.ts';
 import { getRecording } from '../recordings/recording-store.ts';
 import type { Reader } from '../recordings/services.ts';
 import { ReadingQueue } from './queue.ts';
-import {
-  type ReadingResult,
-  type ReadingTask,
-  ReadingWorker,
-  type ReadRows,
-  type WorkerOfReadings,
-} from './worker.ts';
+import type { ReadingResult, ReadingTask, ReadRows, WorkerOfReadings } from './worker.ts';
 
 type Without<Task, Keys extends PropertyKey> = Task extends unknown ? Omit<Task, Keys> : never;
 type Task = Without<ReadingTask, 'workspaceId' | 'requests' | 'beganAtMs'>;
@@ -25,7 +19,7 @@ export class Readings {
   readonly #queue = new ReadingQueue();
   readonly #worker: WorkerOfReadings;
 
-  constructor(db: Database, worker: WorkerOfReadings = new ReadingWorker()) {
+  constructor(db: Database, worker: WorkerOfReadings) {
     this.#db = db;
     this.#worker = worker;
   }

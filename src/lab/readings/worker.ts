@@ -49,10 +49,13 @@ export type WorkerOfReadings = Pick<ReadingWorker, 'make' | 'close'>;
 
 /** A thread that makes readings. It starts with the first reading, and again after it ended. */
 export class ReadingWorker {
+  readonly #thread: URL;
   readonly #bounds: typeof workerBounds;
   #worker: Worker | undefined;
 
-  constructor(bounds = workerBounds) {
+  /** `thread`: the module that the thread runs. */
+  constructor(thread: URL, bounds = workerBounds) {
+    this.#thread = thread;
     this.#bounds = bounds;
   }
 
@@ -107,7 +110,7 @@ export class ReadingWorker {
   }
 
   #start(): Worker {
-    const worker = startThread(new URL('./reading-thread.ts', import.meta.url), {
+    const worker = startThread(this.#thread, {
       resourceLimits: { maxOldGenerationSizeMb: this.#bounds.maxMiB },
     });
     worker.unref();

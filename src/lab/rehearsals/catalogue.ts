@@ -1,9 +1,9 @@
 import type { Static } from 'typebox';
-import { operations } from '../../api/operations.ts';
 import { Shown } from '../../foundation/schema.ts';
 import { Type } from '../../foundation/type.ts';
 import { faults } from '../faults/list.ts';
 import { rateLimited } from '../faults/rate-limited.ts';
+import type { TargetApi } from '../target-api.ts';
 
 const number = (description: string, example: number) =>
   Type.Integer({ format: 'int32', description, examples: [example] });
@@ -72,7 +72,7 @@ export const FaultList = Type.Array(Fault, { title: 'FaultList', description: 'F
 type ParameterSchema = Static<typeof FaultParameter> & { enum?: string[] };
 
 /** The response to `GET /faults`. */
-export const faultCatalogue = (): Static<typeof FaultList> =>
+export const faultCatalogue = (api: TargetApi): Static<typeof FaultList> =>
   faults.map(
     ({
       name,
@@ -96,7 +96,7 @@ export const faultCatalogue = (): Static<typeof FaultList> =>
         const allowed = values ? { values } : { minimum, maximum, default: usual };
         return { name: parameter, description, ...allowed } as Static<typeof FaultParameter>;
       }),
-      operations: operations.filter(fits).map(({ id }) => id),
+      operations: api.operations.filter((operation) => fits(operation, api)).map(({ id }) => id),
       level,
       does,
       goodClient,

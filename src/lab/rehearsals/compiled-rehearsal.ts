@@ -72,7 +72,7 @@ export function planFor(
 ): RequestPlan | undefined {
   const fitting = [...faults.keys()].filter((index) => {
     const { fault, operation: only } = faults[index] as CompiledFault;
-    return (only === undefined || only === operation.id) && fault?.fits(operation);
+    return (only === undefined || only === operation.id) && fault?.fits(operation, services.api);
   });
   const mayBeHeld = steps.some(({ scope, holdMs }) => scope === 'key' && holdMs > 0);
   if (fitting.length === 0 && !mayBeHeld) return undefined;

@@ -1,9 +1,9 @@
 import type { Static, TProperties, TSchema } from 'typebox';
-import { operations } from '../../api/operations.ts';
 import { DateTime, Text } from '../../foundation/schema.ts';
 import { Type } from '../../foundation/type.ts';
 import { faultNames, faults } from '../faults/list.ts';
 import { maxFaults, maxKept, maxLifeSeconds } from '../lab-bounds.ts';
+import type { TargetApi } from '../target-api.ts';
 
 const forKey = faults
   .filter(({ scope, isCondition }) => scope === 'key' && !isCondition)
@@ -38,23 +38,8 @@ const parameters: TProperties = Object.fromEntries(
   ),
 );
 
-const plan = {
-  fault: Type.Enum(faultNames, {
-    type: 'string',
-    description: 'The name of a fault. `GET /faults` lists them.',
-    examples: ['rate-limited'],
-  }),
-  operation: Type.Optional(
-    Type.Enum(
-      operations.map(({ id }) => id),
-      {
-        type: 'string',
-        description:
-          'The operationId of the operation that it affects. Absent: every operation that it fits.',
-        examples: ['placeOrder'],
-      },
-    ),
-  ),
+/** The parameters that every step takes. */
+export const stepCounts = {
   after: Type.Optional(
     int32(
       { minimum: 0, maximum: 10_000 },
@@ -69,7 +54,6 @@ const plan = {
       1,
     ),
   ),
-  ...parameters,
 };
 
 export interface PlannedFault {
@@ -81,42 +65,13 @@ export interface PlannedFault {
   [parameter: string]: number | string | undefined;
 }
 
-const examplePlan = { fault: 'rate-limited', operation: 'placeOrder', times: 1, retryAfterSeconds: 2 };
-
-/** The type does not name the parameters: faults declare them. */
-const PlannedFault = Type.Unsafe<PlannedFault>(
-  Type.Object(plan, {
-    title: 'PlannedFault',
-    additionalProperties: false,
-    description: 'A fault to perform, with its parameters.',
-    examples: [examplePlan],
-  }),
-);
-
-export const NewRehearsal = Type.Object(
-  {
-    faults: Type.Array(PlannedFault, {
-      minItems: 1,
-      maxItems: maxFaults,
-      description: 'Faults to perform. Steps are performed in this order. Conditions apply all the time.',
-    }),
-    expiresInSeconds: Type.Optional(
-      int32(
-        { minimum: 1, maximum: maxLifeSeconds },
-        `How long the rehearsal lasts, in seconds. Default: ${defaultExpirySeconds}.`,
-        600,
-      ),
-    ),
-  },
-  { title: 'NewRehearsal', description: 'A rehearsal to start.' },
-);
-
 export interface RehearsedFault extends PlannedFault {
   performed: number;
   remaining?: number;
   repeated?: number;
 }
 
+const examplePlan = { fault: 'rate-limited', operation: 'placeOrder', times: 1, retryAfterSeconds: 2 };
 const exampleFault = { ...examplePlan, performed: 0, remaining: 1 };
 
 /** In responses these names are plain strings, because names may be added. */
@@ -140,65 +95,117 @@ const openNames = {
   ),
 };
 
-const RehearsedFault = Type.Unsafe<RehearsedFault>(
-  Type.Object(
-    {
-      ...plan,
-      ...openNames,
-      performed: int32(
-        { minimum: 0 },
-        'How often it was performed. For a condition: how many responses it has changed.',
-        0,
+/** The schemas of rehearsals of an API. They list its operations. */
+export function rehearsalSchemas({ operations }: TargetApi) {
+  const plan = {
+    fault: Type.Enum(faultNames, {
+      type: 'string',
+      description: 'The name of a fault. `GET /faults` lists them.',
+      examples: ['rate-limited'],
+    }),
+    operation: Type.Optional(
+      Type.Enum(
+        operations.map(({ id }) => id),
+        {
+          type: 'string',
+          description:
+            'The operationId of the operation that it affects. Absent: every operation that it fits.',
+          examples: ['placeOrder'],
+        },
       ),
-      remaining: Type.Optional(
-        int32(
-          { minimum: 0 },
-          'For a step: how many performances remain, on all its operations together. 0 after the end of the rehearsal. For the condition `near-limit`: its parameter, which does not change. Absent for other conditions.',
-          1,
-        ),
-      ),
-      repeated: Type.Optional(
-        int32(
-          { minimum: 1 },
-          'How many requests came before the end of `Retry-After`, and got the fault again.',
-          1,
-        ),
-      ),
-    },
-    {
-      title: 'RehearsedFault',
-      description: 'A fault of a rehearsal, and how often it was performed.',
-      examples: [exampleFault],
-    },
-  ),
-);
-
-export const Rehearsal = Type.Object(
-  {
-    id: rehearsalId,
-    createdAt: DateTime('When it began.', '2026-11-21T09:30:00.000Z'),
-    expiresAt: DateTime('When it expires.', '2026-11-21T09:40:00.000Z'),
-    endedAt: Type.Optional(
-      DateTime('When a request or the next rehearsal ended it.', '2026-11-21T09:35:00.000Z'),
     ),
-    faults: Type.Array(RehearsedFault, { description: 'Its faults, in order.' }),
-  },
-  {
-    title: 'Rehearsal',
-    description: 'Faults that the service performs for one key.',
-    examples: [
-      {
-        id: 'rhs_318204975513',
-        createdAt: '2026-11-21T09:30:00.000Z',
-        expiresAt: '2026-11-21T09:40:00.000Z',
-        faults: [exampleFault],
-      },
-    ],
-  },
-);
-export type Rehearsal = Static<typeof Rehearsal>;
+    ...stepCounts,
+    ...parameters,
+  };
 
-export const RehearsalList = Type.Array(Rehearsal, {
-  title: 'RehearsalList',
-  description: `Rehearsals, newest first; ${maxKept} at most.`,
-});
+  /** The type does not name the parameters: faults declare them. */
+  const PlannedFault = Type.Unsafe<PlannedFault>(
+    Type.Object(plan, {
+      title: 'PlannedFault',
+      additionalProperties: false,
+      description: 'A fault to perform, with its parameters.',
+      examples: [examplePlan],
+    }),
+  );
+
+  const NewRehearsal = Type.Object(
+    {
+      faults: Type.Array(PlannedFault, {
+        minItems: 1,
+        maxItems: maxFaults,
+        description: 'Faults to perform. Steps are performed in this order. Conditions apply all the time.',
+      }),
+      expiresInSeconds: Type.Optional(
+        int32(
+          { minimum: 1, maximum: maxLifeSeconds },
+          `How long the rehearsal lasts, in seconds. Default: ${defaultExpirySeconds}.`,
+          600,
+        ),
+      ),
+    },
+    { title: 'NewRehearsal', description: 'A rehearsal to start.' },
+  );
+
+  const RehearsedFault = Type.Unsafe<RehearsedFault>(
+    Type.Object(
+      {
+        ...plan,
+        ...openNames,
+        performed: int32(
+          { minimum: 0 },
+          'How often it was performed. For a condition: how many responses it has changed.',
+          0,
+        ),
+        remaining: Type.Optional(
+          int32(
+            { minimum: 0 },
+            'For a step: how many performances remain, on all its operations together. 0 after the end of the rehearsal. For the condition `near-limit`: its parameter, which does not change. Absent for other conditions.',
+            1,
+          ),
+        ),
+        repeated: Type.Optional(
+          int32(
+            { minimum: 1 },
+            'How many requests came before the end of `Retry-After`, and got the fault again.',
+            1,
+          ),
+        ),
+      },
+      {
+        title: 'RehearsedFault',
+        description: 'A fault of a rehearsal, and how often it was performed.',
+        examples: [exampleFault],
+      },
+    ),
+  );
+
+  const Rehearsal = Type.Object(
+    {
+      id: rehearsalId,
+      createdAt: DateTime('When it began.', '2026-11-21T09:30:00.000Z'),
+      expiresAt: DateTime('When it expires.', '2026-11-21T09:40:00.000Z'),
+      endedAt: Type.Optional(
+        DateTime('When a request or the next rehearsal ended it.', '2026-11-21T09:35:00.000Z'),
+      ),
+      faults: Type.Array(RehearsedFault, { description: 'Its faults, in order.' }),
+    },
+    {
+      title: 'Rehearsal',
+      description: 'Faults that the service performs for one key.',
+      examples: [
+        {
+          id: 'rhs_318204975513',
+          createdAt: '2026-11-21T09:30:00.000Z',
+          expiresAt: '2026-11-21T09:40:00.000Z',
+          faults: [exampleFault],
+        },
+      ],
+    },
+  );
+  const RehearsalList = Type.Array(Rehearsal, {
+    title: 'RehearsalList',
+    description: `Rehearsals, newest first; ${maxKept} at most.`,
+  });
+  return { NewRehearsal, Rehearsal, RehearsalList };
+}
+export type Rehearsal = Static<ReturnType<typeof rehearsalSchemas>['Rehearsal']>;

@@ -1,13 +1,13 @@
 import { randomDigits } from '../../access/keys/key.ts';
-import { operations } from '../../api/operations.ts';
 import type { Database } from '../../db/database.ts';
 import { batchSize, inBatches } from '../../db/database.ts';
 import { fragment, type Row, type Sql } from '../../db/sql.ts';
 import { ApiError } from '../../foundation/errors.ts';
 import { dayMs, toTime } from '../../foundation/time.ts';
-import { faults } from '../faults/list.ts';
+import { faultNamed } from '../faults/list.ts';
 import { bind, end, endActive, type Owner, rehearsals } from '../key-binding.ts';
 import { maxKept } from '../lab-bounds.ts';
+import type { TargetApi } from '../target-api.ts';
 import { type CompiledRehearsal, compileRehearsal } from './compiled-rehearsal.ts';
 import { type ScopeProgress, totalOf } from './progress.ts';
 import { parseProgress } from './progress-store.ts';
@@ -50,6 +50,7 @@ export async function endRehearsal(sql: Sql, owner: Owner, id: string, nowMs: nu
 export async function listRehearsals(
   sql: Sql,
   { workspaceId, keyId, nowMs }: OwnerAt,
+  api: TargetApi,
   id?: string,
 ): Promise<Rehearsal[]> {
   const only = id === undefined ? fragment`` : fragment`and r.id = ${id}`;
@@ -68,13 +69,19 @@ export async function listRehearsals(
       row,
       own.map(([, state]) => parseProgress(state)),
       nowMs,
+      api,
     );
   });
 }
 
 /** Throws `not_found` if the key has no such rehearsal. */
-export async function getRehearsal(sql: Sql, reader: OwnerAt, id: string): Promise<Rehearsal> {
-  const [rehearsal] = await listRehearsals(sql, reader, id);
+export async function getRehearsal(
+  sql: Sql,
+  reader: OwnerAt,
+  api: TargetApi,
+  id: string,
+): Promise<Rehearsal> {
+  const [rehearsal] = await listRehearsals(sql, reader, api, id);
   return rehearsal ?? noSuchRehearsal();
 }
 
@@ -112,7 +119,7 @@ export async function forgetOldRehearsals(db: Database, nowMs: number): Promise<
   );
 }
 
-function toRehearsal(row: Row, parts: readonly ScopeProgress[], nowMs: number): Rehearsal {
+function toRehearsal(row: Row, parts: readonly ScopeProgress[], nowMs: number, api: TargetApi): Rehearsal {
   const [id, faults, createdAtMs, expiresAtMs, endedAtMs] = row;
   const isOver = endedAtMs !== null || Number(expiresAtMs) <= nowMs;
   const planned: PlannedFault[] = JSON.parse(String(faults));
@@ -127,7 +134,7 @@ function toRehearsal(row: Row, parts: readonly ScopeProgress[], nowMs: number): 
         ...plan,
         performed,
         ...(plan.times !== undefined && {
-          remaining: isOver ? 0 : Math.max(0, plan.times * countersOf(plan) - performed),
+          remaining: isOver ? 0 : Math.max(0, plan.times * countersOf(plan, api) - performed),
         }),
         ...(repeated > 0 && { repeated }),
       };
@@ -136,12 +143,8 @@ function toRehearsal(row: Row, parts: readonly ScopeProgress[], nowMs: number): 
 }
 
 /** How many counters a fault has: one for each operation that it fits, or one for the key. */
-const countersOf = ({ fault: name, operation }: PlannedFault) =>
-  operation === undefined ? (counters.get(name) ?? 0) : 1;
-
-const counters = new Map(
-  faults.map((fault) => [
-    fault.name,
-    fault.scope === 'key' ? 1 : operations.filter((operation) => fault.fits(operation)).length,
-  ]),
-);
+function countersOf({ fault: name, operation: only }: PlannedFault, api: TargetApi): number {
+  const fault = faultNamed(name);
+  if (only !== undefined || fault?.scope === 'key') return 1;
+  return api.operations.filter((operation) => fault?.fits(operation, api)).length;
+}

@@ -1,15 +1,15 @@
-import { operations } from '../../api/operations.ts';
 import { bodyProperty, invalidRequest, type Problem } from '../../foundation/errors.ts';
 import { faultNamed } from '../faults/list.ts';
 import type { Fault } from '../faults/shared/fault.ts';
+import type { TargetApi } from '../target-api.ts';
 import { parametersOf } from './compiled-rehearsal.ts';
 import type { PlannedFault } from './schema.ts';
 
 /** Adds the defaults of all parameters. Throws `invalid_request`, which names every property that does not fit its fault. */
-export function validateFaults(planned: readonly PlannedFault[]): PlannedFault[] {
+export function validateFaults(planned: readonly PlannedFault[], api: TargetApi): PlannedFault[] {
   const faults = planned.map(({ fault }) => faultNamed(fault) as Fault);
   const problems = [
-    ...planned.flatMap((plan, index) => problemsOf(plan, faults[index] as Fault, index)),
+    ...planned.flatMap((plan, index) => problemsOf(plan, faults[index] as Fault, index, api)),
     ...repeatedConditions(planned).map((name) => ({
       ...bodyProperty('faults'),
       detail: `must not have ${name} twice for an operation`,
@@ -34,9 +34,10 @@ function problemsOf(
   plan: PlannedFault,
   { name, isCondition, takesNoOperation, parameters, fits }: Fault,
   index: number,
+  api: TargetApi,
 ): Problem[] {
   const { fault: _, operation: operationId, after, times, ...given } = plan;
-  const asked = operations.find(({ id }) => id === operationId);
+  const asked = api.operations.find(({ id }) => id === operationId);
   const taken = Object.keys(parameters);
   const problem = (property: string, detail: string) => ({
     ...bodyProperty('faults', index, property),
@@ -46,7 +47,7 @@ function problemsOf(
     ...(operationId !== undefined && takesNoOperation
       ? [problem('operation', `must be absent: ${name} applies to all operations`)]
       : []),
-    ...(asked && !takesNoOperation && !fits(asked)
+    ...(asked && !takesNoOperation && !fits(asked, api)
       ? [problem('operation', `must be one that ${name} can affect; GET /faults lists them`)]
       : []),
     ...Object.entries({ after, times })

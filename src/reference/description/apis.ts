@@ -5,7 +5,7 @@ import type { Operation, Tag } from '../../http/operation.ts';
 import { labUrlOf } from '../../http/target.ts';
 import { faults } from '../../lab/faults/list.ts';
 import { labKeptBounds, labQuota } from '../../lab/lab-bounds.ts';
-import { labOperations } from '../../lab/operations.ts';
+import { labOperations } from '../../lab/petstore/petstore-api.ts';
 import { type ApiInfo, describeApi } from './document.ts';
 import { type Guide, slugOf } from './guide-names.ts';
 import { guides } from './guides.ts';

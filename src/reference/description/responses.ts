@@ -11,6 +11,7 @@ import { type Operation, pathOfCreated } from '../../http/operation.ts';
 import { maxLimit, writeCursor } from '../../http/pagination.ts';
 import { reasonPhrase } from '../../http/server-response.ts';
 import type { Fault } from '../../lab/faults/shared/fault.ts';
+import { petstoreApi } from '../../lab/petstore/petstore-api.ts';
 import { lifecycleHeaders } from '../../observe/deprecation.ts';
 import { exampleParams, examplePath } from './samples.ts';
 import { exampleOf, type JsonObject, type Schemas } from './schemas.ts';
@@ -79,7 +80,9 @@ export class Responses {
 
   /** Its own errors, and those of the faults that fit it. */
   #errors(operation: Operation): JsonObject {
-    const ofFaults = this.#faults.flatMap(({ fits, errors = [] }) => (fits(operation) ? errors : []));
+    const ofFaults = this.#faults.flatMap(({ fits, errors = [] }) =>
+      fits(operation, petstoreApi) ? errors : [],
+    );
     const responses = [...codesByStatus([...operation.errors, ...ofFaults])].map(([status, codes]) => {
       const hasLifecycle = operation.deprecated && !statusesBeforeRouting.includes(status);
       return [status, hasLifecycle ? this.#error(status, codes, operation) : this.#component(status, codes)];

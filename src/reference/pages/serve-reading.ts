@@ -4,7 +4,7 @@ import { pathOfEach } from '../../http/document.ts';
 import type { Operation } from '../../http/operation.ts';
 import { hashedPath } from '../../http/pages/serve-page.ts';
 import { labPrefix, labUrlOf, prefix } from '../../http/target.ts';
-import { labOperations } from '../../lab/operations.ts';
+import { labOperations } from '../../lab/petstore/petstore-api.ts';
 import { errorPages, serveErrorPages } from './error-pages.ts';
 import { type Api, listPaths, navigation, pagesOf, servePages } from './pages.ts';
 import { serveTexts, textPaths } from './plain-texts.ts';

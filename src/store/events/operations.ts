@@ -110,7 +110,7 @@ export const eventOperations = [
         ['pet.created'],
       ),
     },
-    success: stream('Events, until the stream ends.', exampleStream),
+    success: stream(Event, 'Events, until the stream ends.', exampleStream),
     errors: ['events_expired'],
     handle: async (sql, { workspaceId, query, lastEventId, baseUrl, digitsOf }) => {
       const extent = await extentOf(sql, workspaceId);

@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { expectedOf } from '../../../src/lab/checks/expected.ts';
 import { reportOn } from '../../../src/lab/checks/report.ts';
+import { petstoreApi } from '../../../src/lab/petstore/petstore-api.ts';
 import { categories, crowd, cut, elsewhere, finds, key, limited, post } from '../../support/findings.ts';
 import { recorded, type Sketch } from '../../support/recorded.ts';
 
-const without = (...sketches: Sketch[]) => expectedOf([recorded(...sketches), recorded(...sketches)]);
+const without = (...sketches: Sketch[]) =>
+  expectedOf([recorded(...sketches), recorded(...sketches)], petstoreApi);
 /** Several workers, so that connections and gaps give no evidence. */
 const busy = { at: 0, tookMs: 9_000, ...categories, connection: 'w' };
 const once = without({ ...busy }, { at: 5, ...post });
@@ -22,7 +24,7 @@ test('the expected number of a request is the maximum of the runs without faults
     recorded(order(0, 'a'), order(1, 'a'), order(2, 'b'), { at: 5 }),
     recorded(order(0, 'a'), order(1, 'b'), order(2, 'b'), order(3, 'b')),
   ];
-  const { timesOf } = expectedOf(runs);
+  const { timesOf } = expectedOf(runs, petstoreApi);
   const times = (sketch: Sketch) => timesOf(recorded(sketch)[0] as (typeof runs)[number][number]);
   assert.equal(times(order(0, 'a')), 2);
   assert.equal(times(order(0, 'b')), 3);
@@ -136,8 +138,8 @@ test('a list that a program also leaves without faults need not be read to its e
 test('custom levels replace the levels of checks, and a check that is off is omitted', () => {
   const requests = recorded({ at: 0, status: 400 }, { at: 5, status: 400 });
   const name = 'retry.only-when-useful';
-  const of = (levels: Parameters<typeof reportOn>[2]) => {
-    const { verdict, checks } = reportOn('rec_1', requests, levels);
+  const of = (levels: Parameters<typeof reportOn>[3]) => {
+    const { verdict, checks } = reportOn('rec_1', requests, petstoreApi, levels);
     return [verdict, checks.find((check) => check.name === name)?.level];
   };
   assert.deepEqual(of({}), ['failed', 'required']);

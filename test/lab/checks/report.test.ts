@@ -8,6 +8,7 @@ import { maxEvidence, type Report, reportOn, verdictOf } from '../../../src/lab/
 import { asJunit } from '../../../src/lab/checks/report-as-junit.ts';
 import { asMarkdown } from '../../../src/lab/checks/report-as-markdown.ts';
 import { maxRecorded } from '../../../src/lab/lab-bounds.ts';
+import { petstoreApi } from '../../../src/lab/petstore/petstore-api.ts';
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
 import { whyNo } from '../../support/programs.ts';
 import { recorded } from '../../support/recorded.ts';
@@ -147,7 +148,7 @@ test('only the key of a recording can read its report card', async (t) => {
 test('GET /lab/checks lists the checks of recordings', async (t) => {
   const store = await startPetstore(t);
   const { body } = await store.send('GET', '/lab/checks');
-  const listed = checks.map(({ judge: _, ...check }) => check);
+  const listed = checks.map(({ judge: _, needs: _needs, ...check }) => check);
   assert.deepEqual(body, { version: checksVersion, checks: listed });
 });
 
@@ -164,7 +165,7 @@ test('required checks decide the verdict, and one observed check is enough', () 
 
 test('evidence is bounded, and says how much more there is', async () => {
   const many = Array.from({ length: 40 }, (_, index) => ({ at: index * 5, status: 400 }));
-  const { checks: results } = reportOn('rec_1', recorded(...many));
+  const { checks: results } = reportOn('rec_1', recorded(...many), petstoreApi);
   const found = results.find(({ name }) => name === 'retry.only-when-useful');
   assert.equal(found?.evidence.length, maxEvidence);
   assert.match(found.because, /names 10 of 40 requests\.$/);
@@ -243,9 +244,9 @@ test('a report on the largest recording takes a fraction of a second, however it
   };
   for (const [world, sketch] of Object.entries(worlds)) {
     const requests = recorded(...Array.from({ length: maxRecorded }, (_, index) => sketch(index)));
-    const expected = expectedOf([requests.slice(0, 9)]);
+    const expected = expectedOf([requests.slice(0, 9)], petstoreApi);
     const before = process.cpuUsage();
-    for (const options of [{}, { expected }]) reportOn('rec_1', requests, options);
+    for (const options of [{}, { expected }]) reportOn('rec_1', requests, petstoreApi, options);
     const { user } = process.cpuUsage(before);
     assert.ok(user < 1_500_000, `${world}: ${user} µs`);
   }

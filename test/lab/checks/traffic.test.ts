@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { freeAtMs, shareConnection } from '../../../src/lab/checks/request-facts.ts';
 import { trafficOf } from '../../../src/lab/checks/traffic.ts';
+import { petstoreApi } from '../../../src/lab/petstore/petstore-api.ts';
 import type { Recorded } from '../../../src/lab/recordings/recorded.ts';
 import { recorded } from '../../support/recorded.ts';
 
@@ -37,7 +38,7 @@ test('workers found from a few facts about each request equal those found from a
         return isFree;
       });
       const requests = recorded(...apart);
-      const traffic = trafficOf(requests);
+      const traffic = trafficOf(requests, petstoreApi);
       const overlaps = requests.some((later, index) =>
         requests.slice(0, index).some((earlier) => later.atMs < freeAtMs(earlier)),
       );

@@ -5,10 +5,12 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { operations } from '../../../src/api/operations.ts';
 import type { Operation } from '../../../src/http/operation.ts';
-import { conflict, otherWriterAt } from '../../../src/lab/faults/conflict.ts';
+import { conflict } from '../../../src/lab/faults/conflict.ts';
 import { connectionFaults, faults } from '../../../src/lab/faults/list.ts';
 import type { Fault } from '../../../src/lab/faults/shared/fault.ts';
 import { smallLimit } from '../../../src/lab/faults/small-pages.ts';
+import { otherWriters } from '../../../src/lab/petstore/other-writers.ts';
+import { petstoreApi } from '../../../src/lab/petstore/petstore-api.ts';
 import { namesForBrowsers } from '../../../src/lab/recordings/outcome-kinds.ts';
 import type { PlannedFault } from '../../../src/lab/rehearsals/schema.ts';
 import { sampleRequest } from '../../../src/reference/description/samples.ts';
@@ -70,7 +72,7 @@ async function fillPages(store: Petstore, { key, workspaceId }: { key: string; w
     assert.equal((await store.call('POST', '/store/webhooks/1/ping', { key })).status, 202);
   // Some faults return the state before a change.
   for (const { method, path, params, sampleParams } of operations) {
-    const writer = method === 'PUT' || method === 'PATCH' ? otherWriterAt(path) : undefined;
+    const writer = method === 'PUT' || method === 'PATCH' ? otherWriters[path] : undefined;
     const ids = Object.keys(params).map((name) => [name, Number(sampleParams?.[name] ?? 1)]);
     if (writer)
       await store.change((sql) => writer.change(sql, workspaceId, Object.fromEntries(ids)), workspaceId);
@@ -100,7 +102,7 @@ test('each fault, on each operation that it fits, responds as the description sa
       const workspace = await store.addWorkspace(fault.name, true);
       const { key } = workspace;
       await fillPages(store, workspace);
-      const fitting = inOrder.filter(fault.fits);
+      const fitting = inOrder.filter((operation) => fault.fits(operation, petstoreApi));
       const rehearsal = await rehearse(store, plansOf(fault, fitting), { key, expiresInSeconds: 86_400 });
       const send = connect(t, origin, key);
       for (const operation of fitting) {
@@ -157,7 +159,7 @@ test('another writer can change each resource of the store before PUT and PATCH'
   const changes = operations.filter((operation) => isChange(operation) && !operation.changesWebhooks);
   for (const operation of changes)
     assert.ok(
-      conflict.fits(operation),
-      `say in src/lab/faults/conflict.ts what another writer changes at ${operation.path}`,
+      conflict.fits(operation, petstoreApi),
+      `say in src/lab/petstore/other-writers.ts what another writer changes at ${operation.path}`,
     );
 });

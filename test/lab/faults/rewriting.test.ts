@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import Type from 'typebox';
-import { renamed } from '../../../src/lab/faults/conflict.ts';
 import { fromLargeId, toLargeId } from '../../../src/lab/faults/large-ids.ts';
 import { rewriteJson } from '../../../src/lab/faults/shared/rewrite-json.ts';
+import { renamed } from '../../../src/lab/petstore/other-writers.ts';
 
 const runs = { numRuns: 300 };
 const maxShown = (2n ** 54n - 10n ** 16n) / 2n - 1n;

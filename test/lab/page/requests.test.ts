@@ -10,6 +10,7 @@ import { plain } from '../../../src/lab/page/plain-text.ts';
 import { inScope, wantedOf } from '../../../src/lab/page/request-filters.ts';
 import { type TimeLine, timeLineOf } from '../../../src/lab/page/time-line.ts';
 import { preciseDuration, preciseTime } from '../../../src/lab/page/times.ts';
+import { petstoreApi } from '../../../src/lab/petstore/petstore-api.ts';
 import { outcomeOf, outcomes } from '../../../src/lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../../src/lab/recordings/schema.ts';
 import { type Attempt, attemptsOf, type Wait, waitOf } from '../../../src/lab/recordings/timeline-layout.ts';
@@ -174,7 +175,9 @@ test('the timeline marks the same early retries as the report card', async () =>
   const tooSoon = async (refused: Answer, early: Answer, gapMs = 1_000, retryAfter = '3') => {
     const answerHeaders = { 'retry-after': retryAfter };
     const pair = judged({ at: 0, tookMs: 0, ...refused, answer: answerHeaders }, { at: gapMs, ...early });
-    const findings = [retryAfterObeyed, banStops].map((check) => findingOf(check, trafficOf(pair)));
+    const findings = [retryAfterObeyed, banStops].map((check) =>
+      findingOf(check, trafficOf(pair, petstoreApi)),
+    );
     const [, attempt] = attemptsOf([
       recorded(1, { ...refused, answerHeaders, durationMs: 0 }),
       recorded(2, { ...early, gapMs, retryOf: '1' }, startMs + gapMs),

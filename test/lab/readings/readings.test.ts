@@ -8,10 +8,10 @@ import { maxParameters } from '../../../src/http/input.ts';
 import { archiveBounds, maxWaitingReadings } from '../../../src/lab/lab-bounds.ts';
 import { ReadingQueue } from '../../../src/lab/readings/queue.ts';
 import type { ReadRows } from '../../../src/lab/readings/worker.ts';
-import { ReadingWorker } from '../../../src/lab/readings/worker.ts';
 import { deleteOldRecordings } from '../../../src/lab/recordings/recording-store.ts';
 import { Petstore, startPetstore } from '../../support/petstore.ts';
 import { openRaw, rawRequest } from '../../support/raw-client.ts';
+import { newReadingWorker } from '../../support/reading-worker.ts';
 import { startRecording } from '../../support/recordings.ts';
 import { until } from '../../support/until.ts';
 
@@ -340,7 +340,7 @@ const task = {
 const noRows: ReadRows = async () => [];
 
 test('a thread that runs out of memory fails its reading, and the next gets a new thread', async (t) => {
-  const worker = new ReadingWorker({ limitMs: 300_000, maxMiB: 24 });
+  const worker = newReadingWorker({ limitMs: 300_000, maxMiB: 24 });
   t.after(() => worker.close());
   const { signal } = new AbortController();
   let number = 0;
@@ -352,7 +352,7 @@ test('a thread that runs out of memory fails its reading, and the next gets a ne
 });
 
 test('a reading that takes too long fails', async (t) => {
-  const worker = new ReadingWorker({ limitMs: 200, maxMiB: 512 });
+  const worker = newReadingWorker({ limitMs: 200, maxMiB: 512 });
   t.after(() => worker.close());
   const { signal } = new AbortController();
   await assert.rejects(
@@ -362,7 +362,7 @@ test('a reading that takes too long fails', async (t) => {
 });
 
 test('a reading fails if the storage fails, with the same error', async (t) => {
-  const worker = new ReadingWorker();
+  const worker = newReadingWorker();
   t.after(() => worker.close());
   const leaving = new AbortController();
   const away = worker.make(task, () => Promise.reject(new Error('away')), leaving.signal);

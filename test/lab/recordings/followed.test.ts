@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ReadingWorker } from '../../../src/lab/readings/worker.ts';
 import { Petstore, startPetstore } from '../../support/petstore.ts';
+import { newReadingWorker } from '../../support/reading-worker.ts';
 import { recordedIn, startRecording } from '../../support/recordings.ts';
 import { openTestStorage } from '../../support/storage.ts';
 
@@ -31,7 +31,7 @@ test('a reader follows a recording by the last id, without gaps and repeats', as
   }
   assert.deepEqual(idsOf(followed), range(1, 30));
   // Another instance, which has not followed the recording, links them all at once.
-  const options = { readingWorker: new ReadingWorker() };
+  const options = { readingWorker: newReadingWorker() };
   const other = new Petstore(await openTestStorage(petstore.folder), petstore.folder, options);
   t.after(() => other.close());
   other.nowMs = petstore.nowMs;

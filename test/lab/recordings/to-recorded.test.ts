@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { reportOn } from '../../../src/lab/checks/report.ts';
+import { petstoreApi } from '../../../src/lab/petstore/petstore-api.ts';
 import { toRecorded } from '../../../src/lab/recordings/to-recorded.ts';
 import { rehearse } from '../../support/lab.ts';
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
@@ -59,7 +60,7 @@ test('recorded requests convert back to the input of the checks', async (t) => {
   assert.equal(new Set([first, ...rest]).size, 4);
   const { body: report } = await store.send('GET', `${recording}/report`);
   const id = recording.slice(recording.lastIndexOf('/') + 1);
-  assert.deepEqual(reportOn(id, again), report);
+  assert.deepEqual(reportOn(id, again, petstoreApi), report);
 });
 
 test('a fingerprint is the same in another recording, and offsets count from the start of each', async (t) => {

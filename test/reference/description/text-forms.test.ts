@@ -6,7 +6,7 @@ import { operations } from '../../../src/api/operations.ts';
 import { parseEntityTags } from '../../../src/http/etag.ts';
 import { idempotencyKeyOf } from '../../../src/http/idempotency.ts';
 import { readCursor, writeCursor } from '../../../src/http/pagination.ts';
-import { labOperations } from '../../../src/lab/operations.ts';
+import { labOperations } from '../../../src/lab/petstore/petstore-api.ts';
 import { describeLab, describeStore } from '../../../src/reference/description/apis.ts';
 import { maxUrlLength, targetProblem, urlPattern } from '../../../src/store/webhooks/target-policy.ts';
 import { baseUrl } from '../../support/description.ts';

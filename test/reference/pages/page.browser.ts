@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Locator, Page, Request } from 'playwright-core';
 import { operations } from '../../../src/api/operations.ts';
-import { labOperations } from '../../../src/lab/operations.ts';
+import { labOperations } from '../../../src/lab/petstore/petstore-api.ts';
 import { guideNames } from '../../../src/reference/description/guide-names.ts';
 import { skip, timeout } from '../../support/browsers.ts';
 import { heading, openReference } from '../../support/reference.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { operations } from '../../../src/api/operations.ts';
-import { labOperations } from '../../../src/lab/operations.ts';
+import { labOperations } from '../../../src/lab/petstore/petstore-api.ts';
 import { describeLab, describeStore } from '../../../src/reference/description/apis.ts';
 import { guides } from '../../../src/reference/description/guides.ts';
 import { resolverOf } from '../../../src/reference/description/markdown.ts';

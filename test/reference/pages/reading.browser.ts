@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations } from '../../../src/api/operations.ts';
-import { labOperations } from '../../../src/lab/operations.ts';
+import { labOperations } from '../../../src/lab/petstore/petstore-api.ts';
 import { operationPath } from '../../../src/reference/pages/pages.ts';
 import { findings } from '../../support/axe.ts';
 import { skip, timeout } from '../../support/browsers.ts';

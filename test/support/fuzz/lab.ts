@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { faults } from '../../../src/lab/faults/list.ts';
+import { petstoreApi } from '../../../src/lab/petstore/petstore-api.ts';
 import { apis, assertAsDescribed, decoded } from '../description.ts';
 import { assertUntouched } from '../lab.ts';
 import { ample, type Petstore } from '../petstore.ts';
@@ -19,7 +20,9 @@ const plan = fc.constantFrom(...faults).chain(({ name, isCondition, fits }) =>
   fc.record(
     {
       fault: fc.constant(name),
-      operation: fc.constantFrom(...apis[0].operations.filter(fits).map(({ id }) => id)),
+      operation: fc.constantFrom(
+        ...petstoreApi.operations.filter((one) => fits(one, petstoreApi)).map(({ id }) => id),
+      ),
       ...(!isCondition && { after: fc.nat(3), times: fc.integer({ min: 1, max: 3 }) }),
     },
     { requiredKeys: ['fault'], noNullPrototype: true },

@@ -6,6 +6,7 @@ import type { ErrorCode } from '../../../foundation/errors.ts';
 import { Type } from '../../../foundation/type.ts';
 import type { Operation } from '../../../http/operation.ts';
 import type { Rehearsed } from '../../../http/rehearsed.ts';
+import type { TargetApi } from '../../target-api.ts';
 import type { DelayQueue } from './delay-queue.ts';
 import type { OpenLinks } from './open-links.ts';
 
@@ -42,7 +43,7 @@ export interface Fault {
   /** The number of requests per minute that the condition allows. */
   perMinute?(parameters: Parameters): number;
   /** Whether the fault can affect responses of an operation. */
-  fits(operation: Operation): boolean;
+  fits(operation: Operation, api: TargetApi): boolean;
   /** Whether a step can affect this request. Otherwise it waits for the next one. */
   canTouch?(request: FastifyRequest, services: FaultServices): boolean;
   /** `operation` if absent. */
@@ -117,7 +118,7 @@ export interface FaultInvocation extends FaultContext {
 /** What faults need from the service. */
 export interface FaultServices {
   db: Database;
-  operations: readonly Operation[];
+  api: TargetApi;
   /** Where callers find the API. */
   baseUrl: string;
   clock: () => number;

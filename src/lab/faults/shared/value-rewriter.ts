@@ -1,8 +1,7 @@
 import type { TSchema } from 'typebox';
-import { operations } from '../../../api/operations.ts';
 import type { Fields } from '../../../foundation/field-names.ts';
 import type { Operation } from '../../../http/operation.ts';
-import { Event } from '../../../store/events/schema.ts';
+import type { TargetApi } from '../../target-api.ts';
 import type { Effect, FaultInvocation } from './fault.ts';
 import { mentions, rewriteJson } from './rewrite-json.ts';
 import {
@@ -34,12 +33,12 @@ export const unchanged: ReplaceValue = (text) => text;
 export const titleOf = (schema: TSchema) => (schema as { title?: string }).title;
 
 /** The schema of the response body of an operation, or of each event of its stream. */
-const answerSchemaOf = ({ success }: Operation): TSchema | undefined =>
-  success.kind === 'stream' ? Event : success.schema;
+const answerSchemaOf = ({ success }: Operation): TSchema | undefined => success.event ?? success.schema;
 
 /** Whether an operation accepts or returns values with such a schema, or accepts ETags of responses with them. */
 export function handlesValues(
   { params, query, body, path }: Operation,
+  { operations }: TargetApi,
   isSuch: (schema: TSchema) => boolean,
 ): boolean {
   const inputs = [...Object.values(params), ...Object.values(query), body];

@@ -4,8 +4,9 @@ import { parentPort } from 'node:worker_threads';
 import type { Row } from '../../db/sql.ts';
 import { etagOf } from '../../http/etag.ts';
 import { jsonText } from '../../http/json.ts';
-import { LinkCache, readRecording } from './read-recording.ts';
-import type { FromThread, ReadingResult, ReadingTask, ReadRows, ToThread } from './worker.ts';
+import { LinkCache, readRecording } from '../readings/read-recording.ts';
+import type { FromThread, ReadingResult, ReadingTask, ReadRows, ToThread } from '../readings/worker.ts';
+import { petstoreApi } from './petstore-api.ts';
 
 const links = new LinkCache();
 let giveRows: (rows: Row[]) => void;
@@ -28,7 +29,7 @@ async function perform(task: ReadingTask, flag: Int32Array): Promise<void> {
     return rows;
   };
   try {
-    const { value, next } = await readRecording(task, { readRows, links, throwIfCanceled });
+    const { value, next } = await readRecording(task, { api: petstoreApi, readRows, links, throwIfCanceled });
     const text = jsonText(value);
     throwIfCanceled();
     const bytes = new TextEncoder().encode(text);
