@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
+import { createPetstore, PetstoreError, type Petstore as StoreClient } from '../../src/client/index.ts';
 import { faults } from '../../src/lab/faults/list.ts';
 import { petstoreApi } from '../../src/lab/petstore/petstore-api.ts';
 import type { PlannedFault } from '../../src/lab/rehearsals/schema.ts';
-import { CarefulClient } from './careful-client.ts';
 import { assertInvariants } from './invariants.ts';
 import { endRehearsal, quickParameters, rehearse } from './lab.ts';
 import { type Petstore, startPetstore } from './petstore.ts';
@@ -20,84 +20,56 @@ interface Command {
 }
 
 /** Ids as the client knows them, in the order of creation. */
-interface Made {
-  categories: (number | bigint)[];
-  pets: (number | bigint)[];
-  orders: (number | bigint)[];
-}
+type Ids = Record<'categories' | 'pets' | 'orders', (number | bigint)[]>;
 
-type Act = (client: CarefulClient, made: Made, command: Command) => Promise<unknown>;
+type Act = (client: StoreClient, ids: Ids, command: Command) => Promise<unknown>;
 
-const pick = <T>(all: readonly T[], which: number): T | undefined => all[which % all.length];
-const noted = ({ status, body }: { status: number; body: { code?: string } }) => [status, body.code];
+const pick = (all: readonly (number | bigint)[], which: number) => all[which % all.length] ?? 1;
 
-/** The steps of programs. Each returns its result without ids, since a fault may change them. */
+/** The steps of programs. */
 const acts = {
-  createCategory: async (client, { categories }, { text }) => {
-    const reply = await client.post('/categories', { name: text });
-    if (reply.status === 201) categories.push(reply.body.id);
-    return noted(reply);
-  },
-  createPet: async (client, { categories, pets }, { text, which }) => {
-    const categoryId = pick(categories, which);
-    if (categoryId === undefined) return 'no category';
-    const reply = await client.post('/pets', { name: text, categoryId });
-    if (reply.status === 201) pets.push(reply.body.id);
-    return noted(reply);
-  },
+  createCategory: async (client, { categories }, { text }) =>
+    categories.push((await client.createCategory({ name: text })).id),
+  createPet: async (client, { categories, pets }, { text, which }) =>
+    pets.push((await client.createPet({ name: text, categoryId: pick(categories, which) })).id),
   renamePet: (client, { pets }, { text, which }) =>
-    client.change(petOf(pick(pets, which)), { method: 'PATCH', path: `/pets/${pick(pets, which)}` }, () => ({
-      body: { name: text },
-      isDone: ({ name }) => name === text,
-    })),
-  movePet: (client, { pets, categories }, { which, other }) =>
-    client.change(petOf(pick(pets, which)), { method: 'PUT', path: `/pets/${pick(pets, which)}` }, (pet) => ({
-      body: { ...pet, categoryId: pick(categories, other) },
-      isDone: ({ categoryId }) => categoryId === pick(categories, other),
-    })),
-  addStock: (client, { pets }, { which, amount }) => {
-    const path = `/inventory/${pick(pets, which) ?? 1}`;
-    return client.change({ path }, { method: 'PATCH', path }, ({ quantity }) => ({
-      body: { quantity: quantity + amount },
-      isDone: (later) => later.quantity === quantity + amount,
-    }));
+    client.changePet(pick(pets, which), () => ({ name: text })),
+  movePet: async (client, { pets, categories }, { which, other }) => {
+    const categoryId = pick(categories, other);
+    for (;;) {
+      const pet = await client.findPet(pick(pets, which));
+      if (!pet || pet.categoryId === categoryId) return;
+      try {
+        return await client.replacePet(pet.id, { name: pet.name, categoryId }, { ifMatch: pet });
+      } catch (error) {
+        if (!(error instanceof PetstoreError) || error.code !== 'precondition_failed') throw error;
+      }
+    }
   },
-  placeOrder: async (client, { pets, orders }, { which, amount }) => {
-    const petId = pick(pets, which);
-    const reply = await client.post('/store/orders', { ...(petId && { petId }), quantity: amount });
-    if (reply.status === 201) orders.push(reply.body.id);
-    return noted(reply);
-  },
-  completeOrder: (client, { orders }, { which }) => {
-    const path = `/store/orders/${pick(orders, which) ?? 1}`;
-    return client.change({ path }, { method: 'PATCH', path }, () => ({
-      body: { complete: true },
-      isDone: ({ complete }) => complete,
-    }));
-  },
-  changeOrder: (client, { orders }, { which, amount }) => {
-    const path = `/store/orders/${pick(orders, which) ?? 1}`;
-    return client.change({ path }, { method: 'PATCH', path }, () => ({
-      body: { quantity: amount },
-      isDone: ({ quantity }) => quantity === amount,
-    }));
-  },
-  cancelOrder: (client, { orders }, { which }) => {
-    const path = `/store/orders/${pick(orders, which) ?? 1}`;
-    return client.change({ path }, { method: 'DELETE', path }, () => ({ isDone: () => false }));
-  },
-  deletePet: (client, { pets }, { which }) => {
-    const path = `/pets/${pick(pets, which) ?? 1}`;
-    return client.change(petOf(pick(pets, which)), { method: 'DELETE', path }, () => ({
-      isDone: () => false,
-    }));
-  },
-  listPets: async (client) => (await client.list('/pets?limit=3')).map(({ name }) => name),
-  listOrders: async (client) => (await client.list('/store/orders?limit=3')).map(({ quantity }) => quantity),
+  addStock: (client, { pets }, { which, amount }) =>
+    client.changeInventory(pick(pets, which), ({ quantity }) => ({ quantity: quantity + amount })),
+  placeOrder: async (client, { pets, orders }, { which, amount }) =>
+    orders.push((await client.placeOrder({ petId: pick(pets, which), quantity: amount })).id),
+  completeOrder: (client, { orders }, { which }) =>
+    client.changeOrder(pick(orders, which), () => ({ complete: true })),
+  changeOrder: (client, { orders }, { which, amount }) =>
+    client.changeOrder(pick(orders, which), () => ({ quantity: amount })),
+  cancelOrder: (client, { orders }, { which }) => client.cancelOrder(pick(orders, which)),
+  deletePet: (client, { pets }, { which }) => client.deletePet(pick(pets, which)),
+  listPets: async (client) => (await Array.fromAsync(client.listPets({ limit: 3 }))).map(({ name }) => name),
+  listOrders: async (client) =>
+    (await Array.fromAsync(client.listOrders({ limit: 3 }))).map(({ quantity }) => quantity),
 } satisfies Record<string, Act>;
 
-/** A pet is read as a list of one, since its own path is deprecated. */
-const petOf = (id: number | bigint = 1) => ({ path: `/pets?id=${id}`, isList: true });
+/** The result of a step, without ids, since a fault may change them. What is already removed counts as removed. */
+async function outcomeOf(act: Command['act'], result: Promise<unknown>): Promise<unknown> {
+  try {
+    return act.startsWith('list') ? await result : void (await result);
+  } catch (error) {
+    if (!(error instanceof PetstoreError)) throw error;
+    return ['cancelOrder', 'deletePet'].includes(act) && error.code === 'not_found' ? undefined : error.code;
+  }
+}
 
 const aProgram = fc.array(
   fc.record<Command>({
@@ -117,8 +89,10 @@ const beginning = [
   ...Array.from({ length: 2 }, () => 'addStock' as const),
 ].map((act, which): Command => ({ act, which, other: 0, amount: 3, text: `No. ${which}` }));
 
-/** Faults that a careful client gives up at if they repeat. */
-const final = ['unauthorized'];
+/** Faults at which the client gives up. */
+const final = ['unauthorized', 'same-page', 'moved-away'];
+/** More than any fault lasts. */
+const patient = { attempts: 300, timeoutMs: 86_400_000, maxWaitMs: 86_400_000 };
 
 /** Any fault with valid parameters. */
 function aFault(leftOut: readonly string[]): fc.Arbitrary<PlannedFault> {
@@ -169,20 +143,18 @@ async function startStore(t: TestContext) {
   /** Runs a program in a new workspace, under faults if any are given. */
   const run = async (program: readonly Command[], planned: readonly PlannedFault[] = []) => {
     const { key, workspaceId } = await store.addWorkspace(`program ${++workspaces}`, false);
-    const client = new CarefulClient({
-      ...{ origin, key },
-      now: () => store.nowMs,
-      sleep: async (ms) => {
-        store.nowMs += ms;
-        await sleep(1);
-      },
-    });
+    const wait = async (ms: number) => {
+      store.nowMs += ms;
+      await sleep(1);
+    };
+    const clock = { now: () => store.nowMs, sleep: wait };
+    const client = createPetstore({ baseUrl: `${origin}/v1`, apiKey: key, ...patient, clock });
     const options = { key, expiresInSeconds: 86_400 };
     const rehearsal = planned.length > 0 ? await rehearse(store, planned, options) : undefined;
-    const made: Made = { categories: [], pets: [], orders: [] };
+    const ids: Ids = { categories: [], pets: [], orders: [] };
     const outcomes = [];
     for (const command of [...beginning, ...program])
-      outcomes.push([command.act, await acts[command.act](client, made, command)]);
+      outcomes.push([command.act, await outcomeOf(command.act, acts[command.act](client, ids, command))]);
     const ended = rehearsal && (await endRehearsal(store, rehearsal.id, key));
     const performed = ended?.faults.filter((fault) => fault.performed > 0) ?? [];
     return { outcomes, performed, state: await stateOf(store, key), workspaceId };
@@ -208,7 +180,7 @@ interface Extent {
   seed: number;
 }
 
-/** Runs programs of a careful client with and without faults. Fails unless both end with the same state. Returns the performed faults. */
+/** Runs programs of `petstore-lab/client` with and without faults. Fails unless both end with the same state. Returns the performed faults. */
 export async function assertSameUnderFaults(t: TestContext, { runs, seed }: Extent): Promise<Set<string>> {
   const { run } = await startStore(t);
   const met = new Set<string>();

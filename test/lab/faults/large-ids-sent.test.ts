@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseExactly } from '../../support/exact-json.ts';
+import { parseExactly } from '../../support/exact-ids.ts';
 import { assertTouched, assertUntouched, endRehearsal, rehearse } from '../../support/lab.ts';
 import { type CallOptions, startPetstore } from '../../support/petstore.ts';
 
