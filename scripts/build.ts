@@ -23,9 +23,8 @@ run('node_modules/typescript/bin/tsc', '--project', 'tsconfig.package.json');
 keepDeclarations();
 cpSync(src, lib, {
   recursive: true,
-  filter: (path) => !/(?:\.ts|README\.md)$|\/lab\/page\//.test(path),
+  filter: (path) => !/(?:\.ts|README\.md|\/lab\/page\/.*\.css)$/.test(path),
 });
-copy('src/lab/page/index.html', 'lib/lab/page/index.html');
 mkdirSync(join(dist, 'bin'));
 copy('scripts/package/petstore.js', 'bin/petstore.js');
 copy('bin/protect.js');

@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { bundles, hashedPath, servePage } from '../http/pages/serve-page.ts';
 import { labPrefix } from '../http/target.ts';
@@ -27,7 +28,7 @@ export function serveLabPage(app: FastifyInstance, token: string): void {
   servePage(app, {
     path: labPrefix,
     html: async () =>
-      (await readFile(new URL('page/index.html', import.meta.url), 'utf8')).replace(tokenPlace, token),
+      (await textOf('index.html')).replace(tokenPlace, token).replace('{pets}', await petTemplates()),
     policy: [
       "style-src 'self'",
       "img-src 'self'",
@@ -37,4 +38,17 @@ export function serveLabPage(app: FastifyInstance, token: string): void {
     ],
     files: bundles(labPrograms),
   });
+}
+
+const folder = new URL('page/', import.meta.url);
+const textOf = (file: string) => readFile(new URL(file, folder), 'utf8');
+
+/** The drawings of pets, each in a template. So the program of the page needs no markup from text. */
+async function petTemplates(): Promise<string> {
+  const files = (await readdir(new URL('pets/', folder))).sort();
+  const templates = files.map(
+    async (file) =>
+      `<template id="pet-${basename(file, '.svg')}">${(await textOf(`pets/${file}`)).trim()}</template>`,
+  );
+  return (await Promise.all(templates)).join('\n');
 }

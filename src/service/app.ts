@@ -174,7 +174,7 @@ function serveDocuments(
   serveAsJsonAndYaml(app, asyncapiPath, async () =>
     (await import('../reference/description/asyncapi.ts')).describeEvents(operations, baseUrl),
   );
-  const workflows = () => import('../reference/description/arazzo.ts');
+  const workflows = () => import('../reference/description/workflows.ts');
   serveAsJsonAndYaml(app, `${prefix}/arazzo`, async () => (await workflows()).describeWorkflows(baseUrl));
   if (lab) {
     serveDescriptions(app, labPrefix, async (version) =>

@@ -1,8 +1,8 @@
 import { operations } from '../../src/api/operations.ts';
 import { describeLab, describeStore } from '../../src/reference/description/apis.ts';
-import { describeRehearsedWorkflows, describeWorkflows } from '../../src/reference/description/arazzo.ts';
 import { describeEvents } from '../../src/reference/description/asyncapi.ts';
 import { openapiVersions } from '../../src/reference/description/schemas.ts';
+import { describeRehearsedWorkflows, describeWorkflows } from '../../src/reference/description/workflows.ts';
 
 const baseUrl = 'http://localhost:8080/v1';
 

@@ -58,13 +58,14 @@ ${raiseHeadings(description)}
 [All guides and documents of this API](${rootUrl}/llms.txt)
 `;
 
-const textOf = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8').trimEnd();
+/** The text of a file beside this one. */
+export const textOf = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8').trimEnd();
 
 /** Replaces `{names}` by their values, but not `${name}`, `%{name}` and `{petId}`. Throws for a name without a value. */
-function fill(text: string, values: Record<string, string>): string {
+export function fill(text: string, values: Record<string, string>): string {
   return text.replaceAll(/(?<![$%])\{([a-z_]+)\}/g, (token, name) => {
     const value = values[name];
-    if (value === undefined) throw new Error(`A guide uses ${token}, which has no value.`);
+    if (value === undefined) throw new Error(`A text uses ${token}, which has no value.`);
     return value;
   });
 }

@@ -3,9 +3,12 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { errorCodes } from '../../../src/foundation/errors.ts';
-import { describeRehearsedWorkflows, describeWorkflows } from '../../../src/reference/description/arazzo.ts';
 import type { JsonObject } from '../../../src/reference/description/schemas.ts';
 import { openapiVersions } from '../../../src/reference/description/schemas.ts';
+import {
+  describeRehearsedWorkflows,
+  describeWorkflows,
+} from '../../../src/reference/description/workflows.ts';
 import { eventsDescription } from '../../support/asyncapi.ts';
 import {
   apis,

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { describeRehearsedWorkflows, describeWorkflows } from '../../../src/reference/description/arazzo.ts';
+import {
+  describeRehearsedWorkflows,
+  describeWorkflows,
+} from '../../../src/reference/description/workflows.ts';
 import { baseUrl, description, labDescription, resolve, validator } from '../../support/description.ts';
 
 interface Step {
