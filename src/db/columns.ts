@@ -8,7 +8,7 @@ type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
 export type NamedRow<Name extends string> = { readonly [Key in Name as CamelCase<Key>]: SqlValue };
 
 /** A select list, and the function that reads its rows. */
-interface Columns<Item> {
+export interface Columns<Item> {
   list: Fragment;
   read(row: Row): Item;
 }

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
 import { Changes } from '../../src/store/history/changes.ts';
 import { recordEvent } from '../../src/store/history/record.ts';
-import { categoryCreated } from '../../src/store/resources/categories/events.ts';
+import { categoryCreated } from '../../src/store/resources/categories/schema.ts';
 import { Dispatcher, realTicker, type Ticker } from '../../src/store/webhooks/dispatcher.ts';
 import { batchSender, type SendBatch } from '../../src/store/webhooks/send-batch.ts';
 import {

@@ -4,8 +4,8 @@ import { maxInt32 } from '../../foundation/schema.ts';
 import { dayMs } from '../../foundation/time.ts';
 import type { Operation } from '../../http/operation.ts';
 import { changeCategory } from '../../store/resources/categories/store.ts';
-import { updateInventory } from '../../store/resources/inventory/store.ts';
 import { changeOrder } from '../../store/resources/orders/store.ts';
+import { updateInventory } from '../../store/resources/pets/stock.ts';
 import { changePet } from '../../store/resources/pets/store.ts';
 import { fault } from './shared/fault.ts';
 
