@@ -8,7 +8,7 @@ import type { Page } from '../../http/pagination.ts';
 import type { EventDefinition } from '../../store/history/event.ts';
 import { extentOf, readEvents } from '../../store/history/store.ts';
 import { resourceEvents } from '../../store/resources/resources.ts';
-import { workspaceEvents } from '../../store/workspaces/events.ts';
+import { workspaceEvents } from '../../store/workspaces/store.ts';
 import { fault } from './shared/fault.ts';
 
 /** How many events of the history it reads. */

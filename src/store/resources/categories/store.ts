@@ -15,7 +15,7 @@ import {
 } from './schema.ts';
 
 const categoryColumns = columns(
-  ['id', 'name', 'description'],
+  'id, name, description',
   ({ id, name, description }): Category => ({
     id: Number(id),
     name: String(name),

@@ -19,7 +19,7 @@ interface StoredOrder extends Order {
 }
 
 const orderColumns = columns(
-  ['id', 'pet_id', 'quantity', 'ship_date', 'complete'],
+  'id, pet_id, quantity, ship_date, complete',
   ({ id, petId, quantity, shipDate, complete }): StoredOrder => ({
     id: Number(id),
     ...(petId !== null && { petId: Number(petId) }),

@@ -12,7 +12,7 @@ import { type PetRow, petRows, recordInventory, recordPet, toInventoryItem } fro
 export const inventory = new ResourceTable({
   table: 'pets',
   columns: columns(
-    ['id', 'stock', 'status'],
+    'id, stock, status',
     ({ id, stock, status }): InventoryItem =>
       toInventoryItem({ id: Number(id), stock: Number(stock), status: status as PetStatus }),
   ),

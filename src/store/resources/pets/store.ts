@@ -23,15 +23,10 @@ export interface PetRow extends Pet {
   stock: number;
 }
 
-const petColumnNames = ['id', 'name', 'category_id', 'status'] as const;
+const petColumnNames = 'id, name, category_id, status';
 
 /** The pet of a row, without its stock. */
-const petOf = ({
-  id,
-  name,
-  categoryId,
-  status,
-}: NamedRow<(typeof petColumnNames)[number]>): Omit<PetRow, 'stock'> => ({
+const petOf = ({ id, name, categoryId, status }: NamedRow<typeof petColumnNames>): Omit<PetRow, 'stock'> => ({
   id: Number(id),
   name: String(name),
   categoryId: Number(categoryId),
@@ -39,7 +34,7 @@ const petOf = ({
 });
 
 const rowColumns = columns(
-  [...petColumnNames, 'stock'],
+  `${petColumnNames}, stock`,
   (row): PetRow => ({ ...petOf(row), stock: Number(row.stock) }),
 );
 const table = { table: 'pets', lockColumn: 'stock', notFound: 'There is no pet with this petId.' } as const;
