@@ -37,7 +37,7 @@ import { ownTraceparentOf } from '../http/trace.ts';
 import { type RouteHeaders, responseWriter, streamStarter } from '../http/write-response.ts';
 import { assertNotSunset, lifecycleHeaders } from '../observe/deprecation.ts';
 import type { OpenStreams } from '../store/events/open-streams.ts';
-import type { Changes } from '../store/history/changes.ts';
+import type { ChangeNotifier } from '../store/history/record.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -50,7 +50,7 @@ const none: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
 /** The objects that are needed to serve operations. */
 export interface Services {
   db: Database;
-  changes: Changes;
+  changes: ChangeNotifier;
   installation: Installation;
   streams: OpenStreams;
   /** Where callers find the API, without a slash at the end. */

@@ -4,27 +4,32 @@ type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Name;
 
+/** The names in a select list. */
+type NamesIn<List extends string> = List extends `${infer First}, ${infer Rest}`
+  ? First | NamesIn<Rest>
+  : List;
+
 /** The values of a row by the names of its columns: `category_id` is `categoryId`. */
-export type NamedRow<Name extends string> = { readonly [Key in Name as CamelCase<Key>]: SqlValue };
+export type NamedRow<List extends string> = { readonly [Name in NamesIn<List> as CamelCase<Name>]: SqlValue };
 
 /** A select list, and the function that reads its rows. */
-interface Columns<Item> {
+export interface Columns<Item> {
   list: Fragment;
   read(row: Row): Item;
 }
 
 /**
- * Declares the columns of a select list, and how a row becomes an item. `toItem` must not keep the named row: one object is reused
+ * Declares a select list, its names separated by `, `, and how a row becomes an item. `toItem` must not keep the named row: one object is reused
  * for every row, so that reading by name is as fast as by position.
  */
-export function columns<const Name extends string, Item>(
-  names: readonly Name[],
-  toItem: (row: NamedRow<Name>) => Item,
+export function columns<const List extends string, Item>(
+  list: List,
+  toItem: (row: NamedRow<List>) => Item,
 ): Columns<Item> {
   class Named {
     row: Row = [];
   }
-  names.forEach((name, i) => {
+  list.split(', ').forEach((name, i) => {
     const key = name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
     Object.defineProperty(Named.prototype, key, {
       get(this: Named) {
@@ -34,10 +39,10 @@ export function columns<const Name extends string, Item>(
   });
   const named = new Named();
   return {
-    list: identifier(names.join(', ')),
+    list: identifier(list),
     read(row) {
       named.row = row;
-      return toItem(named as unknown as NamedRow<Name>);
+      return toItem(named as unknown as NamedRow<List>);
     },
   };
 }

@@ -52,31 +52,44 @@ export function flatten(
   return { text: write(strings, values), values: flat };
 }
 
+/** The prepared forms of a template. More than the resources that share one would be a form for each request. */
+const maxForms = 8;
+
 /**
- * Caches the prepared form of each template, so that its text is built once. Fragments must be the same objects each time and contain
+ * Caches the prepared forms of each template, so that each text is built once. Fragments must be the same objects each time and contain
  * no values, like column lists.
  */
 export class PreparedByTemplate<Prepared> {
-  readonly #known = new WeakMap<TemplateStringsArray, { prepared: Prepared; fragments: Fragment[] }>();
+  readonly #known = new WeakMap<TemplateStringsArray, { prepared: Prepared; fragments: Fragment[] }[]>();
 
   /** The prepared form of a statement, and the values for it. */
   find(template: TemplateStringsArray, values: readonly (SqlValue | Fragment)[]) {
-    const known = this.#known.get(template);
-    if (!known) return undefined;
-    const { prepared, fragments } = known;
-    if (fragments.length === 0) return { prepared, values: values as SqlValue[] };
-    const plain: SqlValue[] = [];
-    let found = 0;
-    for (const value of values) {
-      if (!(value instanceof Fragment)) plain.push(value);
-      else if (value !== fragments[found++]) return undefined;
+    const forms = this.#known.get(template);
+    if (!forms) return undefined;
+    for (const { prepared, fragments } of forms) {
+      if (fragments.length === 0) return { prepared, values: values as SqlValue[] };
+      const plain = plainValues(values, fragments);
+      if (plain) return { prepared, values: plain };
     }
-    return { prepared, values: plain };
+    return undefined;
   }
 
   keep(template: TemplateStringsArray, values: readonly (SqlValue | Fragment)[], prepared: Prepared): void {
     const fragments = values.filter((value) => value instanceof Fragment);
-    const isConstant = fragments.every((fragment) => fragment.values.length === 0);
-    if (isConstant && !this.#known.has(template)) this.#known.set(template, { prepared, fragments });
+    if (fragments.some((fragment) => fragment.values.length > 0)) return;
+    const forms = this.#known.get(template) ?? [];
+    if (forms.length < maxForms) forms.push({ prepared, fragments });
+    this.#known.set(template, forms);
   }
+}
+
+/** The values without the fragments. Undefined if there are others than these. */
+function plainValues(values: readonly (SqlValue | Fragment)[], fragments: readonly Fragment[]) {
+  const plain: SqlValue[] = [];
+  let found = 0;
+  for (const value of values) {
+    if (!(value instanceof Fragment)) plain.push(value);
+    else if (value !== fragments[found++]) return undefined;
+  }
+  return plain;
 }

@@ -7,7 +7,7 @@ import type { Operation } from '../http/operation.ts';
 import { labPrefix, prefix } from '../http/target.ts';
 import { labOperations } from '../lab/petstore/petstore-api.ts';
 import { Event } from '../store/events/schema.ts';
-import { KnownEventType } from '../store/webhooks/event-types.ts';
+import { KnownEventType } from '../store/webhooks/schema.ts';
 
 /** A task that an agent can ask for. A call sends one request of one operation. */
 export interface Tool {

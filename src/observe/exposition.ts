@@ -1,18 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
-import type { Histogram } from '../foundation/histogram.ts';
+import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
+import { Histogram } from '../foundation/histogram.ts';
 import { memoize } from '../foundation/promises.ts';
 
-type Labels = Record<string, string>;
+type Labels = Readonly<Record<string, string>>;
+type Value = number | Histogram;
 
-/** Sets the value of each series. */
-type Report = (set: (labels: Labels, value: number) => void) => void;
+/** A metric. Its values are read when the text is made. */
+export interface MetricFamily {
+  type: 'counter' | 'gauge' | 'histogram';
+  name: string;
+  help: string;
+  /** The value, or the value of each series by its labels. */
+  read(): Value | Iterable<readonly [Labels, Value]>;
+}
 
 /** How long the delays of the event loop are measured before they are first shown. */
 const firstDelaysMs = 50;
 
 /** The metrics of the process. All its services share one registry, because its collectors cannot be stopped. */
-const ofProcess = memoize(async () => {
+const processRegistry = memoize(async () => {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   // Gauges with the suffix of a counter, which promtool reports. Others have the same counts by kind.
@@ -23,71 +30,41 @@ const ofProcess = memoize(async () => {
   return registry;
 });
 
-export const openExposition = async () => new Exposition(await ofProcess());
-
-/** Metrics in the text format of Prometheus. Their values are read when the text is made. */
-export class Exposition {
-  readonly #registry: Registry;
-
-  constructor(ofProcess: Registry) {
-    this.#registry = Registry.merge([ofProcess]);
+/** A registry with these metrics and those of the process. It makes the text each time, which takes a millisecond or more. */
+export async function openRegistry(families: readonly MetricFamily[]): Promise<Registry> {
+  const registry = Registry.merge([await processRegistry()]);
+  for (const { type, name, help, read } of families) {
+    const get = async () => ({ name, help, type, values: samplesOf(name, read()) });
+    registry.registerMetric({ name, help, get } as unknown as Metric);
   }
+  return registry;
+}
 
-  get contentType(): string {
-    return this.#registry.contentType;
-  }
+interface Sample {
+  metricName: string;
+  labels: Record<string, string | number>;
+  value: number;
+}
 
-  /** Creates the text each time, which takes a millisecond or more. */
-  text(): Promise<string> {
-    return this.#registry.metrics();
-  }
+function samplesOf(name: string, read: ReturnType<MetricFamily['read']>): Sample[] {
+  const series = typeof read === 'number' || read instanceof Histogram ? [[{}, read] as const] : read;
+  return Array.from(series).flatMap(([labels, value]): Sample[] =>
+    typeof value === 'number'
+      ? [{ metricName: name, labels, value }]
+      : samplesOfHistogram(name, labels, value),
+  );
+}
 
-  counter(name: string, help: string, labelNames: string[], report: Report): void {
-    this.#publish(Counter, name, help, labelNames, report);
-  }
-
-  gauge(name: string, help: string, labelNames: string[], report: Report): void {
-    this.#publish(Gauge, name, help, labelNames, report);
-  }
-
-  /** A histogram as prom-client publishes it: each bucket includes the smaller ones. */
-  histogram(name: string, help: string, series: () => Iterable<[Labels, Histogram]>): void {
-    const get = async () => ({
-      name,
-      help,
-      type: 'histogram',
-      values: [...series()].flatMap(([labels, { bounds, counts, sum }]) => {
-        let count = 0;
-        const buckets = [...bounds, '+Inf'].map((le, i) => {
-          count += counts[i] as number;
-          return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: count };
-        });
-        return [
-          ...buckets,
-          { metricName: `${name}_sum`, labels, value: sum },
-          { metricName: `${name}_count`, labels, value: count },
-        ];
-      }),
-    });
-    this.#registry.registerMetric({ name, help, get } as unknown as Metric);
-  }
-
-  #publish(
-    Kind: typeof Counter | typeof Gauge,
-    name: string,
-    help: string,
-    labelNames: string[],
-    report: Report,
-  ): void {
-    new Kind({
-      name,
-      help,
-      labelNames,
-      registers: [this.#registry],
-      collect() {
-        this.reset();
-        report((labels, value) => this.inc(labels, value));
-      },
-    });
-  }
+/** Each bucket includes the smaller ones. */
+function samplesOfHistogram(name: string, labels: Labels, { bounds, counts, sum }: Histogram): Sample[] {
+  let count = 0;
+  const buckets = [...bounds, '+Inf'].map((le, i) => {
+    count += counts[i] as number;
+    return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: count };
+  });
+  return [
+    ...buckets,
+    { metricName: `${name}_sum`, labels, value: sum },
+    { metricName: `${name}_count`, labels, value: count },
+  ];
 }

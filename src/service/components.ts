@@ -21,7 +21,7 @@ import { Metrics } from '../observe/metrics.ts';
 import { OutcomeReporter, type RequestOutcome } from '../observe/request-outcome.ts';
 import { endSpan } from '../observe/request-spans.ts';
 import { OpenStreams } from '../store/events/open-streams.ts';
-import { Changes } from '../store/history/changes.ts';
+import { ChangeNotifier } from '../store/history/record.ts';
 import type { Dispatcher } from '../store/webhooks/dispatcher.ts';
 import { healthPaths, Readiness } from './health.ts';
 
@@ -35,7 +35,7 @@ export interface Parts {
   /** The sender of webhooks, for the metrics. */
   dispatcher?: Pick<Dispatcher, 'counts' | 'lag'> | undefined;
   /** Is notified of each change of a workspace. */
-  changes?: Changes;
+  changes?: ChangeNotifier;
   /** The operations to serve. Default: all. */
   operations?: readonly Handled[] | undefined;
   /** Milliseconds since 1970. */
@@ -65,7 +65,7 @@ export function withDefaults(parts: Parts) {
   const { stopwatch = () => performance.now() } = parts;
   return {
     ...parts,
-    changes: parts.changes ?? new Changes(),
+    changes: parts.changes ?? new ChangeNotifier(),
     operations: parts.operations ?? allOperations,
     stopwatch,
     clockStopwatch: parts.clockStopwatch ?? stopwatch,

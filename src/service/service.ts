@@ -12,7 +12,7 @@ import { forgetOldKeys } from '../http/idempotency.ts';
 import { deleteOldRecordings, deleteRemoved } from '../lab/recordings/recording-store.ts';
 import { forgetOldRehearsals } from '../lab/rehearsals/store.ts';
 import type { Log } from '../observe/log/logger.ts';
-import { Changes } from '../store/history/changes.ts';
+import { ChangeNotifier } from '../store/history/record.ts';
 import { forgetOldEvents } from '../store/history/store.ts';
 import { deleteOldDeliveries } from '../store/webhooks/delivery-store.ts';
 import { Dispatcher, realTicker } from '../store/webhooks/dispatcher.ts';
@@ -77,7 +77,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   const limiter = await openLimiter(config, db, clock, log);
   const policy = targetPolicy(config);
   const installation = { key, targetProblem: (url: string) => targetProblem(url, policy) };
-  const changes = new Changes();
+  const changes = new ChangeNotifier();
   const hasOthers = config.databaseUrl !== undefined;
   const sender = openSender(policy, clock);
   const dispatcher = new Dispatcher({

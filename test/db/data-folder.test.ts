@@ -19,7 +19,7 @@ import { type TestContext, test } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
 import { openStorage } from '../../src/db/open.ts';
 import { loadSecretKey } from '../../src/foundation/settings/secret-key.ts';
-import { prepareDemo } from '../../src/store/demo/prepare.ts';
+import { prepareDemo } from '../../src/store/demo/seed.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { freePort } from '../support/port.ts';
 import { whyNo } from '../support/programs.ts';

@@ -7,7 +7,7 @@ import { readConfig } from '../../src/foundation/settings/config.ts';
 import { InstallationKey } from '../../src/foundation/settings/secret-key.ts';
 import { createLogger } from '../../src/observe/log/logger.ts';
 import { startService as serve } from '../../src/service/service.ts';
-import { prepareDemo } from '../../src/store/demo/prepare.ts';
+import { prepareDemo } from '../../src/store/demo/seed.ts';
 import { startPetstore } from '../support/petstore.ts';
 import { freePort } from '../support/port.ts';
 import { ampleKey, startService } from '../support/service.ts';

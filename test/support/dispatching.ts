@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { TestContext } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
-import { Changes } from '../../src/store/history/changes.ts';
-import { recordEvent } from '../../src/store/history/record.ts';
-import { categoryCreated } from '../../src/store/resources/categories/events.ts';
+import { ChangeNotifier, recordEvent } from '../../src/store/history/record.ts';
+import { categoryCreated } from '../../src/store/resources/categories/schema.ts';
 import { Dispatcher, realTicker, type Ticker } from '../../src/store/webhooks/dispatcher.ts';
 import { batchSender, type SendBatch } from '../../src/store/webhooks/send-batch.ts';
 import {
@@ -104,7 +103,7 @@ export function startDispatcher(store: Petstore, options: Options = {}) {
   }, clock);
   const dispatcher = new Dispatcher({
     ...{ db: options.db ?? store.db, key: store.installation.key },
-    changes: fallsSilent ? new Changes() : store.changes,
+    changes: fallsSilent ? new ChangeNotifier() : store.changes,
     ...{ log: store.app.log, clock, random, ticker, graceMs, idleMs },
     isAlone: options.isAlone ?? false,
     sendBatch: options.sendBatch ?? sendHere,

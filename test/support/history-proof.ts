@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { addPets } from '../../src/store/demo/bulk.ts';
 import { seedWorkspace } from '../../src/store/demo/seed.ts';
-import type { EventType } from '../../src/store/webhooks/event-types.ts';
+import type { EventType } from '../../src/store/webhooks/schema.ts';
 import { clearWorkspace, deleteWorkspace } from '../../src/store/workspaces/store.ts';
 import {
   assertEventsOf,

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TArray, TObject } from 'typebox';
 import { operations } from '../../src/api/operations.ts';
 import { type Event as AnyEvent, events } from '../../src/store/events/schema.ts';
-import type { EventType } from '../../src/store/webhooks/event-types.ts';
+import type { EventType } from '../../src/store/webhooks/schema.ts';
 import type { JsonAnswer } from './petstore.ts';
 
 /** A resource as a GET returns it. */

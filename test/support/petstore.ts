@@ -17,7 +17,7 @@ import type { RecorderBounds } from '../../src/lab/recordings/recorder.ts';
 import { createLogger } from '../../src/observe/log/logger.ts';
 import { buildApp } from '../../src/service/app.ts';
 import { seedWorkspace } from '../../src/store/demo/seed.ts';
-import { Changes } from '../../src/store/history/changes.ts';
+import { ChangeNotifier } from '../../src/store/history/record.ts';
 import { newCounts } from '../../src/store/webhooks/delivery-worker.ts';
 import type { Dispatcher } from '../../src/store/webhooks/dispatcher.ts';
 import { type TargetPolicy, targetProblem } from '../../src/store/webhooks/target-policy.ts';
@@ -96,7 +96,7 @@ export class Petstore {
   /** Resolves when limits are shared, if they should be. */
   readonly ready: Promise<void>;
   readonly log: string[] = [];
-  readonly changes = new Changes();
+  readonly changes = new ChangeNotifier();
   /** The sender to webhooks. Without a test that starts it, nothing is sent. Metrics are those of the first. */
   readonly dispatchers: Dispatcher[] = [];
   readonly installation: Installation = {

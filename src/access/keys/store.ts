@@ -1,4 +1,5 @@
-import { fragment, type Row, type Sql } from '../../db/sql.ts';
+import { columns } from '../../db/columns.ts';
+import { fragment, type Sql } from '../../db/sql.ts';
 import { unauthorized } from '../../foundation/errors.ts';
 import { type Plan, plans, type Quota } from '../../foundation/settings/plans.ts';
 import { generateKey, hashKey, randomDigits } from './key.ts';
@@ -100,20 +101,35 @@ export async function revokeKeysOf(sql: Sql, workspaceId: number, nowMs: number)
   await sql`update api_keys set revoked_at_ms = ${nowMs} where workspace_id = ${workspaceId} and ${isLive}`;
 }
 
+const keyColumns = columns(
+  'id, workspace_id, workspace, plan, per_minute, per_day, label, created_at_ms, revoked_at_ms, pardoned_at_ms',
+  (row): StoredKey => ({
+    id: String(row.id),
+    workspaceId: Number(row.workspaceId),
+    workspace: String(row.workspace),
+    plan: row.plan as Plan,
+    ...(row.perMinute !== null && {
+      quota: { perMinute: Number(row.perMinute), perDay: Number(row.perDay) },
+    }),
+    ...(row.label !== null && { label: String(row.label) }),
+    createdAtMs: Number(row.createdAtMs),
+    ...(row.revokedAtMs !== null && { revokedAtMs: Number(row.revokedAtMs) }),
+    banClearedAtMs: Number(row.pardonedAtMs),
+  }),
+);
 const storedKeys = fragment`
-  select k.id, k.workspace_id, w.name, k.plan, k.per_minute, k.per_day, k.label,
-    k.created_at_ms, k.revoked_at_ms, k.pardoned_at_ms
-  from api_keys k join workspaces w on w.id = k.workspace_id`;
+  select ${keyColumns.list} from (
+    select k.*, w.name as workspace from api_keys k join workspaces w on w.id = k.workspace_id) stored_keys`;
 
 /** Every key, including revoked ones, in the order of creation. */
 export async function listKeys(sql: Sql): Promise<StoredKey[]> {
-  const rows = await sql`${storedKeys} order by k.created_at_ms, k.id`;
-  return rows.map(toStoredKey);
+  const rows = await sql`${storedKeys} order by created_at_ms, id`;
+  return rows.map(keyColumns.read);
 }
 
 export async function findKey(sql: Sql, id: string): Promise<StoredKey | undefined> {
-  const [row] = await sql`${storedKeys} where k.id = ${id}`;
-  return row && toStoredKey(row);
+  const [row] = await sql`${storedKeys} where id = ${id}`;
+  return row && keyColumns.read(row);
 }
 
 /** Revokes a key for good; the time of the first revocation stays. Returns whether there is such a key. */
@@ -136,30 +152,4 @@ export async function setPlan(sql: Sql, id: string, plan: Plan, quota: Quota | u
 export async function clearBan(sql: Sql, id: string, nowMs: number): Promise<boolean> {
   const rows = await sql`update api_keys set pardoned_at_ms = ${nowMs} where id = ${id} returning id`;
   return rows.length > 0;
-}
-
-function toStoredKey(row: Row): StoredKey {
-  const [
-    id,
-    workspaceId,
-    workspace,
-    plan,
-    perMinute,
-    perDay,
-    label,
-    createdAtMs,
-    revokedAtMs,
-    banClearedAtMs,
-  ] = row;
-  return {
-    id: String(id),
-    workspaceId: Number(workspaceId),
-    workspace: String(workspace),
-    plan: plan as Plan,
-    ...(perMinute !== null && { quota: { perMinute: Number(perMinute), perDay: Number(perDay) } }),
-    ...(label !== null && { label: String(label) }),
-    createdAtMs: Number(createdAtMs),
-    ...(revokedAtMs !== null && { revokedAtMs: Number(revokedAtMs) }),
-    banClearedAtMs: Number(banClearedAtMs),
-  };
 }

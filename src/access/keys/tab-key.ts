@@ -1,7 +1,6 @@
 // The API key of this tab. It comes from the address behind #, which a browser does not send, or the user enters it.
 
-import { howToGetOne } from './key-note.ts';
-import { keyInText, wholeKey } from './key-pattern.ts';
+import { howToGetOne, keyInText, wholeKey } from './key-pattern.ts';
 
 const storedAs = 'petstore-key';
 const shape = 'A key is pet_ followed by 36 letters and digits.';

@@ -2,9 +2,8 @@ import type { TObject, TSchema } from 'typebox';
 import { operations } from '../../api/operations.ts';
 import { Events } from '../../store/events/schema.ts';
 import type { Category } from '../../store/resources/categories/schema.ts';
-import type { InventoryItem } from '../../store/resources/inventory/schema.ts';
 import type { Order } from '../../store/resources/orders/schema.ts';
-import type { Pet } from '../../store/resources/pets/schema.ts';
+import type { InventoryItem, Pet } from '../../store/resources/pets/schema.ts';
 import type { Webhook } from '../../store/webhooks/schema.ts';
 
 /** All items that the API returns of a workspace, by list. Without the history. */

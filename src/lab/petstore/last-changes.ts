@@ -5,7 +5,7 @@ import type { Operation } from '../../http/operation.ts';
 import type { EventDefinition } from '../../store/history/event.ts';
 import { extentOf, readEvents } from '../../store/history/store.ts';
 import { resourceEvents } from '../../store/resources/resources.ts';
-import { workspaceEvents } from '../../store/workspaces/events.ts';
+import { workspaceEvents } from '../../store/workspaces/store.ts';
 import { maxStaleEvents } from '../lab-bounds.ts';
 import type { LastChange, ReadLastChanges, Resource } from '../target-api.ts';
 

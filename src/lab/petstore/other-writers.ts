@@ -1,8 +1,8 @@
 import { maxInt32 } from '../../foundation/schema.ts';
 import { dayMs } from '../../foundation/time.ts';
 import { changeCategory } from '../../store/resources/categories/store.ts';
-import { updateInventory } from '../../store/resources/inventory/store.ts';
 import { changeOrder } from '../../store/resources/orders/store.ts';
+import { updateInventory } from '../../store/resources/pets/stock.ts';
 import { changePet } from '../../store/resources/pets/store.ts';
 import type { OtherWriter } from '../target-api.ts';
 

@@ -1,6 +1,6 @@
 import { Type } from '../../foundation/type.ts';
 import { Event } from '../../store/events/schema.ts';
-import { KnownEventType } from '../../store/webhooks/event-types.ts';
+import { KnownEventType } from '../../store/webhooks/schema.ts';
 import { exampleOf, type JsonObject } from './schemas.ts';
 
 const example = exampleOf(Event) as JsonObject;

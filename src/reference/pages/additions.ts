@@ -1,4 +1,4 @@
-import { howToGetOne } from '../../access/keys/key-note.ts';
+import { howToGetOne } from '../../access/keys/key-pattern.ts';
 import type { Additions } from './layout.ts';
 
 /** The markup that only the interactive reference has. */

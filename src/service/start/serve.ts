@@ -14,7 +14,7 @@ import { createLogger, type Log } from '../../observe/log/logger.ts';
 import { LogOutput } from '../../observe/log/output.ts';
 import { prettyFor } from '../../observe/log/pretty.ts';
 import { startTraces, type Traces } from '../../observe/traces.ts';
-import { prepareDemo } from '../../store/demo/prepare.ts';
+import { prepareDemo } from '../../store/demo/seed.ts';
 import { beginIfMoved, newGeneration } from '../../store/workspaces/generation.ts';
 import { onFreePort, type Service, startService } from '../service.ts';
 import type { WorkspaceOptions } from './from-code/access.ts';

@@ -1,13 +1,23 @@
-import type { Transaction } from '../../db/database.ts';
+import { join } from 'node:path';
+import { createKey, findCaller } from '../../access/keys/store.ts';
+import type { Database, Transaction } from '../../db/database.ts';
 import type { PetStatus } from '../../foundation/schema.ts';
+import { inDataDir, readOwnFile, replaceFile } from '../../foundation/settings/data-dir.ts';
 import { recordEvent, unrecorded } from '../history/record.ts';
 import { createCategory } from '../resources/categories/store.ts';
-import { updateInventory } from '../resources/inventory/store.ts';
 import type { Order } from '../resources/orders/schema.ts';
 import { placeOrder } from '../resources/orders/store.ts';
+import { updateInventory } from '../resources/pets/stock.ts';
 import { createPet } from '../resources/pets/store.ts';
-import { workspaceSeeded } from '../workspaces/events.ts';
-import { assertStillThere, clearWorkspace, type Workspace } from '../workspaces/store.ts';
+import {
+  assertStillThere,
+  clearWorkspace,
+  createWorkspace,
+  demoWorkspace,
+  lockWorkspace,
+  type Workspace,
+  workspaceSeeded,
+} from '../workspaces/store.ts';
 
 /** Categories and their pets in the order of their ids. `stock` is the inventory before the orders. */
 const categories: {
@@ -112,4 +122,31 @@ export async function resetWorkspace(
   await assertStillThere(sql, workspace);
   await clearWorkspace(sql, workspace.id);
   await seedWorkspace(sql, workspace.id);
+}
+
+/**
+ * Creates the demo workspace unless it exists: a seeded workspace and a Free key. The key is stored in `demo.key` in the data
+ * folder, readable by its owner alone. Several instances may start at once. Returns the key.
+ */
+export async function prepareDemo(db: Database, dataDir: string, nowMs: number): Promise<string> {
+  const file = join(dataDir, 'demo.key');
+  return db.write(
+    async (sql) => {
+      let workspace = await lockWorkspace(sql, demoWorkspace);
+      if (!workspace) {
+        workspace = await createWorkspace(sql, demoWorkspace, nowMs);
+        await seedWorkspace(sql, workspace.id);
+      }
+      const kept = inDataDir(dataDir, () => readOwnFile(file)?.trim());
+      if (kept && (await findCaller(sql, kept))?.workspaceId === workspace.id) return kept;
+      const { key } = await createKey(
+        sql,
+        { workspaceId: workspace.id, plan: 'free', label: 'demonstration' },
+        nowMs,
+      );
+      inDataDir(dataDir, () => replaceFile(file, `${key}\n`));
+      return key;
+    },
+    { atMs: nowMs, workspaceId: undefined },
+  );
 }

@@ -4,7 +4,7 @@ import { join } from '../../db/sql.ts';
 import { StorageUnavailableError } from '../../foundation/errors.ts';
 import { Slots } from '../../foundation/fair-slots.ts';
 import { fittingLimit } from '../../http/pagination.ts';
-import type { Changes } from '../history/changes.ts';
+import type { ChangeNotifier } from '../history/record.ts';
 import { readEventSizes, readEvents, type StoredEvent } from '../history/store.ts';
 
 /** The maximum number of events in a batch, and so in memory for one reader. */
@@ -60,7 +60,7 @@ export class EventBroadcaster {
   readonly close: () => void;
 
   /** `stopwatch`: milliseconds with fractions. */
-  constructor(db: Database, changes: Changes, stopwatch: () => number) {
+  constructor(db: Database, changes: ChangeNotifier, stopwatch: () => number) {
     this.#db = db;
     this.#stopwatch = stopwatch;
     this.close = changes.subscribe((workspaceId) => {

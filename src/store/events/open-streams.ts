@@ -7,7 +7,7 @@ import { ApiError, StorageUnavailableError } from '../../foundation/errors.ts';
 import { repeat } from '../../foundation/promises.ts';
 import { makeLast } from '../../http/connections.ts';
 import type { StreamStart } from '../../http/operation.ts';
-import type { Changes } from '../history/changes.ts';
+import type { ChangeNotifier } from '../history/record.ts';
 import { EventBroadcaster } from './broadcaster.ts';
 import { EventStream } from './stream.ts';
 import { addStream, deleteStream, deleteStreamsOf, findStreams, touchStreams } from './stream-store.ts';
@@ -22,7 +22,7 @@ const deadAfterMs = 5 * 60_000;
 
 interface StreamParts {
   db: Database;
-  changes: Changes;
+  changes: ChangeNotifier;
   limiter: Pick<Limiter, 'findBanned'>;
   log: Pick<FastifyBaseLogger, 'error'>;
   /** Milliseconds since 1970. */

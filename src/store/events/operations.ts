@@ -5,7 +5,7 @@ import { Type } from '../../foundation/type.ts';
 import { type AnyInput, operation, page, resource, stream } from '../../http/operation.ts';
 import { fittingLimit, maxPageBytes } from '../../http/pagination.ts';
 import { type Extent, extentOf, findEvent, readEventSizes, readEvents } from '../history/store.ts';
-import { type EventType, KnownEventType } from '../webhooks/event-types.ts';
+import { type EventType, KnownEventType } from '../webhooks/schema.ts';
 import { Event, Events, eventId } from './schema.ts';
 
 /** How many events one page scans at most, so that a filter on rare types stays cheap. */

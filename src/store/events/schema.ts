@@ -3,8 +3,8 @@ import { DateTime, Id } from '../../foundation/schema.ts';
 import { Type } from '../../foundation/type.ts';
 import { maxRequestIdLength } from '../../http/headers.ts';
 import { resourceEvents } from '../resources/resources.ts';
-import { webhookDisabled } from '../webhooks/events.ts';
-import { workspaceEvents } from '../workspaces/events.ts';
+import { webhookDisabled } from '../webhooks/schema.ts';
+import { workspaceEvents } from '../workspaces/store.ts';
 
 export const eventId = Id('The id of the event.');
 

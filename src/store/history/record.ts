@@ -3,6 +3,7 @@ import type { Transaction } from '../../db/database.ts';
 import type { Row, Sql } from '../../db/sql.ts';
 import { ignoringFinalStatements } from '../../db/transaction.ts';
 import { withoutKeys } from '../../foundation/redact.ts';
+import { outsideSpan } from '../../foundation/tracing.ts';
 import type { EventDefinition } from './event.ts';
 
 /** An event that waits for its id. `data` and `previous` are JSON. */
@@ -98,4 +99,25 @@ function insertWorkspaceEvents(sql: Sql, workspaceId: number, events: PendingEve
         from sequences where workspace_id = ${workspaceId} and kind = 'events'`,
     ),
   ];
+}
+
+/** Called with a workspace, and with whether its webhooks may have changed. */
+type ChangeListener = (workspaceId: number, ofWebhooks: boolean) => void;
+
+/** Notifies listeners in this process that a transaction on a workspace was committed. */
+export class ChangeNotifier {
+  readonly #listeners = new Set<ChangeListener>();
+
+  /** Returns a function that ends the subscription. */
+  subscribe(listener: ChangeListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Listeners are called at once and must not throw. */
+  notify(workspaceId: number, ofWebhooks = false): void {
+    outsideSpan(() => {
+      for (const listener of this.#listeners) listener(workspaceId, ofWebhooks);
+    });
+  }
 }

@@ -16,7 +16,7 @@ export interface StoredEvent {
 }
 
 const eventColumns = columns(
-  ['id', 'type', 'created_at_ms', 'request_id', 'traceparent', 'data', 'previous'],
+  'id, type, created_at_ms, request_id, traceparent, data, previous',
   ({ id, type, createdAtMs, requestId, traceparent, data, previous }): StoredEvent => {
     const timestamp = new Date(Number(createdAtMs)).toISOString();
     const request = requestId === null ? '' : `,"requestId":${JSON.stringify(requestId)}`;

@@ -1,11 +1,10 @@
-import { categoryEvents } from './categories/events.ts';
 import { categoryOperations } from './categories/operations.ts';
-import { inventoryEvents } from './inventory/events.ts';
-import { inventoryOperations } from './inventory/operations.ts';
-import { orderEvents } from './orders/events.ts';
+import { categoryEvents } from './categories/schema.ts';
 import { orderOperations } from './orders/operations.ts';
-import { petEvents } from './pets/events.ts';
+import { orderEvents } from './orders/schema.ts';
+import { inventoryOperations } from './pets/inventory-operations.ts';
 import { petOperations } from './pets/operations.ts';
+import { inventoryEvents, petEvents } from './pets/schema.ts';
 
 /** The operations of every resource, in the order of the reference. */
 export const resourceOperations = [

@@ -1,3 +1,4 @@
+import { columns } from '../../db/columns.ts';
 import { batchSize, type Database, inBatches, type Transaction } from '../../db/database.ts';
 import { type Fragment, fragment, type Row, type Sql } from '../../db/sql.ts';
 import { ApiError } from '../../foundation/errors.ts';
@@ -7,14 +8,27 @@ import { type Page, type PageRequest, toPage } from '../../http/pagination.ts';
 import type { Retention } from '../history/store.ts';
 import { allocateIds } from '../workspaces/store.ts';
 import type { Delivery, DeliveryState } from './schema.ts';
-import { getWebhook, lockWebhook } from './webhook-store.ts';
+import { webhooks } from './webhook-store.ts';
 
 /** The due time of a delivery that precedes all others. */
 export const atOnce = 0;
 /** The maximum number of waiting pings and redeliveries of a webhook, so that they cannot flood its receiver. */
 export const maxWaitingPings = 10;
 
-const columns = fragment`id, webhook_id, message_id, event_id, type, state, attempts, next_attempt_at_ms, created_at_ms`;
+const deliveryColumns = columns(
+  'id, webhook_id, message_id, event_id, type, state, attempts, next_attempt_at_ms, created_at_ms',
+  (row): Delivery => ({
+    id: Number(row.id),
+    webhookId: Number(row.webhookId),
+    messageId: String(row.messageId),
+    ...(row.eventId !== null && { eventId: Number(row.eventId) }),
+    type: String(row.type),
+    state: row.state as DeliveryState,
+    attempts: JSON.parse(String(row.attempts)),
+    ...(Number(row.nextAttemptAtMs) > atOnce && { nextAttemptAt: toTime(row.nextAttemptAtMs) }),
+    createdAt: toTime(row.createdAtMs),
+  }),
+);
 
 /** The deliveries of a webhook, the newest first, below the id `after`. */
 export async function listDeliveries(
@@ -24,14 +38,14 @@ export async function listDeliveries(
   state: DeliveryState | undefined,
   page: PageRequest,
 ): Promise<Page<Delivery>> {
-  await getWebhook(sql, workspaceId, webhookId);
+  await webhooks.get(sql, workspaceId, webhookId);
   const rows = await sql`
-    select ${columns} from deliveries
+    select ${deliveryColumns.list} from deliveries
     where workspace_id = ${workspaceId} and webhook_id = ${webhookId}
       ${state ? fragment`and state = ${state}` : fragment``}
       ${page.after > 0 ? fragment`and id < ${page.after}` : fragment``}
     order by id desc limit ${page.limit + 1}`;
-  return toPage(rows, page.limit, toDelivery);
+  return toPage(rows, page.limit, deliveryColumns.read);
 }
 
 /** Adds a ping for the dispatcher. Throws `conflict` if the webhook is disabled, or if `maxWaitingPings` wait. */
@@ -60,8 +74,8 @@ export async function createPing(
       next_attempt_at_ms, created_at_ms)
     values (${workspaceId}, ${id}, ${webhookId}, ${messageId}, 'ping', 'pending', '[]', 0, 0,
       ${atOnce}, ${atMs})
-    returning ${columns}`;
-  return toDelivery(row as Row);
+    returning ${deliveryColumns.list}`;
+  return deliveryColumns.read(row as Row);
 }
 
 /** Makes a delivery due again, with a new series of attempts. Throws `conflict` if the webhook is disabled. */
@@ -74,13 +88,13 @@ export async function redeliver(
   await assertEnabled(sql, workspaceId, webhookId);
   const [row] = await sql`
     update deliveries set state = 'pending', failures = 0, series = series + 1, next_attempt_at_ms = ${atOnce}
-    where workspace_id = ${workspaceId} and id = ${id} and webhook_id = ${webhookId} returning ${columns}`;
+    where workspace_id = ${workspaceId} and id = ${id} and webhook_id = ${webhookId} returning ${deliveryColumns.list}`;
   if (!row) throw new ApiError('not_found', 'The webhook has no delivery with this deliveryId.');
-  return toDelivery(row);
+  return deliveryColumns.read(row);
 }
 
 async function assertEnabled(sql: Sql, workspaceId: number, webhookId: number): Promise<void> {
-  const { enabled } = await lockWebhook(sql, workspaceId, webhookId);
+  const { enabled } = await webhooks.lock(sql, workspaceId, webhookId);
   if (!enabled) throw new ApiError('conflict', 'The webhook is disabled. Enable it first.');
 }
 
@@ -135,19 +149,4 @@ async function deleteInBatches(db: Database, condition: Fragment): Promise<void>
         (select workspace_id, id from deliveries where ${condition} limit ${batchSize})
       returning id`,
   );
-}
-
-function toDelivery(row: Row): Delivery {
-  const [id, webhookId, messageId, eventId, type, state, attempts, nextAttemptAtMs, createdAtMs] = row;
-  return {
-    id: Number(id),
-    webhookId: Number(webhookId),
-    messageId: String(messageId),
-    ...(eventId !== null && { eventId: Number(eventId) }),
-    type: String(type),
-    state: state as DeliveryState,
-    attempts: JSON.parse(String(attempts)),
-    ...(Number(nextAttemptAtMs) > atOnce && { nextAttemptAt: toTime(nextAttemptAtMs) }),
-    createdAt: toTime(createdAtMs),
-  };
 }

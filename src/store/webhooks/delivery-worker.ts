@@ -6,7 +6,7 @@ import type { Slots } from '../../foundation/fair-slots.ts';
 import type { InstallationKey } from '../../foundation/settings/secret-key.ts';
 import { toTime } from '../../foundation/time.ts';
 import { traceparentOfId } from '../../foundation/trace-context.ts';
-import type { Changes } from '../history/changes.ts';
+import type { ChangeNotifier } from '../history/record.ts';
 import { findEvent, readEvents, type StoredEvent } from '../history/store.ts';
 import { traceAttempts } from './attempt-spans.ts';
 import {
@@ -77,7 +77,7 @@ function contentOf({
 export interface WorkerContext {
   db: Database;
   /** Is notified when a webhook is disabled, because that is an event. */
-  changes: Changes;
+  changes: ChangeNotifier;
   key: InstallationKey;
   sendBatch: SendBatch;
   /** Milliseconds since 1970. */

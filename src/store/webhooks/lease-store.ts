@@ -1,6 +1,7 @@
-import { fragment, type Row, type Sql } from '../../db/sql.ts';
+import { columns } from '../../db/columns.ts';
+import { fragment, type Sql } from '../../db/sql.ts';
 import type { InstallationKey } from '../../foundation/settings/secret-key.ts';
-import type { EventType } from './event-types.ts';
+import type { EventType } from './schema.ts';
 import { toTypes } from './webhook-store.ts';
 
 /** After this time the lease of an instance that does not renew it expires. */
@@ -54,7 +55,19 @@ export function leaseLost(): never {
   throw new LeaseLostError();
 }
 
-export const settingsColumns = fragment`url, types, enabled, salt, previous_salt, previous_until_ms, position, failing_since_ms`;
+export const settingsColumns = columns(
+  'url, types, enabled, salt, previous_salt, previous_until_ms, position, failing_since_ms',
+  (row): WebhookSettings => ({
+    url: String(row.url),
+    types: toTypes(row.types),
+    enabled: row.enabled === 1,
+    salt: String(row.salt),
+    previousSalt: row.previousSalt === null ? undefined : String(row.previousSalt),
+    previousUntilMs: Number(row.previousUntilMs),
+    position: Number(row.position),
+    failingSinceMs: row.failingSinceMs === null ? undefined : Number(row.failingSinceMs),
+  }),
+);
 
 /**
  * The workspaces with enabled webhooks, the lag of the slowest webhook in events, and the number of webhooks whose secret was derived from
@@ -110,15 +123,15 @@ export async function acquireLease(
   const [row] = await sql`
     update webhooks set lease_owner = ${instance.owner}, lease_until_ms = ${nowMs + leaseMs}
     where workspace_id = ${workspaceId} and id = ${id} and enabled = 1 and ${isFree(instance, nowMs)}
-    returning ${settingsColumns}`;
-  return row && toSettings(row);
+    returning ${settingsColumns.list}`;
+  return row && settingsColumns.read(row);
 }
 
 /** The current settings. Throws LeaseLostError if the webhook is gone. */
 export async function readSettings(sql: Sql, { workspaceId, id }: WebhookRef): Promise<WebhookSettings> {
   const [row] =
-    await sql`select ${settingsColumns} from webhooks where workspace_id = ${workspaceId} and id = ${id}`;
-  return toSettings(row ?? leaseLost());
+    await sql`select ${settingsColumns.list} from webhooks where workspace_id = ${workspaceId} and id = ${id}`;
+  return settingsColumns.read(row ?? leaseLost());
 }
 
 /** Extends a lease and stores the position. Throws LeaseLostError. */
@@ -131,8 +144,8 @@ export async function renewLease(
   const [row] = await sql`
     update webhooks set lease_until_ms = ${untilMs},
       position = case when position < ${position} then ${position} else position end
-    where workspace_id = ${workspaceId} and id = ${id} and lease_owner = ${owner} returning ${settingsColumns}`;
-  return toSettings(row ?? leaseLost());
+    where workspace_id = ${workspaceId} and id = ${id} and lease_owner = ${owner} returning ${settingsColumns.list}`;
+  return settingsColumns.read(row ?? leaseLost());
 }
 
 /**
@@ -175,18 +188,4 @@ export async function nextRetryAtMs(sql: Sql, afterMs: number): Promise<number |
     where w.enabled = 1 and d.next_attempt_at_ms > ${afterMs}`;
   const atMs = row?.[0] ?? null;
   return atMs === null ? undefined : Number(atMs);
-}
-
-export function toSettings(row: Row): WebhookSettings {
-  const [url, types, enabled, salt, previousSalt, previousUntilMs, position, failingSinceMs] = row;
-  return {
-    url: String(url),
-    types: toTypes(types),
-    enabled: enabled === 1,
-    salt: String(salt),
-    previousSalt: previousSalt === null ? undefined : String(previousSalt),
-    previousUntilMs: Number(previousUntilMs),
-    position: Number(position),
-    failingSinceMs: failingSinceMs === null ? undefined : Number(failingSinceMs),
-  };
 }

@@ -41,7 +41,7 @@ export const webhookOperations = [
     description: 'Returns the webhooks of the workspace, ordered by id.',
     stability: 'beta',
     success: page<Webhook>(Webhooks, 'A page of webhooks.'),
-    handle: (sql, { workspaceId, page }) => store.listWebhooks(sql, workspaceId, page),
+    handle: (sql, { workspaceId, page }) => store.webhooks.list(sql, workspaceId, page),
   }),
 
   operation({
@@ -144,7 +144,7 @@ export const webhookOperations = [
     stability: 'beta',
     params: { webhookId },
     success: resource(Webhook, 'The webhook.'),
-    handle: (sql, { workspaceId, params }) => store.getWebhook(sql, workspaceId, params.webhookId),
+    handle: (sql, { workspaceId, params }) => store.webhooks.get(sql, workspaceId, params.webhookId),
   }),
 
   operation({

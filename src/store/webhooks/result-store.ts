@@ -1,16 +1,11 @@
+import { columns } from '../../db/columns.ts';
 import type { Transaction } from '../../db/database.ts';
-import { fragment, type Row, type Sql } from '../../db/sql.ts';
+import { fragment, type Sql } from '../../db/sql.ts';
 import type { InstallationKey } from '../../foundation/settings/secret-key.ts';
 import type { StoredEvent } from '../history/store.ts';
 import { allocateIds } from '../workspaces/store.ts';
 import { atOnce } from './delivery-store.ts';
-import {
-  leaseLost,
-  settingsColumns,
-  toSettings,
-  type WebhookRef,
-  type WebhookSettings,
-} from './lease-store.ts';
+import { leaseLost, settingsColumns, type WebhookRef, type WebhookSettings } from './lease-store.ts';
 import { type AttemptResult, resultFor } from './retry-policy.ts';
 import { disableWebhook } from './webhook-store.ts';
 
@@ -36,6 +31,20 @@ export interface DueDelivery {
   createdAtMs: number;
 }
 
+const dueColumns = columns(
+  'id, message_id, event_id, missed_from, attempts, failures, series, created_at_ms',
+  (row): DueDelivery => ({
+    id: Number(row.id),
+    messageId: String(row.messageId),
+    eventId: row.eventId === null ? undefined : Number(row.eventId),
+    missedFrom: row.missedFrom === null ? undefined : Number(row.missedFrom),
+    attempts: String(row.attempts),
+    failures: Number(row.failures),
+    series: Number(row.series),
+    createdAtMs: Number(row.createdAtMs),
+  }),
+);
+
 /** The due deliveries of a webhook, the longest waiting first. */
 export async function findDue(
   sql: Sql,
@@ -44,10 +53,10 @@ export async function findDue(
   limit: number,
 ): Promise<DueDelivery[]> {
   const rows = await sql`
-    select ${dueColumns} from deliveries
+    select ${dueColumns.list} from deliveries
     where workspace_id = ${workspaceId} and webhook_id = ${id} and next_attempt_at_ms <= ${nowMs}
     order by next_attempt_at_ms, id limit ${limit}`;
-  return rows.map(toDue);
+  return rows.map(dueColumns.read);
 }
 
 /** The oldest message about missed events that has no attempt yet. */
@@ -56,26 +65,10 @@ export async function findUnsentMissed(
   { workspaceId, id }: WebhookRef,
 ): Promise<DueDelivery | undefined> {
   const [row] = await sql`
-    select ${dueColumns} from deliveries
+    select ${dueColumns.list} from deliveries
     where workspace_id = ${workspaceId} and webhook_id = ${id} and next_attempt_at_ms = ${atOnce}
       and type = ${missedType} and attempts = '[]' order by id limit 1`;
-  return row && toDue(row);
-}
-
-const dueColumns = fragment`id, message_id, event_id, missed_from, attempts, failures, series, created_at_ms`;
-
-function toDue(row: Row): DueDelivery {
-  const [id, messageId, eventId, missedFrom, attempts, failures, series, createdAtMs] = row;
-  return {
-    id: Number(id),
-    messageId: String(messageId),
-    eventId: eventId === null ? undefined : Number(eventId),
-    missedFrom: missedFrom === null ? undefined : Number(missedFrom),
-    attempts: String(attempts),
-    failures: Number(failures),
-    series: Number(series),
-    createdAtMs: Number(createdAtMs),
-  };
+  return row && dueColumns.read(row);
 }
 
 /** The first attempt to send an event. */
@@ -103,9 +96,9 @@ export async function recordFirstAttempts(
   const [row] = await sql`
     update webhooks set position = ${last}, ${failingSince(sql, sent)}
     where workspace_id = ${workspaceId} and id = ${webhook.id} and lease_owner = ${owner} and position < ${first}
-    returning ${settingsColumns}`;
+    returning ${settingsColumns.list}`;
   if (!row) return readRecorded(sql, webhook, owner, last);
-  const after = toSettings(row);
+  const after = settingsColumns.read(row);
   const results = sent.map((result) => resultFor(after.url, result));
   await Promise.all(
     attempts.map(({ event, messageId }, i) => {
@@ -129,9 +122,9 @@ async function readRecorded(
   position: number,
 ): Promise<WebhookSettings> {
   const [row] = await sql`
-    select ${settingsColumns} from webhooks
+    select ${settingsColumns.list} from webhooks
     where workspace_id = ${workspaceId} and id = ${id} and lease_owner = ${owner} and position >= ${position}`;
-  return toSettings(row ?? leaseLost());
+  return settingsColumns.read(row ?? leaseLost());
 }
 
 /** The ids of the first and the last event that expired before they were sent. */
@@ -177,8 +170,8 @@ export async function recordRetry(
   const { workspaceId } = webhook;
   const [row] = await sql`
     update webhooks set ${failingSince(sql, [sent])}
-    where workspace_id = ${workspaceId} and id = ${webhook.id} and lease_owner = ${owner} returning ${settingsColumns}`;
-  const after = toSettings(row ?? leaseLost());
+    where workspace_id = ${workspaceId} and id = ${webhook.id} and lease_owner = ${owner} returning ${settingsColumns.list}`;
+  const after = settingsColumns.read(row ?? leaseLost());
   const result = resultFor(after.url, sent);
   const attempts = [...JSON.parse(due.attempts), result.attempt].slice(-maxAttemptsKept);
   // If a caller has requested a redelivery meanwhile, the delivery stays due. If the commit succeeded but its response was lost, the

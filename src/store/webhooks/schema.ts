@@ -1,8 +1,31 @@
 import type { Static } from 'typebox';
 import { DateTime, Id, onlyDescribed, patchOf, Text } from '../../foundation/schema.ts';
 import { Type } from '../../foundation/type.ts';
-import { eventTypes, KnownEventType } from './event-types.ts';
+import { event } from '../history/event.ts';
+import { resourceEvents } from '../resources/resources.ts';
+import { workspaceEvents } from '../workspaces/store.ts';
 import { maxUrlLength, urlPattern } from './target-policy.ts';
+
+/** The type of the only event about webhooks. */
+const disabledType = 'webhook.disabled';
+
+/** All types of events in a history, in the order of the description. `events/schema.ts` has their schemas. */
+export const eventTypes = [
+  ...[...resourceEvents, ...workspaceEvents].map(({ type }) => type),
+  disabledType,
+] as const;
+
+export type EventType = (typeof eventTypes)[number];
+
+/** An event type in a request. */
+export const KnownEventType = Type.Enum([...eventTypes], {
+  type: 'string',
+  title: 'EventType',
+  // ogen calls the type of the discriminator of Event `EventType` too.
+  ...onlyDescribed({ 'x-ogen-name': 'EventTypeName' }),
+  description: 'The type of an event. Later versions may add types.',
+  examples: ['pet.updated'],
+});
 
 export const webhookId = Id('The id of the webhook.');
 export const deliveryId = Id('The id of the delivery.');
@@ -107,6 +130,12 @@ export const Webhook = Type.Object(ownFields, {
   examples: [example],
 });
 export type Webhook = Static<typeof Webhook>;
+
+export const webhookDisabled = event({
+  type: disabledType,
+  data: Webhook,
+  meaning: 'The service disabled a webhook. `disabledReason` says why.',
+});
 
 export const Webhooks = Type.Array(Webhook, {
   title: 'Webhooks',

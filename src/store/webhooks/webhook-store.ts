@@ -1,34 +1,47 @@
+import { columns } from '../../db/columns.ts';
 import type { Transaction } from '../../db/database.ts';
-import { fragment, type Row, type Sql } from '../../db/sql.ts';
+import { fragment, type Row } from '../../db/sql.ts';
 import { ApiError } from '../../foundation/errors.ts';
 import { mergePatch } from '../../foundation/schema.ts';
 import { toTime } from '../../foundation/time.ts';
-import { type Page, type PageRequest, toPage } from '../../http/pagination.ts';
 import { recordEvent } from '../history/record.ts';
 import { extentOf } from '../history/store.ts';
+import { ResourceTable } from '../resources/resource-table.ts';
 import { allocateIds } from '../workspaces/store.ts';
-import type { EventType } from './event-types.ts';
-import { webhookDisabled } from './events.ts';
-import type { DisabledReason, NewWebhook, Webhook } from './schema.ts';
+import type { DisabledReason, EventType, NewWebhook, Webhook } from './schema.ts';
+import { webhookDisabled } from './schema.ts';
 
 /** How long the previous secret also signs. */
 export const previousSecretMs = 24 * 60 * 60 * 1000;
 
-const columns = fragment`id, url, types, description, enabled, disabled_reason, created_at_ms, previous_until_ms,
-  missed_count, missed_last_id, missed_at_ms`;
+const webhookColumns = columns(
+  'id, url, types, description, enabled, disabled_reason, created_at_ms, previous_until_ms, missed_count, missed_last_id, missed_at_ms',
+  (row): Webhook => ({
+    id: Number(row.id),
+    url: String(row.url),
+    ...(row.types !== null && { types: toTypes(row.types) as EventType[] }),
+    ...(row.description !== null && { description: String(row.description) }),
+    enabled: row.enabled === 1,
+    ...(row.disabledReason !== null && { disabledReason: row.disabledReason as DisabledReason }),
+    createdAt: toTime(row.createdAtMs),
+    ...(row.previousUntilMs !== null && { previousSecretValidUntil: toTime(row.previousUntilMs) }),
+    ...(row.missedLastId !== null && {
+      missedEvents: {
+        count: Number(row.missedCount),
+        lastEventId: Number(row.missedLastId),
+        noticedAt: toTime(row.missedAtMs),
+      },
+    }),
+  }),
+);
 
-export async function listWebhooks(sql: Sql, workspaceId: number, page: PageRequest): Promise<Page<Webhook>> {
-  const rows = await sql`
-    select ${columns} from webhooks
-    where workspace_id = ${workspaceId} and id > ${page.after} order by id limit ${page.limit + 1}`;
-  return toPage(rows, page.limit, toWebhook);
-}
-
-export async function getWebhook(sql: Sql, workspaceId: number, id: number): Promise<Webhook> {
-  const [row] = await sql`
-    select ${columns} from webhooks where workspace_id = ${workspaceId} and id = ${id}`;
-  return toWebhook(row ?? noSuchWebhook());
-}
+/** Changes of the deliveries of a webhook need its lock. */
+export const webhooks = new ResourceTable({
+  table: 'webhooks',
+  columns: webhookColumns,
+  lockColumn: 'url',
+  notFound: 'There is no webhook with this webhookId.',
+});
 
 /** Adds a webhook that gets events from now on. Its secret is derived from `salt`. Throws `conflict` if there are `max` webhooks. */
 export async function createWebhook(
@@ -52,8 +65,8 @@ export async function createWebhook(
       workspace_id, id, url, types, description, enabled, created_at_ms, salt, position, lease_until_ms)
     values (${workspaceId}, ${id}, ${url}, ${types ? JSON.stringify(types) : null}, ${description ?? null}, 1,
       ${sql.context.atMs}, ${salt}, ${last}, 0)
-    returning ${columns}`;
-  return toWebhook(row as Row);
+    returning ${webhookColumns.list}`;
+  return webhookColumns.read(row as Row);
 }
 
 /**
@@ -67,7 +80,7 @@ export async function updateWebhook(
   patch: object,
   check: (current: Webhook) => void,
 ): Promise<Webhook> {
-  const before = await lockWebhook(sql, workspaceId, id);
+  const before = await webhooks.lock(sql, workspaceId, id);
   check(before);
   const { url, types, description, enabled } = mergePatch(before, patch);
   const isToggled = enabled !== before.enabled;
@@ -76,8 +89,8 @@ export async function updateWebhook(
       description = ${description ?? null}, enabled = ${Number(enabled)},
       disabled_reason = ${isToggled ? null : (before.disabledReason ?? null)}
       ${isToggled || url !== before.url ? fragment`, failing_since_ms = null` : fragment``}
-    where workspace_id = ${workspaceId} and id = ${id} returning ${columns}`;
-  return toWebhook(row as Row);
+    where workspace_id = ${workspaceId} and id = ${id} returning ${webhookColumns.list}`;
+  return webhookColumns.read(row as Row);
 }
 
 /** Gives a webhook a new salt. The previous secret also signs for `previousSecretMs`. */
@@ -89,8 +102,8 @@ export async function rotateSecret(
 ): Promise<Webhook> {
   const [row] = await sql`
     update webhooks set previous_salt = salt, previous_until_ms = ${sql.context.atMs + previousSecretMs}, salt = ${salt}
-    where workspace_id = ${workspaceId} and id = ${id} returning ${columns}`;
-  return toWebhook(row ?? noSuchWebhook());
+    where workspace_id = ${workspaceId} and id = ${id} returning ${webhookColumns.list}`;
+  return row ? webhookColumns.read(row) : webhooks.throwNotFound();
 }
 
 /** Removes a webhook if `check` accepts it. The next sweep removes its deliveries, which may be many. */
@@ -100,7 +113,7 @@ export async function deleteWebhook(
   id: number,
   check: (current: Webhook) => void,
 ): Promise<void> {
-  check(await lockWebhook(sql, workspaceId, id));
+  check(await webhooks.lock(sql, workspaceId, id));
   await sql`delete from webhooks where workspace_id = ${workspaceId} and id = ${id}`;
 }
 
@@ -113,53 +126,10 @@ export async function disableWebhook(
 ): Promise<void> {
   const [row] = await sql`
     update webhooks set enabled = 0, disabled_reason = ${reason}, failing_since_ms = null
-    where workspace_id = ${workspaceId} and id = ${id} and enabled = 1 returning ${columns}`;
-  if (row) recordEvent(sql, workspaceId, webhookDisabled, toWebhook(row));
-}
-
-/** Reads a webhook and locks it until the transaction ends. Changes of its deliveries need this lock. */
-export async function lockWebhook(sql: Sql, workspaceId: number, id: number): Promise<Webhook> {
-  const [row] = await sql`
-    update webhooks set url = url where workspace_id = ${workspaceId} and id = ${id} returning ${columns}`;
-  return toWebhook(row ?? noSuchWebhook());
-}
-
-function noSuchWebhook(): never {
-  throw new ApiError('not_found', 'There is no webhook with this webhookId.');
+    where workspace_id = ${workspaceId} and id = ${id} and enabled = 1 returning ${webhookColumns.list}`;
+  if (row) recordEvent(sql, workspaceId, webhookDisabled, webhookColumns.read(row));
 }
 
 /** Parses the column of types. Undefined for all types. */
 export const toTypes = (types: Row[number] | undefined): EventType[] | undefined =>
   typeof types === 'string' ? JSON.parse(types) : undefined;
-
-function toWebhook([
-  id,
-  url,
-  types,
-  description,
-  enabled,
-  reason,
-  createdAtMs,
-  previousUntilMs,
-  missedCount,
-  missedLastId,
-  missedAtMs,
-]: Row): Webhook {
-  return {
-    id: Number(id),
-    url: String(url),
-    ...(types !== null && { types: toTypes(types) as EventType[] }),
-    ...(description !== null && { description: String(description) }),
-    enabled: enabled === 1,
-    ...(reason !== null && { disabledReason: reason as DisabledReason }),
-    createdAt: toTime(createdAtMs),
-    ...(previousUntilMs !== null && { previousSecretValidUntil: toTime(previousUntilMs) }),
-    ...(missedLastId !== null && {
-      missedEvents: {
-        count: Number(missedCount),
-        lastEventId: Number(missedLastId),
-        noticedAt: toTime(missedAtMs),
-      },
-    }),
-  };
-}

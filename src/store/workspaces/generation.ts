@@ -1,7 +1,7 @@
 import type { Database, Transaction } from '../../db/database.ts';
 import { kinds } from '../../db/tables.ts';
 import { recordEvent } from '../history/record.ts';
-import { workspaceReset, workspaceSeeded } from './events.ts';
+import { workspaceReset, workspaceSeeded } from './store.ts';
 
 /** The effects of a new generation, for operators. */
 export const newGeneration =

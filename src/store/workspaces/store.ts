@@ -15,8 +15,9 @@ import {
   tables,
 } from '../../db/tables.ts';
 import { unauthorized } from '../../foundation/errors.ts';
+import { Type } from '../../foundation/type.ts';
+import { event } from '../history/event.ts';
 import { recordEvent } from '../history/record.ts';
-import { workspaceReset } from './events.ts';
 
 /** The demo workspace, and the default of commands. */
 export const demoWorkspace = 'demo';
@@ -35,6 +36,23 @@ export interface Workspace {
 }
 
 type Named = Pick<Workspace, 'id' | 'name'>;
+
+const Nothing = Type.Object({}, { description: 'An empty object.' });
+
+export const workspaceReset = event({
+  type: 'workspace.reset',
+  data: Nothing,
+  meaning:
+    'All or part of the data was removed, or the service was restored from a backup. Read the lists again. The history continues.',
+});
+
+export const workspaceSeeded = event({
+  type: 'workspace.seeded',
+  data: Nothing,
+  meaning: 'Many resources were added at once, without an event for each. Read the lists again.',
+});
+
+export const workspaceEvents = [workspaceReset, workspaceSeeded] as const;
 
 /** This many rows of maximum length are deleted in 20 ms. Other writes wait that long. */
 const rowsPerTransaction = 1_000;

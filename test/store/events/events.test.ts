@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { forgetOldEvents } from '../../../src/store/history/store.ts';
-import { eventTypes } from '../../../src/store/webhooks/event-types.ts';
+import { eventTypes } from '../../../src/store/webhooks/schema.ts';
 import { clearWorkspace } from '../../../src/store/workspaces/store.ts';
 import { description, validator } from '../../support/description.ts';
 import { Petstore, startPetstore } from '../../support/petstore.ts';

@@ -7,7 +7,7 @@ import { revokeKey } from '../../../src/access/keys/store.ts';
 import { maxStreams, type Plan } from '../../../src/foundation/settings/plans.ts';
 import { recordEvent } from '../../../src/store/history/record.ts';
 import { forgetOldEvents } from '../../../src/store/history/store.ts';
-import { categoryCreated } from '../../../src/store/resources/categories/events.ts';
+import { categoryCreated } from '../../../src/store/resources/categories/schema.ts';
 import { deleteWorkspace } from '../../../src/store/workspaces/store.ts';
 import { remaining } from '../../support/limits.ts';
 import { type Options, type Petstore, startPetstore } from '../../support/petstore.ts';

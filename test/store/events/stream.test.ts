@@ -5,7 +5,7 @@ import type { Database } from '../../../src/db/database.ts';
 import { Fragment } from '../../../src/db/sql.ts';
 import { StorageUnavailableError } from '../../../src/foundation/errors.ts';
 import { EventBroadcaster } from '../../../src/store/events/broadcaster.ts';
-import { Changes } from '../../../src/store/history/changes.ts';
+import { ChangeNotifier } from '../../../src/store/history/record.ts';
 import { forgetOldEvents } from '../../../src/store/history/store.ts';
 import { clearWorkspace } from '../../../src/store/workspaces/store.ts';
 import { exchange } from '../../support/exchange.ts';
@@ -256,7 +256,7 @@ test('a reader that is disconnected again and again gets each event once while w
 });
 
 test('readers at one position share a read, unless it began before the change', async () => {
-  const changes = new Changes();
+  const changes = new ChangeNotifier();
   let reads = 0;
   const read = () => {
     reads++;
@@ -293,7 +293,11 @@ test('after a page that took long, readers that catch up pause, and up-to-date r
     // A whole page, so that more may follow.
     return Array.from({ length: 100 }, (_, i) => [i + 1, 'category.created', 0, null, '{}', null, 100, 1]);
   };
-  const broadcaster = new EventBroadcaster({ read } as unknown as Database, new Changes(), () => nowMs);
+  const broadcaster = new EventBroadcaster(
+    { read } as unknown as Database,
+    new ChangeNotifier(),
+    () => nowMs,
+  );
   const reader = broadcaster.subscribe(1, () => {});
   await reader.read(0, true);
   for (let turn = 0; turn < 3; turn++) await nextTurn();
@@ -315,7 +319,11 @@ for (const isBehind of [false, true])
       read.push(workspaceId);
       return [[1, 'category.created', 0, null, '{}', null, 1, 1]];
     };
-    const broadcaster = new EventBroadcaster({ read: answer } as unknown as Database, new Changes(), () => 0);
+    const broadcaster = new EventBroadcaster(
+      { read: answer } as unknown as Database,
+      new ChangeNotifier(),
+      () => 0,
+    );
     const [many, one] = [broadcaster.subscribe(1, () => {}), broadcaster.subscribe(2, () => {})];
     const reading = Array.from({ length: 100 }, (_, after) => many.read(after, isBehind));
     reading.push(one.read(0, isBehind));

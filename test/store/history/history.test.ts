@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { eventTypes } from '../../../src/store/webhooks/event-types.ts';
+import { eventTypes } from '../../../src/store/webhooks/schema.ts';
 import { type Event, isOfStore, readEvents } from '../../support/history.ts';
 import { proveHistories } from '../../support/history-proof.ts';
 import { type CallOptions, type JsonAnswer, type Petstore, startPetstore } from '../../support/petstore.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createKey } from '../../../src/access/keys/store.ts';
 import { openStorage } from '../../../src/db/open.ts';
-import { prepareDemo } from '../../../src/store/demo/prepare.ts';
+import { prepareDemo } from '../../../src/store/demo/seed.ts';
 import { beginIfMoved } from '../../../src/store/workspaces/generation.ts';
 import { listWorkspaces } from '../../../src/store/workspaces/store.ts';
 import { type Message, startReceiver } from '../../support/dispatching.ts';

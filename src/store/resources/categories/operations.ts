@@ -37,7 +37,7 @@ export const categoryOperations = [
     description: 'Returns a category.',
     params: { categoryId },
     success: resource(Category, 'The category.'),
-    handle: (sql, { workspaceId, params }) => store.getCategory(sql, workspaceId, params.categoryId),
+    handle: (sql, { workspaceId, params }) => store.categories.get(sql, workspaceId, params.categoryId),
   }),
 
   operation({

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import { Id, Name, Text } from '../../../foundation/schema.ts';
 import { Type } from '../../../foundation/type.ts';
+import { event } from '../../history/event.ts';
 
 export const categoryId = Id('The id of the category.');
 
@@ -27,3 +28,27 @@ export const Categories = Type.Array(Category, {
   title: 'Categories',
   description: 'Categories, ordered by id.',
 });
+
+export const categoryCreated = event({
+  type: 'category.created',
+  change: 'created',
+  data: Category,
+  meaning: 'A category was added.',
+});
+
+export const categoryUpdated = event({
+  type: 'category.updated',
+  change: 'updated',
+  data: Category,
+  meaning: 'A category was changed.',
+  previousExample: { name: 'Dragons' },
+});
+
+export const categoryDeleted = event({
+  type: 'category.deleted',
+  change: 'deleted',
+  data: Category,
+  meaning: 'A category was removed. `data` is its last state.',
+});
+
+export const categoryEvents = [categoryCreated, categoryUpdated, categoryDeleted] as const;

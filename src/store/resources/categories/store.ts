@@ -5,17 +5,30 @@ import { ApiError } from '../../../foundation/errors.ts';
 import { fittingLimit, type Page, type PageRequest, toPage } from '../../../http/pagination.ts';
 import { recordEvent, recordUpdate } from '../../history/record.ts';
 import { allocateIds } from '../../workspaces/store.ts';
-import { categoryCreated, categoryDeleted, categoryUpdated } from './events.ts';
-import type { Category, NewCategory } from './schema.ts';
+import { ResourceTable } from '../resource-table.ts';
+import {
+  type Category,
+  categoryCreated,
+  categoryDeleted,
+  categoryUpdated,
+  type NewCategory,
+} from './schema.ts';
 
 const categoryColumns = columns(
-  ['id', 'name', 'description'],
+  'id, name, description',
   ({ id, name, description }): Category => ({
     id: Number(id),
     name: String(name),
     ...(description !== null && { description: String(description) }),
   }),
 );
+
+export const categories = new ResourceTable({
+  table: 'categories',
+  columns: categoryColumns,
+  lockColumn: 'name',
+  notFound: 'There is no category with this categoryId.',
+});
 
 export async function listCategories(
   sql: Sql,
@@ -32,12 +45,6 @@ export async function listCategories(
   // JSON has control characters as six bytes.
   const sizes = async () => rows.map((row) => [Buffer.byteLength(JSON.stringify(row))]);
   return toPage(rows, await fittingLimit(limit, sizes), categoryColumns.read);
-}
-
-export async function getCategory(sql: Sql, workspaceId: number, id: number): Promise<Category> {
-  const [row] = await sql`
-    select ${categoryColumns.list} from categories where workspace_id = ${workspaceId} and id = ${id}`;
-  return categoryColumns.read(row ?? noSuchCategory());
 }
 
 export async function createCategory(
@@ -68,7 +75,7 @@ export async function changeCategory(
   id: number,
   change: (current: Category) => NewCategory,
 ): Promise<Category> {
-  const before = await lockCategory(sql, workspaceId, id);
+  const before = await categories.lock(sql, workspaceId, id);
   const { name, description = null } = change(before);
   const [row] = await sql`
     update categories set name = ${name}, description = ${description}
@@ -85,7 +92,7 @@ export async function deleteCategory(
   id: number,
   check: (current: Category) => void,
 ): Promise<void> {
-  const current = await lockCategory(sql, workspaceId, id);
+  const current = await categories.lock(sql, workspaceId, id);
   check(current);
   const [pet] = await sql`
     select id from pets where workspace_id = ${workspaceId} and category_id = ${id} limit 1`;
@@ -96,16 +103,4 @@ export async function deleteCategory(
     );
   await sql`delete from categories where workspace_id = ${workspaceId} and id = ${id}`;
   recordEvent(sql, workspaceId, categoryDeleted, current);
-}
-
-/** An update that changes nothing locks the row until the transaction ends, on both engines. */
-async function lockCategory(sql: Sql, workspaceId: number, id: number): Promise<Category> {
-  const [row] = await sql`
-    update categories set name = name where workspace_id = ${workspaceId} and id = ${id}
-    returning ${categoryColumns.list}`;
-  return categoryColumns.read(row ?? noSuchCategory());
-}
-
-function noSuchCategory(): never {
-  throw new ApiError('not_found', 'There is no category with this categoryId.');
 }

@@ -49,7 +49,7 @@ export const orderOperations = [
     description: 'Returns an order.',
     params: { orderId },
     success: resource(Order, 'The order.'),
-    handle: (sql, { workspaceId, params }) => store.getOrder(sql, workspaceId, params.orderId),
+    handle: (sql, { workspaceId, params }) => store.orders.get(sql, workspaceId, params.orderId),
   }),
 
   operation({

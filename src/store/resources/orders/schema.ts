@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import { DateTime, Id, patchOf, Units } from '../../../foundation/schema.ts';
 import { Type } from '../../../foundation/type.ts';
+import { event } from '../../history/event.ts';
 
 export const orderId = Id('The id of the order.');
 
@@ -47,3 +48,34 @@ export const OrderPatch = Type.Object(
       'Fields of an order to change. A `quantity` of null becomes 1 and a `shipDate` of null is removed. `petId` may be sent unchanged.',
   },
 );
+
+export const orderPlaced = event({
+  type: 'order.placed',
+  change: 'created',
+  data: Order,
+  meaning: 'An order was placed.',
+});
+
+export const orderUpdated = event({
+  type: 'order.updated',
+  change: 'updated',
+  data: Order,
+  meaning: 'An open order was changed.',
+  previousExample: { quantity: 2 },
+});
+
+export const orderCompleted = event({
+  type: 'order.completed',
+  change: 'updated',
+  data: Order,
+  meaning: 'An order was fulfilled.',
+});
+
+export const orderCancelled = event({
+  type: 'order.cancelled',
+  change: 'deleted',
+  data: Order,
+  meaning: 'An order was cancelled. `data` is its last state.',
+});
+
+export const orderEvents = [orderPlaced, orderUpdated, orderCompleted, orderCancelled] as const;

@@ -1,16 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { columns } from '../../../db/columns.ts';
 import type { Transaction } from '../../../db/database.ts';
-import { fragment, join, type Row, type Sql } from '../../../db/sql.ts';
+import { fragment, type Row, type Sql } from '../../../db/sql.ts';
 import { ApiError, bodyProperty, errorAt } from '../../../foundation/errors.ts';
 import { toUtc } from '../../../foundation/time.ts';
-import { type Page, type PageRequest, toPage } from '../../../http/pagination.ts';
+import type { Page, PageRequest } from '../../../http/pagination.ts';
 import { recordEvent, recordUpdate } from '../../history/record.ts';
 import { allocateIds } from '../../workspaces/store.ts';
-import { writeStock } from '../inventory/store.ts';
-import { lockPetRow, type PetRow } from '../pets/store.ts';
-import { orderCancelled, orderCompleted, orderPlaced, orderUpdated } from './events.ts';
-import type { Order } from './schema.ts';
+import { reserveUnits } from '../pets/stock.ts';
+import { ResourceTable } from '../resource-table.ts';
+import { type Order, orderCancelled, orderCompleted, orderPlaced, orderUpdated } from './schema.ts';
 
 /** An order as it is stored: fields that may be absent from an Order have their value here. */
 interface StoredOrder extends Order {
@@ -20,7 +19,7 @@ interface StoredOrder extends Order {
 }
 
 const orderColumns = columns(
-  ['id', 'pet_id', 'quantity', 'ship_date', 'complete'],
+  'id, pet_id, quantity, ship_date, complete',
   ({ id, petId, quantity, shipDate, complete }): StoredOrder => ({
     id: Number(id),
     ...(petId !== null && { petId: Number(petId) }),
@@ -35,31 +34,28 @@ interface OrderFilter {
   petId?: number;
 }
 
-export async function listOrders(
+export const orders = new ResourceTable({
+  table: 'orders',
+  columns: orderColumns,
+  lockColumn: 'quantity',
+  notFound: 'There is no order with this orderId.',
+});
+
+export const listOrders = (
   sql: Sql,
   workspaceId: number,
-  filter: OrderFilter,
+  { complete, petId }: OrderFilter,
   page: PageRequest,
-): Promise<Page<StoredOrder>> {
-  const conditions = [fragment`workspace_id = ${workspaceId}`, fragment`id > ${page.after}`];
-  if (filter.complete !== undefined) conditions.push(fragment`complete = ${Number(filter.complete)}`);
-  if (filter.petId !== undefined) conditions.push(fragment`pet_id = ${filter.petId}`);
-  const rows = await sql`
-    select ${orderColumns.list} from orders
-    where ${join(conditions, ' and ')} order by id limit ${page.limit + 1}`;
-  return toPage(rows, page.limit, orderColumns.read);
-}
-
-export async function getOrder(sql: Sql, workspaceId: number, id: number): Promise<StoredOrder> {
-  const [row] = await sql`
-    select ${orderColumns.list} from orders where workspace_id = ${workspaceId} and id = ${id}`;
-  return orderColumns.read(row ?? noSuchOrder());
-}
+): Promise<Page<StoredOrder>> =>
+  orders.list(sql, workspaceId, page, [
+    complete === undefined ? undefined : fragment`complete = ${Number(complete)}`,
+    petId === undefined ? undefined : fragment`pet_id = ${petId}`,
+  ]);
 
 /** Places an order and takes its units from the stock of its pet, if it has one. */
 export async function placeOrder(sql: Transaction, workspaceId: number, order: Order): Promise<StoredOrder> {
   const { petId, quantity, shipDate, complete } = withDefaults(order);
-  const reserved = petId === undefined ? undefined : await reserveUnits(sql, workspaceId, petId, quantity);
+  const writeStock = petId === undefined ? undefined : await reserveUnits(sql, workspaceId, petId, quantity);
   // `allocateIds` counts `last_id` up, and the insert reads the new id from there.
   const [, [row]] = await Promise.all([
     allocateIds(sql, workspaceId, 'orders'),
@@ -71,7 +67,7 @@ export async function placeOrder(sql: Transaction, workspaceId: number, order: O
   ]);
   const placed = orderColumns.read(row as Row);
   recordEvent(sql, workspaceId, orderPlaced, placed);
-  if (reserved) await writeStock(sql, workspaceId, reserved.pet, reserved.stock);
+  await writeStock?.();
   return placed;
 }
 
@@ -86,7 +82,7 @@ export async function changeOrder(
   id: number,
   change: (current: StoredOrder) => Order,
 ): Promise<StoredOrder> {
-  const current = await lockOrder(sql, workspaceId, id);
+  const current = await orders.lock(sql, workspaceId, id);
   const changed = withDefaults(change(current));
   if (isDeepStrictEqual(changed, withDefaults(current))) return current;
   assertOpen(current);
@@ -99,7 +95,7 @@ export async function changeOrder(
   }
   const { petId, quantity, shipDate, complete } = changed;
   const movesStock = petId !== undefined && (quantity !== current.quantity || complete);
-  const reserved = movesStock
+  const writeStock = movesStock
     ? await reserveUnits(sql, workspaceId, petId, quantity - current.quantity)
     : undefined;
   const [row] = await sql`
@@ -109,7 +105,7 @@ export async function changeOrder(
   const after = orderColumns.read(row as Row);
   if (complete) recordEvent(sql, workspaceId, orderCompleted, after);
   else recordUpdate(sql, workspaceId, orderUpdated, current, after);
-  if (reserved) await writeStock(sql, workspaceId, reserved.pet, reserved.stock);
+  await writeStock?.();
   return after;
 }
 
@@ -120,53 +116,19 @@ export async function cancelOrder(
   id: number,
   check: (current: StoredOrder) => void,
 ): Promise<void> {
-  const current = await lockOrder(sql, workspaceId, id);
+  const current = await orders.lock(sql, workspaceId, id);
   check(current);
   assertOpen(current);
   const { petId, quantity } = current;
-  const reserved = petId === undefined ? undefined : await reserveUnits(sql, workspaceId, petId, -quantity);
+  const writeStock = petId === undefined ? undefined : await reserveUnits(sql, workspaceId, petId, -quantity);
   await sql`delete from orders where workspace_id = ${workspaceId} and id = ${id}`;
   recordEvent(sql, workspaceId, orderCancelled, current);
-  if (reserved) await writeStock(sql, workspaceId, reserved.pet, reserved.stock);
-}
-
-/**
- * A pet and its stock after `units` are taken (returned, if negative). The pet stays locked until the transaction ends.
- * Throws `invalid_reference` or `insufficient_stock`.
- */
-async function reserveUnits(
-  sql: Transaction,
-  workspaceId: number,
-  petId: number,
-  units: number,
-): Promise<{ pet: PetRow; stock: number }> {
-  const pet = await lockPetRow(sql, workspaceId, petId);
-  if (!pet)
-    throw errorAt(bodyProperty('petId').place, 'invalid_reference', 'There is no pet with this petId.');
-  if (pet.stock < units) {
-    throw new ApiError(
-      'insufficient_stock',
-      (shown) => `Pet ${shown(petId)} has too few units in stock: needed ${units}, available ${pet.stock}.`,
-    );
-  }
-  return { pet, stock: pet.stock - units };
+  await writeStock?.();
 }
 
 function assertOpen({ id, complete }: StoredOrder): void {
   if (complete)
     throw new ApiError('order_complete', (shown) => `Order ${shown(id)} is complete and cannot change.`);
-}
-
-/** An update that changes nothing locks the row until the transaction ends, on both engines. */
-async function lockOrder(sql: Sql, workspaceId: number, id: number): Promise<StoredOrder> {
-  const [row] = await sql`
-    update orders set quantity = quantity where workspace_id = ${workspaceId} and id = ${id}
-    returning ${orderColumns.list}`;
-  return orderColumns.read(row ?? noSuchOrder());
-}
-
-function noSuchOrder(): never {
-  throw new ApiError('not_found', 'There is no order with this orderId.');
 }
 
 const withDefaults = ({ petId, quantity = 1, shipDate, complete = false }: Order) => ({

@@ -56,7 +56,7 @@ export const petOperations = [
     deprecated: { since: '2025-12-05', sunset: '2030-12-05', successor: 'listPets' },
     params: { petId },
     success: resource(Pet, 'The pet.'),
-    handle: (sql, { workspaceId, params }) => store.getPet(sql, workspaceId, params.petId),
+    handle: (sql, { workspaceId, params }) => store.pets.get(sql, workspaceId, params.petId),
   }),
 
   operation({

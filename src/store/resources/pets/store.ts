@@ -3,12 +3,19 @@ import type { Transaction } from '../../../db/database.ts';
 import { ForeignKeyError, fragment, join, type Sql } from '../../../db/sql.ts';
 import { ApiError, bodyProperty, errorAt } from '../../../foundation/errors.ts';
 import type { PetStatus } from '../../../foundation/schema.ts';
-import { type Page, type PageRequest, toPage } from '../../../http/pagination.ts';
+import type { Page, PageRequest } from '../../../http/pagination.ts';
 import { recordEvent, recordUpdate } from '../../history/record.ts';
 import { allocateIds } from '../../workspaces/store.ts';
-import { inventoryUpdated } from '../inventory/events.ts';
-import { petCreated, petDeleted, petUpdated } from './events.ts';
-import type { NewPet, Pet } from './schema.ts';
+import { ResourceTable } from '../resource-table.ts';
+import {
+  type InventoryItem,
+  inventoryUpdated,
+  type NewPet,
+  type Pet,
+  petCreated,
+  petDeleted,
+  petUpdated,
+} from './schema.ts';
 
 /** The row that a pet and its inventory entry share. */
 export interface PetRow extends Pet {
@@ -16,26 +23,25 @@ export interface PetRow extends Pet {
   stock: number;
 }
 
-const petColumnNames = ['id', 'name', 'category_id', 'status'] as const;
+const petColumnNames = 'id, name, category_id, status';
 
 /** The pet of a row, without its stock. */
-const petOf = ({
-  id,
-  name,
-  categoryId,
-  status,
-}: NamedRow<(typeof petColumnNames)[number]>): Omit<PetRow, 'stock'> => ({
+const petOf = ({ id, name, categoryId, status }: NamedRow<typeof petColumnNames>): Omit<PetRow, 'stock'> => ({
   id: Number(id),
   name: String(name),
   categoryId: Number(categoryId),
   status: status as PetStatus,
 });
 
-const petColumns = columns(petColumnNames, petOf);
 const rowColumns = columns(
-  [...petColumnNames, 'stock'],
+  `${petColumnNames}, stock`,
   (row): PetRow => ({ ...petOf(row), stock: Number(row.stock) }),
 );
+const table = { table: 'pets', lockColumn: 'stock', notFound: 'There is no pet with this petId.' } as const;
+
+export const pets = new ResourceTable<Pet>({ ...table, columns: columns(petColumnNames, petOf) });
+/** The pets with their stock. */
+export const petRows = new ResourceTable({ ...table, columns: rowColumns });
 
 interface PetFilter {
   status?: PetStatus;
@@ -44,27 +50,17 @@ interface PetFilter {
   id?: number[];
 }
 
-export async function listPets(
+export const listPets = (
   sql: Sql,
   workspaceId: number,
-  filter: PetFilter,
+  { status, categoryId, id }: PetFilter,
   page: PageRequest,
-): Promise<Page<Pet>> {
-  const conditions = [fragment`workspace_id = ${workspaceId}`, fragment`id > ${page.after}`];
-  if (filter.status) conditions.push(fragment`status = ${filter.status}`);
-  if (filter.categoryId !== undefined) conditions.push(fragment`category_id = ${filter.categoryId}`);
-  if (filter.id) conditions.push(fragment`id in (${join(filter.id, ', ')})`);
-  const rows = await sql`
-    select ${petColumns.list} from pets
-    where ${join(conditions, ' and ')} order by id limit ${page.limit + 1}`;
-  return toPage(rows, page.limit, petColumns.read);
-}
-
-export async function getPet(sql: Sql, workspaceId: number, id: number): Promise<Pet> {
-  const [row] = await sql`
-    select ${petColumns.list} from pets where workspace_id = ${workspaceId} and id = ${id}`;
-  return petColumns.read(row ?? noSuchPet());
-}
+): Promise<Page<Pet>> =>
+  pets.list(sql, workspaceId, page, [
+    status && fragment`status = ${status}`,
+    categoryId === undefined ? undefined : fragment`category_id = ${categoryId}`,
+    id && fragment`id in (${join(id, ', ')})`,
+  ]);
 
 /** Adds a pet and its inventory entry: one unit, or none when it is sold. */
 export async function createPet(sql: Transaction, workspaceId: number, pet: NewPet): Promise<Pet> {
@@ -85,8 +81,8 @@ export async function createPet(sql: Transaction, workspaceId: number, pet: NewP
 }
 
 /** Adds many pets, whose ids are allocated and whose categories exist, without an event for each. */
-export async function insertPets(sql: Sql, workspaceId: number, pets: readonly PetRow[]): Promise<void> {
-  const rows = pets.map(
+export async function insertPets(sql: Sql, workspaceId: number, added: readonly PetRow[]): Promise<void> {
+  const rows = added.map(
     ({ id, name, categoryId, status, stock }) =>
       fragment`(${workspaceId}, ${id}, ${name}, ${categoryId}, ${status}, ${stock})`,
   );
@@ -101,7 +97,7 @@ export async function changePet(
   id: number,
   change: (current: Pet) => NewPet,
 ): Promise<Pet> {
-  const before = await lockPet(sql, workspaceId, id);
+  const before = await petRows.lock(sql, workspaceId, id);
   const { name, categoryId, status = 'available' } = change(petOf(before));
   await sql`
     update pets set name = ${name}, category_id = ${categoryId}, status = ${status}
@@ -109,7 +105,7 @@ export async function changePet(
   `.catch(refuseCategory);
   const after = { ...before, name, categoryId, status };
   recordPet(sql, workspaceId, before, after);
-  recordItem(sql, workspaceId, before, after);
+  recordInventory(sql, workspaceId, before, after);
   return petOf(after);
 }
 
@@ -120,7 +116,7 @@ export async function deletePet(
   id: number,
   check: (current: Pet) => void,
 ): Promise<void> {
-  const pet = petOf(await lockPet(sql, workspaceId, id));
+  const pet = petOf(await petRows.lock(sql, workspaceId, id));
   check(pet);
   const [order] = await sql`
     select id from orders where workspace_id = ${workspaceId} and pet_id = ${id} and complete = 0 limit 1`;
@@ -133,25 +129,6 @@ export async function deletePet(
   }
   await sql`delete from pets where workspace_id = ${workspaceId} and id = ${id}`;
   recordEvent(sql, workspaceId, petDeleted, pet);
-}
-
-/**
- * The row of a pet, if there is one, locked until the transaction ends: an update that changes nothing locks it on both
- * engines.
- */
-export async function lockPetRow(
-  sql: Transaction,
-  workspaceId: number,
-  id: number,
-): Promise<PetRow | undefined> {
-  const [row] = await sql`
-    update pets set stock = stock where workspace_id = ${workspaceId} and id = ${id}
-    returning ${rowColumns.list}`;
-  return row && rowColumns.read(row);
-}
-
-async function lockPet(sql: Transaction, workspaceId: number, id: number): Promise<PetRow> {
-  return (await lockPetRow(sql, workspaceId, id)) ?? noSuchPet();
 }
 
 /** The foreign key checks for the category while the row is written. */
@@ -168,14 +145,14 @@ function refuseCategory(error: unknown): never {
   throw error;
 }
 
-function noSuchPet(): never {
-  throw new ApiError('not_found', 'There is no pet with this petId.');
-}
-
-export const itemOf = ({ id, stock, status }: PetRow) => ({ petId: id, quantity: stock, status });
+export const toInventoryItem = ({
+  id,
+  stock,
+  status,
+}: Pick<PetRow, 'id' | 'stock' | 'status'>): InventoryItem => ({ petId: id, quantity: stock, status });
 
 export const recordPet = (sql: Transaction, workspaceId: number, before: PetRow, after: PetRow) =>
   recordUpdate(sql, workspaceId, petUpdated, petOf(before), petOf(after));
 
-export const recordItem = (sql: Transaction, workspaceId: number, before: PetRow, after: PetRow) =>
-  recordUpdate(sql, workspaceId, inventoryUpdated, itemOf(before), itemOf(after));
+export const recordInventory = (sql: Transaction, workspaceId: number, before: PetRow, after: PetRow) =>
+  recordUpdate(sql, workspaceId, inventoryUpdated, toInventoryItem(before), toInventoryItem(after));

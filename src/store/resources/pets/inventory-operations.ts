@@ -1,9 +1,8 @@
 import { PetStatus } from '../../../foundation/schema.ts';
 import { Type } from '../../../foundation/type.ts';
 import { operation, page, resource } from '../../../http/operation.ts';
-import { petId } from '../pets/schema.ts';
-import { InventoryItem, InventoryItems, InventoryUpdate } from './schema.ts';
-import * as store from './store.ts';
+import { InventoryItem, InventoryItems, InventoryUpdate, petId } from './schema.ts';
+import * as stock from './stock.ts';
 
 export const inventoryOperations = [
   operation({
@@ -15,7 +14,7 @@ export const inventoryOperations = [
     description: 'Returns all inventory entries, or those with one status, ordered by pet id.',
     query: { status: Type.Optional(PetStatus) },
     success: page<InventoryItem>(InventoryItems, 'A page of inventory entries.'),
-    handle: (sql, { workspaceId, query, page }) => store.listInventory(sql, workspaceId, query.status, page),
+    handle: (sql, { workspaceId, query, page }) => stock.listInventory(sql, workspaceId, query.status, page),
   }),
 
   operation({
@@ -27,7 +26,7 @@ export const inventoryOperations = [
     description: 'Returns the inventory entry of a pet.',
     params: { petId },
     success: resource(InventoryItem, 'The inventory entry.'),
-    handle: (sql, { workspaceId, params }) => store.getInventory(sql, workspaceId, params.petId),
+    handle: (sql, { workspaceId, params }) => stock.inventory.get(sql, workspaceId, params.petId),
   }),
 
   operation({
@@ -43,7 +42,7 @@ export const inventoryOperations = [
     body: InventoryUpdate,
     success: resource(InventoryItem, 'The inventory entry after the change.'),
     handle: (sql, { workspaceId, params, body, assertMayChange }) =>
-      store.updateInventory(sql, workspaceId, params.petId, (current) => {
+      stock.updateInventory(sql, workspaceId, params.petId, (current) => {
         assertMayChange(current);
         return body.quantity;
       }),
