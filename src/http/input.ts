@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import type { TProperties, TSchema } from 'typebox';
+import { type TProperties, type TSchema, Type } from 'typebox';
 import {
   ApiError,
   bodyProperty,
@@ -11,7 +11,6 @@ import {
 } from '../foundation/errors.ts';
 import { quote, shortened } from '../foundation/redact.ts';
 import { toInt64 } from '../foundation/schema.ts';
-import { Type } from '../foundation/type.ts';
 import { fieldLines } from './headers.ts';
 import { parseJson } from './json.ts';
 import { defaultLimit, type PageRequest, readCursor } from './pagination.ts';

@@ -1,7 +1,6 @@
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { operations } from '../../api/operations.ts';
 import { Shown } from '../../foundation/schema.ts';
-import { Type } from '../../foundation/type.ts';
 import { faults } from '../faults/list.ts';
 import { rateLimited } from '../faults/rate-limited.ts';
 

@@ -1,7 +1,6 @@
-import type { Static, TProperties, TSchema } from 'typebox';
+import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 import { operations } from '../../api/operations.ts';
 import { DateTime, Text } from '../../foundation/schema.ts';
-import { Type } from '../../foundation/type.ts';
 import { faultNames, faults } from '../faults/list.ts';
 import { maxFaults, maxKept, maxLifeSeconds } from '../lab-bounds.ts';
 

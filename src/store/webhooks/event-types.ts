@@ -1,5 +1,5 @@
+import { Type } from 'typebox';
 import { onlyDescribed } from '../../foundation/schema.ts';
-import { Type } from '../../foundation/type.ts';
 import { resourceEvents } from '../resources/resources.ts';
 import { workspaceEvents } from '../workspaces/events.ts';
 

@@ -1,4 +1,4 @@
-import { Type } from '../../foundation/type.ts';
+import { Type } from 'typebox';
 import { event } from '../history/event.ts';
 
 const Nothing = Type.Object({}, { description: 'An empty object.' });

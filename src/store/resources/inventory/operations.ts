@@ -1,5 +1,5 @@
+import { Type } from 'typebox';
 import { PetStatus } from '../../../foundation/schema.ts';
-import { Type } from '../../../foundation/type.ts';
 import { operation, page, resource } from '../../../http/operation.ts';
 import { petId } from '../pets/schema.ts';
 import { InventoryItem, InventoryItems, InventoryUpdate } from './schema.ts';

@@ -1,6 +1,5 @@
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { Id, PetStatus, Units } from '../../../foundation/schema.ts';
-import { Type } from '../../../foundation/type.ts';
 
 export const InventoryItem = Type.Object(
   {
