@@ -1,7 +1,7 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import type { Transaction } from '../db/database.ts';
 import type { Sql } from '../db/sql.ts';
-import { digits } from '../foundation/digits.ts';
+import { digits } from '../foundation/bounds.ts';
 import type { ErrorCode } from '../foundation/errors.ts';
 import type { Fields } from '../foundation/field-names.ts';
 import type { Plan } from '../foundation/settings/plans.ts';

@@ -4,7 +4,7 @@ import type { Decision } from '../../../access/limits/decision.ts';
 import type { Database, Transaction } from '../../../db/database.ts';
 import type { ErrorCode } from '../../../foundation/errors.ts';
 import type { Operation } from '../../../http/operation.ts';
-import type { Rehearsed } from '../../../http/rehearsed.ts';
+import type { Rehearsed } from '../../../http/request-context.ts';
 import type { DelayQueue } from './delay-queue.ts';
 import type { OpenLinks } from './open-links.ts';
 

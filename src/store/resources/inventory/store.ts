@@ -1,6 +1,5 @@
-import { columns } from '../../../db/columns.ts';
 import type { Transaction } from '../../../db/database.ts';
-import { fragment, type Sql } from '../../../db/sql.ts';
+import { columns, fragment, type Sql } from '../../../db/sql.ts';
 import { ApiError } from '../../../foundation/errors.ts';
 import { maxInt32, type PetStatus } from '../../../foundation/schema.ts';
 import { type Page, type PageRequest, toPage } from '../../../http/pagination.ts';
