@@ -10,7 +10,7 @@ import type { FastifyInstance, InjectOptions } from 'fastify';
 import { createKey } from '../src/access/keys/store.ts';
 import { LocalLimiter } from '../src/access/limits/local-limiter.ts';
 import { openSqlite } from '../src/db/sqlite.ts';
-import { defaultBanRules } from '../src/foundation/settings/ban-rules.ts';
+import { defaultBanRules } from '../src/foundation/settings/plans.ts';
 import { createLogger } from '../src/observe/log/logger.ts';
 import { buildApp } from '../src/service/app.ts';
 import { seedWorkspace } from '../src/store/demo/seed.ts';

@@ -6,7 +6,7 @@ import fastify from 'fastify';
 import { LocalLimiter } from '../../src/access/limits/local-limiter.ts';
 import type { Database, Transaction, WriteContext } from '../../src/db/database.ts';
 import { openSqlite } from '../../src/db/sqlite.ts';
-import { defaultBanRules } from '../../src/foundation/settings/ban-rules.ts';
+import { defaultBanRules } from '../../src/foundation/settings/plans.ts';
 import { createLogger } from '../../src/observe/log/logger.ts';
 import { LogOutput } from '../../src/observe/log/output.ts';
 import { buildApp } from '../../src/service/app.ts';

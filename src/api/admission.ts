@@ -5,14 +5,15 @@ import type { Decision, Terms } from '../access/limits/decision.ts';
 import { limitHeaders, limitRefusal } from '../access/limits/headers.ts';
 import { addressOf, byAddress, groupSubject, type Limiter, type Subject } from '../access/limits/limiter.ts';
 import { ApiError } from '../foundation/errors.ts';
-import type { Fields } from '../foundation/field-names.ts';
-import type { BanRules } from '../foundation/settings/ban-rules.ts';
+import type { BanRules } from '../foundation/settings/plans.ts';
 import { addressGroup, unknownGroup } from '../http/address.ts';
 import { hasContent } from '../http/headers.ts';
 import type { Metrics } from '../observe/metrics.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** The sender of an admitted request. Set for every operation. */
+    caller: Caller | undefined;
     /** Whose key it carries, also if its limits refuse it. */
     sender: Caller | undefined;
     /** What was decided on it by the limits. */
@@ -22,12 +23,8 @@ declare module 'fastify' {
 
 declare module 'node:http' {
   interface IncomingMessage {
-    /** The limit headers of its response, set when it is charged, if it has content. */
-    limitHeaders?: Fields;
     /** Whose key it carries, set with the limit headers. */
     sender?: Caller | undefined;
-    /** Its admission, while it waits. */
-    admitting?: Promise<void>;
   }
 }
 

@@ -5,7 +5,7 @@ import type { Database, Transaction, WriteContext } from '../db/database.ts';
 import type { Sql } from '../db/sql.ts';
 import { ignoringFinalStatements } from '../db/transaction.ts';
 import type { Fields } from '../foundation/field-names.ts';
-import { disconnected } from '../http/disconnected.ts';
+import { disconnected } from '../http/connections.ts';
 import { assertMayChange, etagOf, isKnown, type Preconditions, preconditionsOf } from '../http/etag.ts';
 import { pauseOfCostlyMs } from '../http/fair-share.ts';
 import { hasContent } from '../http/headers.ts';
@@ -17,9 +17,8 @@ import {
   ownKey,
   rejectConcurrent,
 } from '../http/idempotency.ts';
-import { assertContentType, inputReader } from '../http/input.ts';
+import { assertContentType, inputReader, lastEventIdOf, sentDigits } from '../http/input.ts';
 import { jsonText } from '../http/json.ts';
-import { lastEventIdOf, sentDigits } from '../http/last-event-id.ts';
 import {
   type AnyInput,
   type Handled,
@@ -33,17 +32,12 @@ import {
   type StreamStart,
 } from '../http/operation.ts';
 import { type Page, writeCursor } from '../http/pagination.ts';
-import { ownTraceparentOf } from '../http/trace.ts';
-import { type RouteHeaders, responseWriter, streamStarter } from '../http/write-response.ts';
+import type { RouteHeaders } from '../http/request-context.ts';
+import { ownTraceparentOf } from '../http/trace-context.ts';
+import { responseWriter, streamStarter } from '../http/write-response.ts';
 import { assertNotSunset, lifecycleHeaders } from '../observe/deprecation.ts';
 import type { OpenStreams } from '../store/events/open-streams.ts';
 import type { ChangeNotifier } from '../store/history/record.ts';
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    operation?: Operation;
-  }
-}
 
 const none: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
 

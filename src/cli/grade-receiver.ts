@@ -1,7 +1,6 @@
 import { styleText } from 'node:util';
 import { Command, Option } from 'commander';
-import { toColumns } from '../foundation/columns.ts';
-import { escapeTerminal } from '../foundation/escape-terminal.ts';
+import { escapeTerminal, toColumns } from '../foundation/terminal-text.ts';
 import type { Delivery } from '../grade/receiver/deliver.ts';
 import type { ReceiverGrade } from '../grade/receiver/grade-receiver.ts';
 import { parseUrl } from './find-service.ts';

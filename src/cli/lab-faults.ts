@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { toColumns } from '../foundation/columns.ts';
+import { toColumns } from '../foundation/terminal-text.ts';
 import type { PlannedFault } from '../lab/rehearsals/schema.ts';
 import { toJson } from './terminal.ts';
 

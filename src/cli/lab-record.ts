@@ -4,10 +4,10 @@ import { constants } from 'node:os';
 import { isatty } from 'node:tty';
 import { Command, Option } from 'commander';
 import type { Lab, LabTypes } from '../client/index.ts';
-import { escapeTerminal } from '../foundation/escape-terminal.ts';
 import { withoutSecrets } from '../foundation/redact.ts';
 import { clientKeyVariable, settings } from '../foundation/settings/config.ts';
 import { spawnUserProgram } from '../foundation/spawn-user-program.ts';
+import { escapeTerminal } from '../foundation/terminal-text.ts';
 import { labUrlOf, type ServiceAccess, withService } from '../service/start/running-service.ts';
 import { readAccess, withServiceOptions } from './find-service.ts';
 import {

@@ -1,7 +1,6 @@
 import { styleText } from 'node:util';
 import type { LabTypes } from '../client/index.ts';
-import { toColumns } from '../foundation/columns.ts';
-import { escapeTerminal } from '../foundation/escape-terminal.ts';
+import { escapeTerminal, toColumns } from '../foundation/terminal-text.ts';
 import { toTable } from './terminal.ts';
 
 type Check = LabTypes.CheckResult;

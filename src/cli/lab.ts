@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { toColumns } from '../foundation/columns.ts';
+import { toColumns } from '../foundation/terminal-text.ts';
 import { withService } from '../service/start/running-service.ts';
 import { readAccess, withServiceOptions } from './find-service.ts';
 import { faultsCommand } from './lab-faults.ts';

@@ -1,8 +1,8 @@
 import type { Database } from '../db/database.ts';
 import { openStorage } from '../db/open.ts';
-import { escapeTerminal } from '../foundation/escape-terminal.ts';
 import { readConfig, unknownVariable } from '../foundation/settings/config.ts';
 import { aboutDataDir, earlierDataIn } from '../foundation/settings/data-dir.ts';
+import { escapeTerminal } from '../foundation/terminal-text.ts';
 
 /** Commands may count or delete many rows, so they may take longer than requests. */
 const deadlineMs = 120_000;

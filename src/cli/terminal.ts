@@ -5,8 +5,8 @@ import { createInterface } from 'node:readline';
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { userFolder } from '#distribution';
-import { escapeTerminal, unprintable } from '../foundation/escape-terminal.ts';
-import { withUserUmask } from '../foundation/umask.ts';
+import { withUserUmask } from '../foundation/process.ts';
+import { escapeTerminal, unprintable } from '../foundation/terminal-text.ts';
 
 type Cell = string | number | undefined;
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createPetstore, type Event, type Int64, PetstoreError, writeExactly } from '../client/index.ts';
-import { escapeTerminal } from '../foundation/escape-terminal.ts';
+import { escapeTerminal } from '../foundation/terminal-text.ts';
 import { fetchFailureReason, messageOf, type ServiceAccess } from '../service/start/running-service.ts';
 import { signedHeaders } from '../store/webhooks/signature.ts';
 

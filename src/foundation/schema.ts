@@ -1,8 +1,7 @@
-import type { Static, TProperties, TSchema } from 'typebox';
+import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 import { maxMessageBytes, maxNamed } from './errors.ts';
-import { Type } from './type.ts';
 
-export const [minInt32, maxInt32] = [-2_147_483_648, 2_147_483_647];
+export const maxInt32 = 2_147_483_647;
 
 const identifies = Symbol('identifies');
 
@@ -86,11 +85,11 @@ const [minInt64, maxInt64] = ['-9223372036854775808', '9223372036854775807'];
 /** The largest double below 2^63. */
 const maxInt64Double = 2 ** 63 - 1024;
 
-/** Whether a number is a signed 64-bit integer, as toInt64 returns it. */
-export const isInt64 = (value: number) => Math.abs(value) <= maxInt64Double;
-
-/** Whether a number is a signed 32-bit integer. */
-export const isInt32 = (value: number) => value >= minInt32 && value <= maxInt32;
+/** The numbers of each format of integers, as toInt64 returns them. */
+export const integerBounds = {
+  int32: { minimum: -maxInt32 - 1, maximum: maxInt32 },
+  int64: { minimum: -maxInt64Double, maximum: maxInt64Double },
+};
 
 /**
  * The number for a decimal integer without leading zeros, or undefined outside 64 bits. Beyond 2^53 it is the nearest

@@ -1,7 +1,7 @@
 import type { ChildProcess, SpawnOptions } from 'node:child_process';
 import spawn from 'cross-spawn';
 import { userEnvironment, userFolder } from '#distribution';
-import { withUserUmask } from './umask.ts';
+import { withUserUmask } from './process.ts';
 
 /**
  * Starts a program of the user, with the folder, the umask and the PATH of the user. On Windows cross-spawn finds `npm.cmd` for `npm`. Without NODE_TEST_CONTEXT

@@ -1,7 +1,6 @@
 import { type InspectColor, styleText } from 'node:util';
-import { columnsOf } from '../foundation/columns.ts';
-import { escapeTerminal } from '../foundation/escape-terminal.ts';
 import { withoutCutEnd, withoutSecrets } from '../foundation/redact.ts';
+import { columnsOf, escapeTerminal } from '../foundation/terminal-text.ts';
 import { happened, rankOf } from './card/card.ts';
 import { lineOf } from './card/text.ts';
 import { inWords } from './card/words.ts';

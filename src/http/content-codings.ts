@@ -3,13 +3,9 @@ import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { parentPort } from 'node:worker_threads';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import { startThread } from '../foundation/process.ts';
 import { memoize } from '../foundation/promises.ts';
-import { startThread } from '../foundation/thread.ts';
-import { weightsIn } from './weights.ts';
-
-/** The codings in which a text is sent, the best first. */
-export const codings = ['br', 'gzip', 'identity'] as const;
-export type Coding = (typeof codings)[number];
+import type { Coding } from './negotiation.ts';
 
 /** A text in a form that can be sent. */
 export interface Form {
@@ -90,22 +86,4 @@ export async function formsFromThread(module: URL, workerData?: string, limitMs 
 export function sendText(text: string): void {
   const { tag, bytes } = hashed(text);
   parentPort?.postMessage({ tag, bytes }, [bytes.buffer]);
-}
-
-/**
- * The coding that a client prefers, by its `Accept-Encoding` (RFC 9110, section 12.5.3). If weights are equal, the first of `codings` wins.
- * A client that accepts none of them gets the text unchanged.
- */
-export function preferredCoding(field: string | undefined): Coding {
-  // A client that says nothing may not be able to decompress.
-  const weights = weightsIn(field);
-  const any = weights.get('*');
-  // `identity` without a weight of its own has a lower weight than the named codings.
-  const weightOf = (coding: Coding) =>
-    weights.get(coding) ??
-    (coding === 'gzip' ? weights.get('x-gzip') : undefined) ??
-    any ??
-    (coding === 'identity' ? 0.0001 : 0);
-  const best = codings.toSorted((a, b) => weightOf(b) - weightOf(a))[0] as Coding;
-  return weightOf(best) > 0 ? best : 'identity';
 }

@@ -2,9 +2,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { memoize } from '../foundation/promises.ts';
 import { addressGroupOf } from './address.ts';
 import type { Forms } from './content-codings.ts';
-import { preferredCoding } from './content-codings.ts';
 import { isKnown, parseEntityTags } from './etag.ts';
-import './fair-share.ts';
+import { preferredCoding } from './negotiation.ts';
 
 /** The path and the headers of a document. */
 interface Served {

@@ -1,5 +1,7 @@
 import type { TSchema } from 'typebox';
-import { isInt32, isInt64, maxInt32, minInt32, patternWords } from '../foundation/schema.ts';
+import { Format } from 'typebox/format';
+import { Compile } from 'typebox/schema';
+import { integerBounds, patternWords } from '../foundation/schema.ts';
 import { instantProblem, toUtc } from '../foundation/time.ts';
 
 /** Whether a value fits. */
@@ -24,11 +26,10 @@ interface Keywords {
   uniqueItems?: boolean;
 }
 
-/** A kind of schema: the keywords that it covers, what they allow in words, and a check of it. */
+/** A kind of schema: the keywords that it covers, and what they allow in words. */
 interface Kind {
   covers: readonly (keyof Keywords)[];
   words(keywords: Keywords): string;
-  check(keywords: Keywords): Check;
 }
 
 /** Keywords that never refuse a value. */
@@ -36,34 +37,14 @@ const annotations = ['title', 'description', 'examples', 'default', 'readOnly'];
 
 /** The kinds, by the keyword that marks them, or by the type. */
 const kinds: Readonly<Record<string, Kind>> = {
-  anyOf: { covers: ['anyOf'], words: ({ anyOf }) => nullable(anyOf), check: nullableCheck },
-  const: {
-    covers: ['const', 'type'],
-    words: (keywords) => String(keywords.const),
-    check: (keywords) => (value) => value === keywords.const,
-  },
-  enum: {
-    covers: ['enum', 'type'],
-    words: oneOf,
-    check: (keywords) => (value) => keywords.enum.includes(value),
-  },
-  boolean: {
-    covers: ['type'],
-    words: () => 'true or false',
-    check: () => (value) => typeof value === 'boolean',
-  },
-  integer: { covers: ['type', 'format', 'minimum', 'maximum'], words: integer, check: integerCheck },
-  number: { covers: ['type', 'format', 'minimum', 'maximum'], words: number, check: numberCheck },
-  string: {
-    covers: ['type', 'format', 'minLength', 'maxLength', 'pattern'],
-    words: string,
-    check: stringCheck,
-  },
-  array: {
-    covers: ['type', 'items', 'minItems', 'maxItems', 'uniqueItems'],
-    words: array,
-    check: arrayCheck,
-  },
+  anyOf: { covers: ['anyOf'], words: ({ anyOf }) => nullable(anyOf) },
+  const: { covers: ['const', 'type'], words: (keywords) => String(keywords.const) },
+  enum: { covers: ['enum', 'type'], words: oneOf },
+  boolean: { covers: ['type'], words: () => 'true or false' },
+  integer: { covers: ['type', 'format', 'minimum', 'maximum'], words: integer },
+  number: { covers: ['type', 'format', 'minimum', 'maximum'], words: number },
+  string: { covers: ['type', 'format', 'minLength', 'maxLength', 'pattern'], words: string },
+  array: { covers: ['type', 'items', 'minItems', 'maxItems', 'uniqueItems'], words: array },
 };
 
 interface TextFormat {
@@ -92,6 +73,8 @@ const textFormats: Readonly<Record<string, TextFormat>> = {
   },
 };
 
+for (const [name, { fits }] of Object.entries(textFormats)) Format.Set(name, fits);
+
 /** For formats with several rules: functions that return the rule that a text breaks. */
 const rulesOf: Readonly<Record<string, (text: string) => string | undefined>> = {
   'date-time': instantProblem,
@@ -117,9 +100,22 @@ export function expectation(schema: TSchema): string {
   return kind.words(schema as unknown as Keywords);
 }
 
-/** The check of a schema that has words. */
-export const checkOf = (schema: TSchema): Check =>
-  (kinds[kindOf(schema)] as Kind).check(schema as unknown as Keywords);
+/** The check of a schema. It is compiled when it is first used, because a start compiles hundreds. */
+export function checkOf(schema: TSchema): Check {
+  let validator: { Check: Check } | undefined;
+  return (value) => {
+    validator ??= Compile(withIntegerBounds(schema));
+    return validator.Check(value);
+  };
+}
+
+/** TypeBox checks the formats of text only. */
+const withIntegerBounds = (schema: TSchema): TSchema =>
+  JSON.parse(JSON.stringify(schema), (_, value) =>
+    value?.format in integerBounds
+      ? { ...integerBounds[value.format as keyof typeof integerBounds], ...value }
+      : value,
+  );
 
 function kindOf(schema: TSchema): string {
   const marks = ['anyOf', 'const', 'enum'];
@@ -159,7 +155,8 @@ function oneOf({ type, enum: values }: Keywords): string {
 
 function integer({ format, minimum, maximum }: Keywords): string {
   if (format === 'int64') return `a 64-bit integer${range(minimum, maximum)}`;
-  if (format === 'int32') return `an integer${range(minimum ?? minInt32, maximum ?? maxInt32)}`;
+  const { int32 } = integerBounds;
+  if (format === 'int32') return `an integer${range(minimum ?? int32.minimum, maximum ?? int32.maximum)}`;
   if (format !== undefined) throw noWords(`the format ${format} of integer`);
   return `an integer${range(minimum, maximum)}`;
 }
@@ -200,58 +197,4 @@ function amount(minimum: number | undefined, maximum: number | undefined, unit: 
   if (minimum && maximum !== undefined) return `${minimum} to ${units(maximum)}`;
   if (minimum) return `at least ${units(minimum)}`;
   return maximum === undefined ? '' : `at most ${units(maximum)}`;
-}
-
-function nullableCheck({ anyOf: [schema] }: Keywords): Check {
-  const fits = checkOf(schema as TSchema);
-  return (value) => value === null || fits(value);
-}
-
-function integerCheck({ format, minimum = -Infinity, maximum = Infinity }: Keywords): Check {
-  const isOfFormat = { int32: isInt32, int64: isInt64 }[String(format)] ?? (() => true);
-  return (value) =>
-    Number.isInteger(value) &&
-    isOfFormat(value as number) &&
-    minimum <= (value as number) &&
-    (value as number) <= maximum;
-}
-
-function numberCheck({ minimum = -Infinity, maximum = Infinity }: Keywords): Check {
-  return (value) => Number.isFinite(value) && minimum <= (value as number) && (value as number) <= maximum;
-}
-
-function stringCheck({ format, pattern, minLength = 0, maxLength = Infinity }: Keywords): Check {
-  const isOfFormat = format === undefined ? () => true : (textFormats[format] as TextFormat).fits;
-  const form = pattern === undefined ? undefined : new RegExp(pattern, 'u');
-  return (value) =>
-    typeof value === 'string' &&
-    isWithin(value, minLength, maxLength) &&
-    (form === undefined || form.test(value)) &&
-    isOfFormat(value);
-}
-
-/** Whether the number of characters of a text is in a range. Counts characters only if the number of UTF-16 code units does not decide. */
-function isWithin(text: string, minimum: number, maximum: number): boolean {
-  const { length } = text;
-  if (length < minimum || length > 2 * maximum) return false;
-  if (length >= 2 * minimum && length <= maximum) return true;
-  let count = 0;
-  for (const _ of text) count++;
-  return minimum <= count && count <= maximum;
-}
-
-function arrayCheck(keywords: Keywords): Check {
-  const { items, uniqueItems } = keywords;
-  const [isList, fits] = [listCheck(keywords), checkOf(items)];
-  return (value) => {
-    if (!isList(value)) return false;
-    const values = value as unknown[];
-    return values.every(fits) && (!uniqueItems || new Set(values).size === values.length);
-  };
-}
-
-/** Checks how many items a list has. */
-export function listCheck(schema: TSchema): Check {
-  const { minItems = 0, maxItems = Infinity } = schema as Keywords;
-  return (value) => Array.isArray(value) && minItems <= value.length && value.length <= maxItems;
 }

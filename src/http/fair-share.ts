@@ -2,13 +2,6 @@ import type { ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { ApiError } from '../foundation/errors.ts';
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** All requests share it. */
-    fairShare: FairShare;
-  }
-}
-
 /** The requests of a key are costly if they take longer on average. */
 const costlyMs = 0.5;
 /** The share of the latest request in this average. */

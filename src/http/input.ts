@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import type { TProperties, TSchema } from 'typebox';
+import { type TProperties, type TSchema, Type } from 'typebox';
 import {
   ApiError,
   bodyProperty,
@@ -11,10 +11,9 @@ import {
 } from '../foundation/errors.ts';
 import { quote, shortened } from '../foundation/redact.ts';
 import { toInt64 } from '../foundation/schema.ts';
-import { Type } from '../foundation/type.ts';
 import { fieldLines } from './headers.ts';
 import { parseJson } from './json.ts';
-import { defaultLimit, type PageRequest, readCursor } from './pagination.ts';
+import { defaultLimit, numberIn, type PageRequest, readCursor } from './pagination.ts';
 import { objectReader, type Values } from './values.ts';
 
 /** How many parameters a query may have. A list of ids takes 100. */
@@ -187,3 +186,28 @@ function assertNotEncoded({ 'content-encoding': encoding = 'identity' }: Incomin
 
 const unsupported = (header: string, message: string) =>
   errorAt({ header }, 'unsupported_media_type', message);
+
+/** The event that a client has seen last, as it says in `Last-Event-ID` (HTML, section 9.2). Throws `invalid_request` if it is no id. */
+export function lastEventIdOf(request: FastifyRequest): number | undefined {
+  const [value, ...more] = fieldLines(request.raw, 'last-event-id');
+  if (value === undefined) return undefined;
+  const id = /^(0|[1-9]\d*)$/.test(value) ? toInt64(value) : undefined;
+  if (id === undefined || more.length > 0)
+    throw errorAt(
+      { header: 'Last-Event-ID' },
+      'invalid_request',
+      'Last-Event-ID must be sent once and be the id of an event, or 0.',
+    );
+  return id;
+}
+
+/** The digits of a position as sent in `Last-Event-ID`, in the query or in its cursor. A number beyond 2^53 has lost its last digits. */
+export function sentDigits({ raw }: FastifyRequest, position: number): string {
+  if (Number.isSafeInteger(position)) return String(position);
+  const query = new URLSearchParams(raw.url?.replace(/^[^?]*/, ''));
+  const sent = [
+    ...fieldLines(raw, 'last-event-id'),
+    ...query.values().flatMap((text) => [text, numberIn(text)]),
+  ];
+  return sent.find((text) => /^\d+$/.test(text) && toInt64(text) === position) ?? String(position);
+}

@@ -1,12 +1,11 @@
-import type { Static, TObject, TProperties, TSchema } from 'typebox';
+import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import type { Transaction } from '../db/database.ts';
 import type { Sql } from '../db/sql.ts';
-import { digits } from '../foundation/digits.ts';
+import { digits } from '../foundation/bounds.ts';
 import type { ErrorCode } from '../foundation/errors.ts';
 import type { Fields } from '../foundation/field-names.ts';
 import type { Plan } from '../foundation/settings/plans.ts';
 import type { InstallationKey } from '../foundation/settings/secret-key.ts';
-import { Type } from '../foundation/type.ts';
 import { type Page, type PageRequest, pageQueryOf } from './pagination.ts';
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -1,7 +1,7 @@
+import { Type } from 'typebox';
 import type { Row } from '../db/sql.ts';
 import type { Fields } from '../foundation/field-names.ts';
 import { onlyDescribed, toInt64 } from '../foundation/schema.ts';
-import { Type } from '../foundation/type.ts';
 
 /** A part of a list ordered by id: at most `limit` items with ids above `after`. */
 export interface PageRequest {

@@ -2,9 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, errorAt } from '../foundation/errors.ts';
 import { fieldLines, isMisframed, preflightHeaders } from './headers.ts';
-import { nothingThere } from './moved.ts';
 import type { Operation } from './operation.ts';
-import { decoded, encodedPathOf, isForApi, mcpPath, pathOf, prefix } from './target.ts';
+import { decoded, encodedPathOf, isForApi, mcpPath, nothingThere, pathOf, prefix } from './target.ts';
 import { headersOf } from './write-response.ts';
 
 const maxHintLength = 500;

@@ -1,4 +1,6 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
+import { ApiError } from '../foundation/errors.ts';
 
 /** A request, or the readable part of a request whose body was broken. */
 interface Targeted {
@@ -16,15 +18,6 @@ export const labUrlOf = (baseUrl: string) => baseUrl.replace(/\/v1$/, labPrefix)
 
 /** Where agents send messages of the Model Context Protocol. */
 export const mcpPath = '/mcp';
-
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** The beginnings of the paths of the APIs that are served. */
-    apiStarts: readonly string[];
-    /** The forms of the paths of pages, which are of no API, even if an API begins like them. */
-    pageForms: readonly RegExp[];
-  }
-}
 
 /** Whether a request is for an API, whose responses all carry the limits and may be read by any web page. */
 export function isForApi(request: FastifyRequest): boolean {
@@ -85,3 +78,38 @@ function decodedPart(part: string): string | undefined {
     return undefined;
   }
 }
+
+const movedPath = new RegExp(`^${prefix}/moved/([\\w-]{8,64})(?=/)`);
+
+/** The target that a request is redirected to: the same path below a place. */
+export const movedTarget = (place: string, target: string) =>
+  `${prefix}/moved/${place}${target.slice(prefix.length)}`;
+
+/** Finds the place in the path of a request, and returns its target without it. */
+export function takePlace(request: IncomingMessage): string {
+  const { url = '' } = request;
+  const [start, place] = movedPath.exec(url) ?? [];
+  if (start === undefined || place === undefined) return url;
+  request.movedTo = place;
+  return prefix + url.slice(start.length);
+}
+
+/** No request was redirected to this place, or the redirect has expired. */
+export const nothingThere = () =>
+  new ApiError(
+    'not_found',
+    `This path does not exist. The redirects of a rehearsal work only while it is active.`,
+  );
+
+/** The address of the reference of an API at `baseUrl`, also behind a proxy with a prefix. */
+export const referenceUrl = (baseUrl: string) => baseUrl.replace(/v1$/, 'reference');
+
+/** The reference has a page for each error code below this URL. */
+export const errorPagesUrl = (baseUrl: string) => `${referenceUrl(baseUrl)}/errors`;
+
+/** The reference with a key for the page. The key comes after `#`, so a browser does not send it (RFC 9110, section 7.1). */
+export const referenceUrlWithKey = (baseUrl: string, key: string) => `${referenceUrl(baseUrl)}#key=${key}`;
+
+/** The address of the lab's page, with a key behind `#`. */
+export const labPageUrlWithKey = (baseUrl: string, key: string) =>
+  `${baseUrl.replace(/v1$/, 'lab')}#key=${key}`;

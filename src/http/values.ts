@@ -1,15 +1,7 @@
-import type { TObject, TProperties, TSchema } from 'typebox';
+import { type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import type { Problem, Subject } from '../foundation/errors.ts';
 import { quote } from '../foundation/redact.ts';
-import { Type } from '../foundation/type.ts';
-import {
-  brokenRule,
-  type Check,
-  checkOf,
-  expectation,
-  expectationOfObjects,
-  listCheck,
-} from './expectation.ts';
+import { brokenRule, type Check, checkOf, expectation, expectationOfObjects } from './expectation.ts';
 
 export type Values = Record<string, unknown>;
 
@@ -67,7 +59,7 @@ function readingOf(schema: TSchema, subjectAt: SubjectAt, at: Path): Reading {
 /** Reads a list of objects, which take declared properties only. The message names the first wrong object, since a list may be long. */
 function readingOfObjects(schema: TSchema, { properties }: TObject, subjectAt: SubjectAt, at: Path): Reading {
   const mustBe = prefixError(subjectAt(...at), () => expectationOfObjects(schema));
-  const isList = listCheck(schema);
+  const isList = checkOf({ ...schema, items: {} });
   const readObject = objectReader(properties, subjectAt, [...at, 0]);
   const names = Object.keys(properties);
 

@@ -1,32 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ApiError, ErrorCode } from '../foundation/errors.ts';
+import type { ApiError } from '../foundation/errors.ts';
 import type { FieldName, Fields } from '../foundation/field-names.ts';
-import { errorContent, jsonType } from './error-content.ts';
 import { commonHeaders, outsideHeaders } from './headers.ts';
 import type { OperationResponse } from './operation.ts';
-import './rehearsed.ts';
+import './request-context.ts';
+import { errorContent, jsonType } from './negotiation.ts';
+import type { RouteHeaders } from './request-context.ts';
 import { NamedResponse } from './server-response.ts';
 import { isForApi } from './target.ts';
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The limit headers, once the request was charged. */
-    limitHeaders: Fields | undefined;
-    /** The code of the error that it got. */
-    errorCode: ErrorCode | undefined;
-  }
-  interface FastifyInstance {
-    /** The reference has a page for each error code below this URL. */
-    errorPages: string;
-  }
-  interface FastifyContextConfig {
-    /** Headers of every response of a deprecated operation. */
-    lifecycle?: RouteHeaders | undefined;
-  }
-}
-
-/** Returns the headers of every response of a route, for the path parameters of the request. */
-export type RouteHeaders = (params: Record<string, string>) => Fields;
 
 /** The headers that describe a JSON body. */
 export const bodyFields = (body: string | Uint8Array, mediaType = jsonType): Fields => ({

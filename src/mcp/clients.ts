@@ -4,7 +4,7 @@ import { createLab, createPetstore, type Requests } from '../client/index.ts';
 import { fieldLines, proxyFields } from '../http/headers.ts';
 import { type Exchange, injectFetch } from '../http/inject-fetch.ts';
 import { prefix } from '../http/target.ts';
-import { ownTraceparentOf } from '../http/trace.ts';
+import { ownTraceparentOf } from '../http/trace-context.ts';
 import { originOf } from '../lab/faults/shared/redirect.ts';
 import { maxDelayMs } from '../lab/lab-bounds.ts';
 import type { Tool } from './tools.ts';

@@ -1,6 +1,5 @@
-import type { TProperties, TSchema } from 'typebox';
+import { type TProperties, type TSchema, Type } from 'typebox';
 import { isId } from '../foundation/schema.ts';
-import { Type } from '../foundation/type.ts';
 import { Failure, type Tool } from './tools.ts';
 
 type JsonSchema = Record<string, unknown>;

@@ -1,7 +1,6 @@
-import type { TObject, TProperties, TSchema } from 'typebox';
+import { type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import { operations } from '../api/operations.ts';
 import { bareText, Id } from '../foundation/schema.ts';
-import { Type } from '../foundation/type.ts';
 import { maxKeyLength } from '../http/idempotency.ts';
 import type { Operation } from '../http/operation.ts';
 import { labPrefix, prefix } from '../http/target.ts';

@@ -1,9 +1,9 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { ApiError } from '../foundation/errors.ts';
-import { referenceUrl } from '../foundation/reference-url.ts';
 import { dayMs } from '../foundation/time.ts';
 import type { Operation } from '../http/operation.ts';
-import type { RouteHeaders } from '../http/write-response.ts';
+import type { RouteHeaders } from '../http/request-context.ts';
+import { referenceUrl } from '../http/target.ts';
 import type { RequestOutcome } from './request-outcome.ts';
 
 /** How many keys are logged in a day for each operation, at most. */

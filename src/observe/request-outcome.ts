@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Caller } from '../access/keys/store.ts';
-import { traceIdIn, traceparentFrom } from '../foundation/trace-context.ts';
 import type { Operation } from '../http/operation.ts';
-import { traceIdOf } from '../http/trace.ts';
+import { traceIdIn, traceIdOf, traceparentFrom } from '../http/trace-context.ts';
 
 /** What is known about a request after its response. What could not be read is undefined. */
 export interface RequestOutcome {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { withoutSecrets } from '../foundation/redact.ts';
-import { readTraceparent } from '../foundation/trace-context.ts';
 import type { RequestSpan, Tracer } from '../foundation/tracing.ts';
+import { readTraceparent } from '../http/trace-context.ts';
 import type { RequestOutcome } from './request-outcome.ts';
 
 const maxPathLength = 1_000;

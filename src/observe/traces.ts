@@ -1,7 +1,6 @@
 import type { SpanExporter } from '@opentelemetry/sdk-trace-base';
 import { withTimeout } from '../foundation/promises.ts';
-import type { Environment } from '../foundation/settings/config.ts';
-import { tracesAreOn } from '../foundation/settings/traces.ts';
+import { type Environment, tracesAreOn } from '../foundation/settings/config.ts';
 import { setTracer } from '../foundation/tracing.ts';
 import { version } from '../foundation/version.ts';
 import type { Log } from './log/logger.ts';

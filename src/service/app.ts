@@ -10,7 +10,6 @@ import { describeLimits } from '../api/admission.ts';
 import { serveApi } from '../api/api.ts';
 import { maxBodyBytes, maxHeaderBytes } from '../foundation/bounds.ts';
 import { StorageUnavailableError } from '../foundation/errors.ts';
-import { errorPagesUrl } from '../foundation/reference-url.ts';
 import { keptBoundsOf } from '../foundation/settings/plans.ts';
 import { currentTracer } from '../foundation/tracing.ts';
 import { takeBodiesAsBytes } from '../http/arrivals.ts';
@@ -19,12 +18,11 @@ import { boundConnections } from '../http/connections.ts';
 import { FairShare } from '../http/fair-share.ts';
 import { hasContent, requestIdOf } from '../http/headers.ts';
 import { jsonText } from '../http/json.ts';
-import { takePlace } from '../http/moved.ts';
 import { answerHalfClosed } from '../http/node-internals.ts';
 import { type Operation, withServices } from '../http/operation.ts';
 import { formOf, Paths } from '../http/paths.ts';
 import { datedResponse, NamedResponse } from '../http/server-response.ts';
-import { isForApi, labPrefix, labUrlOf, prefix } from '../http/target.ts';
+import { errorPagesUrl, isForApi, labPrefix, labUrlOf, prefix, takePlace } from '../http/target.ts';
 import { headersOf } from '../http/write-response.ts';
 import { labKeptBounds } from '../lab/lab-bounds.ts';
 import { labOperations } from '../lab/petstore/petstore-api.ts';
@@ -50,10 +48,6 @@ declare module 'fastify' {
     startOver(): void;
     /** From now on `/readyz` returns 404. */
     drain(): void;
-  }
-  interface FastifyRequest {
-    /** The operation that the request is for, if there is one. */
-    operation: Operation | undefined;
   }
 }
 

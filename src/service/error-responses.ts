@@ -2,10 +2,9 @@ import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { admit, admitUnread } from '../api/admission.ts';
 import { ApiError, isBodyError, StorageUnavailableError, toApiError } from '../foundation/errors.ts';
-import { errorPagesUrl } from '../foundation/reference-url.ts';
 import { respondToBrokenRequest } from '../http/broken-request.ts';
 import type { Paths } from '../http/paths.ts';
-import { isForApi, isForLab } from '../http/target.ts';
+import { errorPagesUrl, isForApi, isForLab } from '../http/target.ts';
 import { sendError } from '../http/write-response.ts';
 import type { AllParts, Components } from './components.ts';
 

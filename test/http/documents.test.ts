@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { preferredCoding } from '../../src/http/content-codings.ts';
+import { preferredCoding } from '../../src/http/negotiation.ts';
 import { startPetstore } from '../support/petstore.ts';
 
 const preferences: [string | undefined, string][] = [

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { type ErrorCode, errorCodes } from '../../src/foundation/errors.ts';
-import { titleOf } from '../../src/foundation/problem.ts';
+import { type ErrorCode, errorCodes, titleOf } from '../../src/foundation/errors.ts';
 import { layout } from '../../src/reference/pages/layout.ts';
 import { exchange } from '../support/exchange.ts';
 import { rehearse } from '../support/lab.ts';

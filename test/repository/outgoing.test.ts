@@ -45,7 +45,7 @@ const silentModules = [
     'pino',
     'prom-client',
   ],
-  ...['typebox/schema', 'yaml'],
+  ...['typebox', 'typebox/format', 'typebox/schema', 'yaml'],
 ];
 /** Exports of other modules that open no connection either. */
 const silentNames = ['isIP', 'isIPv6', 'createServer'];

@@ -8,13 +8,6 @@ import { isWellFormedKey } from './key.ts';
 import { LookupThrottle } from './lookup-throttle.ts';
 import { type Caller, findCaller, unknownKey } from './store.ts';
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The sender of the request. Set for every operation. */
-    caller: Caller | undefined;
-  }
-}
-
 /**
  * How long the result of a look-up is valid, from the start of the look-up. So changes take effect within a second. While the
  * storage is slow, a key causes two look-ups a second.

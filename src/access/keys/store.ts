@@ -1,5 +1,4 @@
-import { columns } from '../../db/columns.ts';
-import { fragment, type Sql } from '../../db/sql.ts';
+import { columns, fragment, type Sql } from '../../db/sql.ts';
 import { unauthorized } from '../../foundation/errors.ts';
 import { type Plan, plans, type Quota } from '../../foundation/settings/plans.ts';
 import { generateKey, hashKey, randomDigits } from './key.ts';

@@ -35,8 +35,7 @@
  * No response promises a window that ends later than its own length from now.
  */
 
-import { type BanRules, minStrikes } from '../../foundation/settings/ban-rules.ts';
-import type { Quota } from '../../foundation/settings/plans.ts';
+import { type BanRules, minStrikes, type Quota } from '../../foundation/settings/plans.ts';
 import { dayMs, minuteMs } from '../../foundation/time.ts';
 
 /** How far ahead of the clock the latest minute of an account may end after the clock went back. */

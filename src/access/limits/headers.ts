@@ -1,5 +1,4 @@
-import { counted } from '../../foundation/bounds.ts';
-import { digits } from '../../foundation/digits.ts';
+import { counted, digits } from '../../foundation/bounds.ts';
 import { ApiError } from '../../foundation/errors.ts';
 import type { Fields } from '../../foundation/field-names.ts';
 import { dayMs, minuteMs } from '../../foundation/time.ts';

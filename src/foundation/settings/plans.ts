@@ -1,3 +1,5 @@
+import { dayMs, hourMs, minuteMs } from '../time.ts';
+
 /** The number of requests admitted in a calendar minute and in a calendar day, both in UTC. */
 export interface Quota {
   perMinute: number;
@@ -39,3 +41,27 @@ export const maxWebhooks = { free: 2, pro: 10, business: 50, enterprise: 100 } a
   Plan,
   number
 >;
+
+/** When a caller is banned, and for how long. */
+export interface BanRules {
+  /** Strikes allowed per minute, as a multiple of the plan's requests per minute. */
+  strikesFactor: number;
+  /** Length of the first ban. */
+  firstMs: number;
+  longestMs: number;
+  /** The factor by which each further ban is longer. */
+  growth: number;
+  /** Within this time after the start of a ban, the next ban is longer. */
+  memoryMs: number;
+}
+
+export const defaultBanRules: BanRules = {
+  strikesFactor: 1,
+  firstMs: minuteMs,
+  longestMs: hourMs,
+  growth: 2,
+  memoryMs: dayMs,
+};
+
+/** The minimum number of strikes allowed per minute. */
+export const minStrikes = 10;

@@ -1,6 +1,5 @@
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { DateTime, Shown, Units } from '../../foundation/schema.ts';
-import { Type } from '../../foundation/type.ts';
 import { Report } from '../../lab/checks/report-schema.ts';
 import { RecordedRequests } from '../../lab/recordings/schema.ts';
 import { verdicts } from '../grade.ts';

@@ -1,5 +1,5 @@
-import { escapeTerminal } from '../../foundation/escape-terminal.ts';
 import { escapeXml } from '../../foundation/escape-xml.ts';
+import { escapeTerminal } from '../../foundation/terminal-text.ts';
 import { withoutFaults } from '../run-name.ts';
 import type { Card, Evidence, Finding, Row } from './card.ts';
 import { howEnded } from './words.ts';

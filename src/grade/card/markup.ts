@@ -1,5 +1,5 @@
-import { escapeTerminal } from '../../foundation/escape-terminal.ts';
 import { escapeXml } from '../../foundation/escape-xml.ts';
+import { escapeTerminal } from '../../foundation/terminal-text.ts';
 
 /** HTML that needs no escaping. */
 export class Markup {

@@ -1,7 +1,6 @@
 import { styleText } from 'node:util';
 import { counted } from '../../foundation/bounds.ts';
-import { type Cell, toColumns } from '../../foundation/columns.ts';
-import { escapeTerminal } from '../../foundation/escape-terminal.ts';
+import { type Cell, escapeTerminal, toColumns } from '../../foundation/terminal-text.ts';
 import { allFaults, type Passed } from '../goal/trials.ts';
 import type { Ending } from '../grade.ts';
 import { withoutFaults } from '../run-name.ts';

@@ -1,6 +1,6 @@
 import { counted } from '../../foundation/bounds.ts';
-import { escapeTerminal } from '../../foundation/escape-terminal.ts';
 import { withoutSecrets } from '../../foundation/redact.ts';
+import { escapeTerminal } from '../../foundation/terminal-text.ts';
 import type { Printed } from './printed-lines.ts';
 
 /** The maximum number of sentences, and of characters of a line that they show. */

@@ -1,6 +1,6 @@
 import { contentKinds } from '../../db/tables.ts';
-import { escapeTerminal } from '../../foundation/escape-terminal.ts';
 import { withoutSecrets } from '../../foundation/redact.ts';
+import { escapeTerminal } from '../../foundation/terminal-text.ts';
 import { type Item, type List, lists, type OtherChange } from './state.ts';
 import { resourceKey, type StoreResult } from './store-result.ts';
 

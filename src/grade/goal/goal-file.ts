@@ -1,9 +1,8 @@
-import type { TProperties, TSchema } from 'typebox';
+import { type TProperties, type TSchema, Type } from 'typebox';
 import { bodyProperty, type Problem } from '../../foundation/errors.ts';
-import { escapeTerminal } from '../../foundation/escape-terminal.ts';
 import { quote } from '../../foundation/redact.ts';
 import { Name, Units } from '../../foundation/schema.ts';
-import { Type } from '../../foundation/type.ts';
+import { escapeTerminal } from '../../foundation/terminal-text.ts';
 import { objectReader, type Values } from '../../http/values.ts';
 import { type Item, type List, lists } from '../compare/state.ts';
 import { partsOf, type Says } from './says.ts';

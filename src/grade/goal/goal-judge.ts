@@ -1,5 +1,5 @@
-import { escapeTerminal } from '../../foundation/escape-terminal.ts';
 import { withoutSecrets } from '../../foundation/redact.ts';
+import { escapeTerminal } from '../../foundation/terminal-text.ts';
 import type { Fault } from '../../lab/faults/shared/fault.ts';
 import type { BaselineRuns } from '../baseline.ts';
 import { explainer } from '../compare/explain.ts';

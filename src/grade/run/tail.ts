@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import { stripVTControlCharacters } from 'node:util';
-import { escapeTerminal } from '../../foundation/escape-terminal.ts';
 import { withoutCutBeginning, withoutSecrets } from '../../foundation/redact.ts';
+import { escapeTerminal } from '../../foundation/terminal-text.ts';
 
 /** The maximum number of lines that are shown, and that are stored of each stream. */
 const [maxLines, maxKeptLines] = [20, 100];

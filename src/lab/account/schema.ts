@@ -1,11 +1,10 @@
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { newAccount, toDecision, type WindowState } from '../../access/limits/decision.ts';
 import { allLimitHeaders, bindingWindow } from '../../access/limits/headers.ts';
 import { type ContentKind, contentKinds } from '../../db/tables.ts';
 import { DateTime, Shown, Units } from '../../foundation/schema.ts';
 import { planNames, plans } from '../../foundation/settings/plans.ts';
 import { dayMs, minuteMs } from '../../foundation/time.ts';
-import { Type } from '../../foundation/type.ts';
 import { maxBanPath } from '../lab-bounds.ts';
 
 const exampleMs = Date.parse('2026-11-21T09:30:12.345Z');

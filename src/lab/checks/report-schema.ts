@@ -1,5 +1,5 @@
+import { Type } from 'typebox';
 import { Shown } from '../../foundation/schema.ts';
-import { Type } from '../../foundation/type.ts';
 import { levels } from '../faults/shared/fault.ts';
 import { recordingId } from '../recordings/schema.ts';
 import { results } from './check.ts';

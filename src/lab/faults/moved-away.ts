@@ -1,4 +1,4 @@
-import { movedTarget } from '../../http/moved.ts';
+import { movedTarget } from '../../http/target.ts';
 import { fault } from './shared/fault.ts';
 import { isUnmoved, otherOriginOf, redirect, redirectStatus } from './shared/redirect.ts';
 

@@ -1,5 +1,5 @@
 import type { Caller } from '../../access/keys/store.ts';
-import { movedTarget } from '../../http/moved.ts';
+import { movedTarget } from '../../http/target.ts';
 import { choice, fault } from './shared/fault.ts';
 import { isUnmoved, originOf, redirect, redirectStatus } from './shared/redirect.ts';
 

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import type { Row } from '../../db/sql.ts';
-import { startThread } from '../../foundation/thread.ts';
+import { startThread } from '../../foundation/process.ts';
 
 /** A report, an HTTP Archive or a page of the first `requests` requests of a recording. */
 export type ReadingTask = {

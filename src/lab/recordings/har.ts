@@ -1,6 +1,5 @@
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { DateTime, Measured, Shown } from '../../foundation/schema.ts';
-import { Type } from '../../foundation/type.ts';
 import { version } from '../../foundation/version.ts';
 import { maxParameters } from '../../http/input.ts';
 import { reasonPhrase } from '../../http/server-response.ts';

@@ -1,6 +1,5 @@
-import type { Static, TArray } from 'typebox';
+import { type Static, type TArray, Type } from 'typebox';
 import { DateTime, Shown, Text, Units } from '../../foundation/schema.ts';
-import { Type } from '../../foundation/type.ts';
 import { maxLifeSeconds, maxRecordedBody, maxRecordedHead, recorderBounds } from '../lab-bounds.ts';
 import type { Recorded } from './recorded.ts';
 

@@ -1,6 +1,5 @@
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { Shown } from '../../foundation/schema.ts';
-import { Type } from '../../foundation/type.ts';
 import { faults } from '../faults/list.ts';
 import { rateLimited } from '../faults/rate-limited.ts';
 import type { TargetApi } from '../target-api.ts';

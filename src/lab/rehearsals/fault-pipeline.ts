@@ -3,7 +3,7 @@ import type { Decision } from '../../access/limits/decision.ts';
 import type { ApiError } from '../../foundation/errors.ts';
 import type { Fields } from '../../foundation/field-names.ts';
 import type { AnyInput, Handled, OperationResponse } from '../../http/operation.ts';
-import type { Rehearsed } from '../../http/rehearsed.ts';
+import type { Rehearsed } from '../../http/request-context.ts';
 import type { Effect, Fault, FaultContext, FaultInvocation } from '../faults/shared/fault.ts';
 import type { CompiledFault, CompiledRehearsal } from './compiled-rehearsal.ts';
 import type { SelectedFaults } from './progress.ts';

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../../access/keys/store.ts';
-import { nothingThere } from '../../http/moved.ts';
 import type { Operation } from '../../http/operation.ts';
+import { nothingThere } from '../../http/target.ts';
 import { moved } from '../faults/moved.ts';
 import type { FaultServices } from '../faults/shared/fault.ts';
 import { type CompiledRehearsal, planFor, type RequestPlan } from './compiled-rehearsal.ts';

@@ -1,6 +1,5 @@
-import type { Static, TProperties, TSchema } from 'typebox';
+import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 import { DateTime, Text } from '../../foundation/schema.ts';
-import { Type } from '../../foundation/type.ts';
 import { faultNames, faults } from '../faults/list.ts';
 import { maxFaults, maxKept, maxLifeSeconds } from '../lab-bounds.ts';
 import type { TargetApi } from '../target-api.ts';

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { styleText } from 'node:util';
-import { escapeTerminal, escapeWord } from '../../foundation/escape-terminal.ts';
 import type { LogFormat } from '../../foundation/settings/config.ts';
+import { escapeTerminal, escapeWord } from '../../foundation/terminal-text.ts';
 
 type Style = Parameters<typeof styleText>[0];
 type Paint = (style: Style, text: string) => string;

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { addressGroup } from '../../http/address.ts';
 import { isForPlan } from '../../http/target.ts';
-import { traceIdOf } from '../../http/trace.ts';
+import { traceIdOf } from '../../http/trace-context.ts';
 import { type RequestOutcome, traceIdOfOutcome } from '../request-outcome.ts';
 import type { Log } from './logger.ts';
 

@@ -1,8 +1,7 @@
 import { grouped } from '../../foundation/bounds.ts';
-import { errorPagesUrl, referenceUrl } from '../../foundation/reference-url.ts';
 import { plans } from '../../foundation/settings/plans.ts';
 import type { Operation, Tag } from '../../http/operation.ts';
-import { labUrlOf } from '../../http/target.ts';
+import { errorPagesUrl, labUrlOf, referenceUrl } from '../../http/target.ts';
 import { faults } from '../../lab/faults/list.ts';
 import { labKeptBounds, labQuota } from '../../lab/lab-bounds.ts';
 import { labOperations } from '../../lab/petstore/petstore-api.ts';

@@ -1,5 +1,4 @@
-import type { TSchema } from 'typebox';
-import { Type } from '../../foundation/type.ts';
+import { type TSchema, Type } from 'typebox';
 import { version } from '../../foundation/version.ts';
 import type { Operation } from '../../http/operation.ts';
 import { Event } from '../../store/events/schema.ts';

@@ -9,12 +9,13 @@ import {
   maxHeaderBytes,
   maxValues,
 } from '../../foundation/bounds.ts';
-import { defaultBanRules, minStrikes } from '../../foundation/settings/ban-rules.ts';
 import { settings } from '../../foundation/settings/config.ts';
 import {
+  defaultBanRules,
   keptBoundsOf,
   maxStreams,
   maxWebhooks,
+  minStrikes,
   type Plan,
   plans,
   type Quota,

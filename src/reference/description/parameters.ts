@@ -1,5 +1,4 @@
-import type { TProperties, TSchema } from 'typebox';
-import { Type } from '../../foundation/type.ts';
+import { type TProperties, type TSchema, Type } from 'typebox';
 import { entityTagsPattern, etagOf } from '../../http/etag.ts';
 import { keyPattern, maxKeyLength, rememberHours } from '../../http/idempotency.ts';
 import { jsonText } from '../../http/json.ts';

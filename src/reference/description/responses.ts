@@ -1,7 +1,6 @@
 import type { TSchema } from 'typebox';
-import { ApiError, bearerChallenge, type ErrorCode, errorCodes } from '../../foundation/errors.ts';
+import { ApiError, bearerChallenge, type ErrorCode, errorCodes, problemOf } from '../../foundation/errors.ts';
 import type { Fields } from '../../foundation/field-names.ts';
-import { problemOf } from '../../foundation/problem.ts';
 import { ErrorBody, ProblemBody } from '../../foundation/schema.ts';
 import type { Quota } from '../../foundation/settings/plans.ts';
 import { etagOf } from '../../http/etag.ts';

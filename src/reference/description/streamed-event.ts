@@ -1,4 +1,4 @@
-import { Type } from '../../foundation/type.ts';
+import { Type } from 'typebox';
 import { Event } from '../../store/events/schema.ts';
 import { KnownEventType } from '../../store/webhooks/schema.ts';
 import { exampleOf, type JsonObject } from './schemas.ts';

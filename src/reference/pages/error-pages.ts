@@ -1,8 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { type ErrorCode, errorCodes } from '../../foundation/errors.ts';
-import { problemOf, titleOf } from '../../foundation/problem.ts';
-import { errorPagesUrl } from '../../foundation/reference-url.ts';
+import { type ErrorCode, errorCodes, problemOf, titleOf } from '../../foundation/errors.ts';
 import { reasonPhrase } from '../../http/server-response.ts';
+import { errorPagesUrl } from '../../http/target.ts';
 import { escapeHtml, rootFrom, type Site } from './layout.ts';
 import { type Api, guidePagePath, operationTables } from './pages.ts';
 import { servePlainPage, servePlainPages } from './plain-page.ts';

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
-import { labPageUrlWithKey, referenceUrl, referenceUrlWithKey } from '../../foundation/reference-url.ts';
 import type { Config } from '../../foundation/settings/config.ts';
 import { version } from '../../foundation/version.ts';
+import { labPageUrlWithKey, referenceUrl, referenceUrlWithKey } from '../../http/target.ts';
 import { targetPolicy } from '../../store/webhooks/target-policy.ts';
 
 /** The settings of a service. Without a data folder the data is lost at the end. */

@@ -1,6 +1,5 @@
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { DateTime, Id } from '../../foundation/schema.ts';
-import { Type } from '../../foundation/type.ts';
 import { maxRequestIdLength } from '../../http/headers.ts';
 import { resourceEvents } from '../resources/resources.ts';
 import { webhookDisabled } from '../webhooks/schema.ts';

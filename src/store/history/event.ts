@@ -1,6 +1,5 @@
-import type { TObject, TProperties } from 'typebox';
+import { type TObject, type TProperties, Type } from 'typebox';
 import { patchOf } from '../../foundation/schema.ts';
-import { Type } from '../../foundation/type.ts';
 
 /** A type of event: what happened, and the data that its events carry. */
 export interface EventDefinition<Name extends string = string, Data extends TObject = TObject> {

@@ -1,7 +1,5 @@
-import { columns } from '../../db/columns.ts';
-import type { Database } from '../../db/database.ts';
-import { batchSize } from '../../db/database.ts';
-import { fragment, join, type Row, type Sql } from '../../db/sql.ts';
+import { batchSize, type Database } from '../../db/database.ts';
+import { columns, fragment, join, type Row, type Sql } from '../../db/sql.ts';
 
 /** An event as it is stored. */
 export interface StoredEvent {

@@ -1,5 +1,4 @@
-import type { Columns } from '../../db/columns.ts';
-import { type Fragment, fragment, identifier, join, type Sql } from '../../db/sql.ts';
+import { type Columns, type Fragment, fragment, identifier, join, type Sql } from '../../db/sql.ts';
 import type { Kind } from '../../db/tables.ts';
 import { ApiError } from '../../foundation/errors.ts';
 import { type Page, type PageRequest, toPage } from '../../http/pagination.ts';

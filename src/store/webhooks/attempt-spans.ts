@@ -1,5 +1,5 @@
-import { newTraceparent } from '../../foundation/trace-context.ts';
 import { currentTracer } from '../../foundation/tracing.ts';
+import { newTraceparent } from '../../http/trace-context.ts';
 import type { AttemptOutcome } from './send-request.ts';
 
 interface Target {

@@ -1,6 +1,5 @@
-import { columns } from '../../db/columns.ts';
 import { batchSize, type Database, inBatches, type Transaction } from '../../db/database.ts';
-import { type Fragment, fragment, type Row, type Sql } from '../../db/sql.ts';
+import { columns, type Fragment, fragment, type Row, type Sql } from '../../db/sql.ts';
 import { ApiError } from '../../foundation/errors.ts';
 import type { InstallationKey } from '../../foundation/settings/secret-key.ts';
 import { toTime } from '../../foundation/time.ts';

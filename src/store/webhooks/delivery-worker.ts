@@ -5,7 +5,7 @@ import { ApiError, StorageUnavailableError } from '../../foundation/errors.ts';
 import type { Slots } from '../../foundation/fair-slots.ts';
 import type { InstallationKey } from '../../foundation/settings/secret-key.ts';
 import { toTime } from '../../foundation/time.ts';
-import { traceparentOfId } from '../../foundation/trace-context.ts';
+import { traceparentOfId } from '../../http/trace-context.ts';
 import type { ChangeNotifier } from '../history/record.ts';
 import { findEvent, readEvents, type StoredEvent } from '../history/store.ts';
 import { traceAttempts } from './attempt-spans.ts';

@@ -1,5 +1,4 @@
-import { columns } from '../../db/columns.ts';
-import { fragment, type Sql } from '../../db/sql.ts';
+import { columns, fragment, type Sql } from '../../db/sql.ts';
 import type { InstallationKey } from '../../foundation/settings/secret-key.ts';
 import type { EventType } from './schema.ts';
 import { toTypes } from './webhook-store.ts';

@@ -1,6 +1,6 @@
+import { Type } from 'typebox';
 import { bodyProperty, invalidRequest } from '../../foundation/errors.ts';
 import { maxWebhooks } from '../../foundation/settings/plans.ts';
-import { Type } from '../../foundation/type.ts';
 import {
   accepted,
   created,

@@ -1,6 +1,5 @@
-import { columns } from '../../db/columns.ts';
 import type { Transaction } from '../../db/database.ts';
-import { fragment, type Sql } from '../../db/sql.ts';
+import { columns, fragment, type Sql } from '../../db/sql.ts';
 import type { InstallationKey } from '../../foundation/settings/secret-key.ts';
 import type { StoredEvent } from '../history/store.ts';
 import { allocateIds } from '../workspaces/store.ts';

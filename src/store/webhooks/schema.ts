@@ -1,6 +1,5 @@
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { DateTime, Id, onlyDescribed, patchOf, Text } from '../../foundation/schema.ts';
-import { Type } from '../../foundation/type.ts';
 import { event } from '../history/event.ts';
 import { resourceEvents } from '../resources/resources.ts';
 import { workspaceEvents } from '../workspaces/store.ts';

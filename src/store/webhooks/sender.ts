@@ -1,5 +1,5 @@
 import type { Worker } from 'node:worker_threads';
-import { startThread } from '../../foundation/thread.ts';
+import { startThread } from '../../foundation/process.ts';
 import { systemResolver } from './resolve-target.ts';
 import { type Batch, batchSender, type FinishedAttempt, type SendBatch, type SendOne } from './send-batch.ts';
 import { sendRequest } from './send-request.ts';

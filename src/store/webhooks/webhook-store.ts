@@ -1,6 +1,5 @@
-import { columns } from '../../db/columns.ts';
 import type { Transaction } from '../../db/database.ts';
-import { fragment, type Row } from '../../db/sql.ts';
+import { columns, fragment, type Row } from '../../db/sql.ts';
 import { ApiError } from '../../foundation/errors.ts';
 import { mergePatch } from '../../foundation/schema.ts';
 import { toTime } from '../../foundation/time.ts';

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Type } from 'typebox';
 import { revokeKeysOf } from '../../access/keys/store.ts';
 import type { Database, Transaction, WriteContext } from '../../db/database.ts';
 import { ForeignKeyError, type Fragment, fragment, identifier, type Row, type Sql } from '../../db/sql.ts';
@@ -15,7 +16,6 @@ import {
   tables,
 } from '../../db/tables.ts';
 import { unauthorized } from '../../foundation/errors.ts';
-import { Type } from '../../foundation/type.ts';
 import { event } from '../history/event.ts';
 import { recordEvent } from '../history/record.ts';
 

@@ -11,7 +11,7 @@ import {
   type Terms,
 } from '../../../src/access/limits/decision.ts';
 import { limitHeaders, limitRefusal } from '../../../src/access/limits/headers.ts';
-import { type BanRules, defaultBanRules } from '../../../src/foundation/settings/ban-rules.ts';
+import { type BanRules, defaultBanRules } from '../../../src/foundation/settings/plans.ts';
 import { dayMs, minuteMs } from '../../../src/foundation/time.ts';
 
 const startMs = Date.parse('2026-06-01T00:00:00Z');

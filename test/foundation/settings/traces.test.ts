@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { tracesAreOn } from '../../../src/foundation/settings/config.ts';
 import { ConfigError } from '../../../src/foundation/settings/setting.ts';
-import { tracesAreOn } from '../../../src/foundation/settings/traces.ts';
 
 const address = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318' };
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { labPageUrlWithKey } from '../../../src/foundation/reference-url.ts';
+import { labPageUrlWithKey } from '../../../src/http/target.ts';
 import { titleOf } from '../../../src/lab/page/page-title.ts';
 import type { Account } from '../../../src/lab/page/types.ts';
 import { labPagePaths } from '../../../src/lab/serve-lab-page.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { referenceUrlWithKey } from '../../../src/foundation/reference-url.ts';
+import { referenceUrlWithKey } from '../../../src/http/target.ts';
 import { referencePaths } from '../../../src/reference/pages/serve-reference.ts';
 import { startPetstore } from '../../support/petstore.ts';
 import { startService } from '../../support/service.ts';

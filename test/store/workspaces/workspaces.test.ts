@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import { LocalLimiter } from '../../../src/access/limits/local-limiter.ts';
 import { operations } from '../../../src/api/operations.ts';
 import { counts, tables } from '../../../src/db/tables.ts';
-import { defaultBanRules } from '../../../src/foundation/settings/ban-rules.ts';
-import { plans } from '../../../src/foundation/settings/plans.ts';
+import { defaultBanRules, plans } from '../../../src/foundation/settings/plans.ts';
 import { sampleRequest } from '../../../src/reference/description/samples.ts';
 import { addPets } from '../../../src/store/demo/bulk.ts';
 import {

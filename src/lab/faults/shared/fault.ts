@@ -1,11 +1,10 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
-import type { Static, TObject, TProperties } from 'typebox';
+import { type Static, type TObject, type TProperties, Type } from 'typebox';
 import type { Decision } from '../../../access/limits/decision.ts';
 import type { Database, Transaction } from '../../../db/database.ts';
 import type { ErrorCode } from '../../../foundation/errors.ts';
-import { Type } from '../../../foundation/type.ts';
 import type { Operation } from '../../../http/operation.ts';
-import type { Rehearsed } from '../../../http/rehearsed.ts';
+import type { Rehearsed } from '../../../http/request-context.ts';
 import type { TargetApi } from '../../target-api.ts';
 import type { DelayQueue } from './delay-queue.ts';
 import type { OpenLinks } from './open-links.ts';

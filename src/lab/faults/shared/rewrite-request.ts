@@ -1,8 +1,7 @@
 import type { FastifyRequest } from 'fastify';
-import type { TSchema } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { ApiError } from '../../../foundation/errors.ts';
 import { Id } from '../../../foundation/schema.ts';
-import { Type } from '../../../foundation/type.ts';
 import { parseEntityTags } from '../../../http/etag.ts';
 import { maxParameters } from '../../../http/input.ts';
 import { integerOf, parseJson } from '../../../http/json.ts';

@@ -1,5 +1,4 @@
-import { resetConnection } from '../../../http/connections.ts';
-import { disconnected } from '../../../http/disconnected.ts';
+import { disconnected, resetConnection } from '../../../http/connections.ts';
 import { maxDelayed, maxDelayMs } from '../../lab-bounds.ts';
 import { waitUnlessReleased } from './delay-queue.ts';
 import { type FaultInvocation, integer } from './fault.ts';

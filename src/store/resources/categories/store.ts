@@ -1,6 +1,5 @@
-import { columns } from '../../../db/columns.ts';
 import type { Transaction } from '../../../db/database.ts';
-import { fragment, type Row, type Sql } from '../../../db/sql.ts';
+import { columns, fragment, type Row, type Sql } from '../../../db/sql.ts';
 import { ApiError } from '../../../foundation/errors.ts';
 import { fittingLimit, type Page, type PageRequest, toPage } from '../../../http/pagination.ts';
 import { recordEvent, recordUpdate } from '../../history/record.ts';

@@ -1,6 +1,5 @@
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { DateTime, Id, patchOf, Units } from '../../../foundation/schema.ts';
-import { Type } from '../../../foundation/type.ts';
 import { event } from '../../history/event.ts';
 
 export const orderId = Id('The id of the order.');

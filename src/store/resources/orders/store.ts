@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { columns } from '../../../db/columns.ts';
 import type { Transaction } from '../../../db/database.ts';
-import { fragment, type Row, type Sql } from '../../../db/sql.ts';
+import { columns, fragment, type Row, type Sql } from '../../../db/sql.ts';
 import { ApiError, bodyProperty, errorAt } from '../../../foundation/errors.ts';
 import { toUtc } from '../../../foundation/time.ts';
 import type { Page, PageRequest } from '../../../http/pagination.ts';

@@ -1,5 +1,5 @@
+import { Type } from 'typebox';
 import { PetStatus } from '../../../foundation/schema.ts';
-import { Type } from '../../../foundation/type.ts';
 import { operation, page, resource } from '../../../http/operation.ts';
 import { InventoryItem, InventoryItems, InventoryUpdate, petId } from './schema.ts';
 import * as stock from './stock.ts';

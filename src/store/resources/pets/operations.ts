@@ -1,5 +1,5 @@
+import { Type } from 'typebox';
 import { Id, mergePatch, PetStatus } from '../../../foundation/schema.ts';
-import { Type } from '../../../foundation/type.ts';
 import { created, empty, operation, page, resource } from '../../../http/operation.ts';
 import { NewPet, Pet, PetPatch, Pets, petId } from './schema.ts';
 import * as store from './store.ts';

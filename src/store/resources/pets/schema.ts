@@ -1,6 +1,5 @@
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { Id, Name, PetStatus, patchOf, Units } from '../../../foundation/schema.ts';
-import { Type } from '../../../foundation/type.ts';
 import { event } from '../../history/event.ts';
 
 export const petId = Id('The id of the pet.');

@@ -1,6 +1,5 @@
-import { columns } from '../../../db/columns.ts';
 import type { Transaction } from '../../../db/database.ts';
-import { fragment, type Sql } from '../../../db/sql.ts';
+import { columns, fragment, type Sql } from '../../../db/sql.ts';
 import { ApiError, bodyProperty, errorAt } from '../../../foundation/errors.ts';
 import { maxInt32, type PetStatus } from '../../../foundation/schema.ts';
 import type { Page, PageRequest } from '../../../http/pagination.ts';

@@ -1,6 +1,5 @@
-import { columns, type NamedRow } from '../../../db/columns.ts';
 import type { Transaction } from '../../../db/database.ts';
-import { ForeignKeyError, fragment, join, type Sql } from '../../../db/sql.ts';
+import { columns, ForeignKeyError, fragment, join, type NamedRow, type Sql } from '../../../db/sql.ts';
 import { ApiError, bodyProperty, errorAt } from '../../../foundation/errors.ts';
 import type { PetStatus } from '../../../foundation/schema.ts';
 import type { Page, PageRequest } from '../../../http/pagination.ts';

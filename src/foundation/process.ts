@@ -1,0 +1,39 @@
+import { extname } from 'node:path';
+import type { Writable } from 'node:stream';
+import { Worker, type WorkerOptions } from 'node:worker_threads';
+
+/** The umask of the user, saved when this process makes its own umask private. */
+let userUmask: number | undefined;
+
+/** Makes new files of this process readable only by their owner. */
+export function setPrivateUmask(): void {
+  userUmask ??= process.umask(0o077);
+}
+
+/** Runs `work` with the umask of the user: for files of the user, such as reports. */
+export function withUserUmask<T>(work: () => T): T {
+  if (userUmask === undefined) return work();
+  const ours = process.umask(userUmask);
+  try {
+    return work();
+  } finally {
+    process.umask(ours);
+  }
+}
+
+/**
+ * Starts a thread of a module, named by its TypeScript file. The package contains JavaScript instead. The thread gets no options of
+ * Node.js, because some (`--eval`, `--input-type`) keep a module from running.
+ */
+export const startThread = ({ href }: URL, options: WorkerOptions = {}): Worker =>
+  new Worker(new URL(href.replace(/\.ts$/, extname(import.meta.url))), { execArgv: [], ...options });
+
+/**
+ * Sends everything that is written to a socket in this turn of the event loop by one system call, because a call costs as much as making a
+ * small message, and wakes the receiver.
+ */
+export function corkForTurn(socket: Writable): void {
+  if (socket.writableCorked > 0) return;
+  socket.cork();
+  process.nextTick(() => socket.uncork());
+}
