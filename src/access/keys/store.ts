@@ -118,7 +118,8 @@ const keyColumns = columns(
 );
 const storedKeys = fragment`
   select ${keyColumns.list} from (
-    select k.*, w.name as workspace from api_keys k join workspaces w on w.id = k.workspace_id) stored_keys`;
+    select k.*, w.name as workspace from api_keys k join workspaces w on w.id = k.workspace_id
+  ) stored_keys`;
 
 /** Every key, including revoked ones, in the order of creation. */
 export async function listKeys(sql: Sql): Promise<StoredKey[]> {
