@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { basename } from 'node:path/posix';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Sql } from '../../../src/db/sql.ts';
-import { Model } from '../fuzz/model.ts';
+import type { Kind } from '../../../src/db/tables.ts';
+import { defaults, Model } from '../fuzz/model.ts';
 import type { Lists, State } from '../history.ts';
 import { assertInvariants, assertSound } from '../invariants.ts';
 import { fetchChecked, type JsonAnswer } from '../petstore.ts';
@@ -129,7 +131,7 @@ export class Store {
     if (path.startsWith('/inventory/')) {
       return { petId: idOf(path), ...body, status: (body?.quantity as number) > 0 ? 'available' : 'sold' };
     }
-    return { ...(method === 'POST' ? defaults[path] : this.state(path)), ...body };
+    return { ...(method === 'POST' ? defaults[basename(path) as Kind] : this.state(path)), ...body };
   }
 
   /** Stores the new state of a resource, and of its counterpart: a pet and its inventory entry share fields. */
@@ -278,13 +280,6 @@ export class Store {
     }
   }
 }
-
-/** The defaults of a POST without these properties. */
-const defaults: Record<string, State> = {
-  '/pets': { status: 'available' },
-  '/store/orders': { complete: false },
-  '/categories': {},
-};
 
 function shown(losses: string[]): string {
   const more = losses.length > maxLossesShown ? [`and ${losses.length - maxLossesShown} more`] : [];

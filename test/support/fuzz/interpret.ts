@@ -28,7 +28,7 @@ interface Described {
   parameters: { name: string; in: string; schema: Json; required: boolean }[];
   mediaTypes: string[];
   fitsBody: ValidateFunction | undefined;
-  bodyNames: string[];
+  bodyProperties: Record<string, Json>;
 }
 
 const maxBodyBytes = 65_536;
@@ -65,7 +65,7 @@ function describedOf(template: string, method: string, operation: Json): Describ
     parameters: (operation.parameters as Json[]).map((parameter) => resolve(parameter)) as never,
     mediaTypes: Object.keys(content),
     fitsBody: schema && ajv.compile({ ...schema, components: description.components }),
-    bodyNames: Object.keys((schema?.properties ?? {}) as object),
+    bodyProperties: (schema?.properties ?? {}) as Record<string, Json>,
   };
 }
 
@@ -132,9 +132,13 @@ function readBy(operation: Described, wire: Wire, model: Model): Meaning {
     statuses.push(415);
   }
   if (statuses.length > 0 || !params || !query) return { statuses };
-  const declared = Object.entries((body ?? {}) as object).filter(([name]) =>
-    operation.bodyNames.includes(name),
-  );
+  const { bodyProperties } = operation;
+  const declared = Object.entries((body ?? {}) as object)
+    .filter(([name]) => Object.hasOwn(bodyProperties, name))
+    .map(([name, value]) => {
+      const { format } = resolve(bodyProperties[name] as Json);
+      return [name, format === 'date-time' && value !== null ? toUtc(value) : value];
+    });
   const { headers } = wire;
   const path = decodedPath(wire.path) as string;
   return {

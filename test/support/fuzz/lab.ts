@@ -5,11 +5,10 @@ import { petstoreApi } from '../../../src/lab/petstore/petstore-api.ts';
 import { apis, assertAsDescribed, decoded } from '../description.ts';
 import { assertUntouched } from '../lab.ts';
 import { ample, type Petstore } from '../petstore.ts';
-import { curlOf } from './curl.ts';
 import { mayExceedHead, type Wire } from './interpret.ts';
 import { Model } from './model.ts';
 import { failWith, inProcess, type Report } from './run.ts';
-import { type Fresh, operationStep, toWire } from './steps.ts';
+import { curlOf, type Fresh, operationStep, toWire } from './steps.ts';
 
 const [, lab] = apis;
 const sequencesPerBatch = 10;

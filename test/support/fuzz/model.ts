@@ -3,46 +3,27 @@ import { isDeepStrictEqual } from 'node:util';
 import { identifier, join, type Sql } from '../../../src/db/sql.ts';
 import type { Kind } from '../../../src/db/tables.ts';
 import { type ErrorCode, errorCodes } from '../../../src/foundation/errors.ts';
-import { toUtc } from '../../../src/foundation/time.ts';
 import { writeCursor } from '../../../src/http/pagination.ts';
 import { baseUrl, resolve } from '../description.ts';
 import { changesBetween, type Event, type Lists, recordedLists } from '../history.ts';
 import { resources } from '../resources.ts';
 import { HistoryModel } from './history.ts';
 
-type Status = 'available' | 'pending' | 'sold';
-
+/** A stored resource with the properties that a GET shows. */
 interface Row {
   id: number;
+  // biome-ignore lint/suspicious/noExplicitAny: the description has checked their types
+  [property: string]: any;
 }
 
-interface Pet extends Row {
-  name: string;
-  categoryId: number;
-  status: Status;
-}
+type Rows = Map<number, Row>;
 
-interface Order extends Row {
-  petId?: number;
-  quantity: number;
-  shipDate?: string;
-  complete: boolean;
-}
-
-interface Webhook extends Row {
-  url: string;
-  enabled: boolean;
-  createdAt: string;
-  previousSecretValidUntil?: string;
-}
-
-interface Delivery extends Row {
-  webhookId: number;
-  type: string;
-  state: string;
-  attempts: [];
-  createdAt: string;
-}
+/** The initial values that no schema declares, of properties that a request omits or sets to null. */
+export const defaults: Partial<Record<Kind, object>> = {
+  pets: { status: 'available' },
+  orders: { quantity: 1, complete: false },
+  webhooks: { enabled: true },
+};
 
 /** URLs that webhooks may use; all others in requests are forbidden. */
 export const goodUrls = [
@@ -85,12 +66,7 @@ export interface Expected {
 }
 
 class Refusal extends Error {
-  readonly code: ErrorCode;
-
-  constructor(code: ErrorCode) {
-    super(code);
-    this.code = code;
-  }
+  declare readonly message: ErrorCode;
 }
 
 const maxStock = 2_147_483_647;
@@ -100,16 +76,10 @@ const maxStock = 2_147_483_647;
  * one workspace, and its changes.
  */
 export class Model {
-  readonly rows = Object.fromEntries(resources.map(({ kind }) => [kind, new Map()])) as Record<
-    Kind,
-    Map<number, Row>
-  >;
-  readonly pets = this.rows.pets as Map<number, Pet>;
-  readonly orders = this.rows.orders as Map<number, Order>;
+  readonly rows = Object.fromEntries(resources.map(({ kind }) => [kind, new Map()])) as Record<Kind, Rows>;
   readonly stock = new Map<number, number>();
-  readonly webhooks = this.rows.webhooks as Map<number, Webhook>;
   /** Nothing is sent, so all deliveries are pending pings. */
-  readonly deliveries = new Map<number, Delivery>();
+  readonly deliveries: Rows = new Map();
   readonly history = new HistoryModel();
   /** The representation of each entity tag, and the last tag of each address. */
   readonly textByTag = new Map<string, string>();
@@ -149,7 +119,7 @@ export class Model {
       recordedLists.some((list) => list.path === path),
     ))
       for (const [id, row] of this.rows[kind]) lists.set(`${path}/${id}`, { ...row });
-    for (const petId of this.pets.keys()) lists.set(`/inventory/${petId}`, this.#item(petId));
+    for (const petId of this.rows.pets.keys()) lists.set(`/inventory/${petId}`, this.#item(petId));
     return lists;
   }
 
@@ -170,7 +140,7 @@ export class Model {
       return Array.isArray(expected.body) && !expected.code ? this.#readPage(call, expected) : expected;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      return { status: errorCodes[error.code][0], code: error.code };
+      return { status: errorCodes[error.message][0], code: error.message };
     }
   }
 
@@ -178,115 +148,88 @@ export class Model {
   #answerPlainly(call: Call): Expected {
     const { operationId, method, body } = call;
     const resource = resources.find(({ path }) => [call.path, dirname(call.path)].includes(`/v1${path}`));
-    if (resource) {
-      const { kind, path, param } = resource;
-      const rows = this.rows[kind];
-      switch (`${method} ${param in call.params ? 'one' : 'all'}`) {
-        case 'GET all':
-          return this.#page(call, rows.values());
-        case 'POST all': {
-          const row = { id: this.#nextId(kind), ...body };
-          this.#keep(kind, row);
-          return created(row, `${path}/${row.id}`);
-        }
-        case 'GET one':
-          return this.#read(call, found(rows, call.params[param]));
-        case 'PUT one': {
-          const row = { id: this.#changeable(call, rows, param).id, ...body };
-          rows.set(row.id, row);
-          return { status: 200, body: row };
-        }
-        case 'PATCH one': {
-          const row = patched(this.#changeable(call, rows, param), body);
-          rows.set(row.id, row);
-          return { status: 200, body: row };
-        }
-        case 'DELETE one':
-          rows.delete(this.#changeable(call, rows, param).id);
-          return { status: 204 };
+    const { kind, path, param } = resource ?? fail(operationId);
+    const rows = this.rows[kind];
+    switch (`${method} ${param in call.params ? 'one' : 'all'}`) {
+      case 'GET all':
+        return this.#page(call, rows.values());
+      case 'POST all': {
+        const row = rowOf(kind, this.#nextId(kind), body);
+        this.#keep(kind, row);
+        return { status: 201, body: row, location: `${baseUrl}${path}/${row.id}` };
       }
+      case 'GET one':
+        return this.#read(call, found(rows, call.params[param]));
+      case 'PUT one':
+      case 'PATCH one': {
+        const current = this.#changeable(call, rows, param);
+        // JSON Merge Patch (RFC 7396) for objects without nested objects.
+        const row = rowOf(kind, current.id, { ...(method === 'PATCH' && current), ...body });
+        rows.set(row.id, row);
+        return { status: 200, body: row };
+      }
+      case 'DELETE one':
+        rows.delete(this.#changeable(call, rows, param).id);
+        return { status: 204 };
+      default:
+        return fail(operationId);
     }
-    throw new Error(
-      `Add ${operationId} to #operations in test/support/fuzz/model.ts: it has rules of its own.`,
-    );
   }
 
   /** The operations with their own rules. */
   readonly #operations: Record<string, (call: Call) => Expected> = {
-    listPets: (call) =>
-      this.#page(call, this.pets.values(), ({ id, categoryId, status }) => {
-        const { query } = call;
-        return (
-          (query.id === undefined || query.id.includes(id)) &&
-          (query.categoryId ?? categoryId) === categoryId &&
-          (query.status ?? status) === status
-        );
-      }),
-    createPet: ({ body }) => {
-      this.#assertCategory(body.categoryId);
-      const pet = petOf(this.#nextId('pets'), body);
-      this.#keep('pets', pet);
-      this.stock.set(pet.id, pet.status === 'sold' ? 0 : 1);
-      return created(pet, `/pets/${pet.id}`);
+    createPet: (call) => {
+      this.#assertCategory(call.body);
+      const answer = this.#answerPlainly(call);
+      const { id, status } = answer.body as Row;
+      this.stock.set(id, status === 'sold' ? 0 : 1);
+      return answer;
     },
-    getPet: (call) => this.#read(call, found(this.pets, call.params.petId)),
-    replacePet: (call) => this.#changePet(call, call.body),
-    updatePet: (call) => this.#changePet(call, patched(found(this.pets, call.params.petId), call.body)),
+    replacePet: (call) => this.#changePet(call),
+    updatePet: (call) => this.#changePet(call),
     deletePet: (call) => {
-      const pet = found(this.pets, call.params.petId);
-      this.#assertMayChange(call, pet);
-      if (this.#isHeld(pet.id)) throw new Refusal('conflict');
-      this.pets.delete(pet.id);
-      this.stock.delete(pet.id);
-      return { status: 204 };
+      const { id } = this.#changeable(call, this.rows.pets, 'petId');
+      if (this.#isHeld(id)) refuse('conflict');
+      this.stock.delete(id);
+      return this.#answerPlainly(call);
     },
     streamEvents: (call) => this.history.follow(call),
     deleteCategory: (call) => {
       const { id } = this.#changeable(call, this.rows.categories, 'categoryId');
-      if ([...this.pets.values()].some(({ categoryId }) => categoryId === id)) throw new Refusal('conflict');
+      if ([...this.rows.pets.values()].some(({ categoryId }) => categoryId === id)) refuse('conflict');
       return this.#answerPlainly(call);
     },
-    listOrders: (call) =>
-      this.#page(call, this.orders.values(), ({ petId, complete }) => {
-        const { query } = call;
-        return (
-          (query.petId === undefined || query.petId === petId) && (query.complete ?? complete) === complete
-        );
-      }),
-    placeOrder: ({ body }) => {
-      const wanted = orderOf(0, body);
-      this.#take(wanted.petId, wanted.quantity);
-      const order = { ...wanted, id: this.#nextId('orders') };
-      this.#keep('orders', order);
-      this.#settle(order.petId);
-      return created(order, `/store/orders/${order.id}`);
+    placeOrder: (call) => {
+      const { petId, quantity } = rowOf('orders', 0, call.body);
+      this.#take(petId, quantity);
+      const answer = this.#answerPlainly(call);
+      this.#settle(petId);
+      return answer;
     },
-    getOrder: (call) => this.#read(call, found(this.orders, call.params.orderId)),
     updateOrder: (call) => {
-      const current = this.#changeable(call, this.orders, 'orderId');
-      const changed = orderOf(current.id, patched(current, call.body));
+      const current = this.#changeable(call, this.rows.orders, 'orderId');
+      const changed = rowOf('orders', current.id, { ...current, ...call.body });
       if (isDeepStrictEqual(changed, current)) return { status: 200, body: current };
-      if (current.complete) throw new Refusal('order_complete');
-      if (changed.petId !== current.petId) throw new Refusal('invalid_request');
+      if (current.complete) refuse('order_complete');
+      if (changed.petId !== current.petId) refuse('invalid_request');
       const more = changed.quantity - current.quantity;
       this.#take(current.petId, more);
-      this.orders.set(current.id, changed);
+      const answer = this.#answerPlainly(call);
       if (more !== 0 || changed.complete) this.#settle(current.petId);
-      return { status: 200, body: changed };
+      return answer;
     },
     cancelOrder: (call) => {
-      const order = this.#changeable(call, this.orders, 'orderId');
-      if (order.complete) throw new Refusal('order_complete');
-      this.#take(order.petId, -order.quantity);
-      this.orders.delete(order.id);
-      this.#settle(order.petId);
-      return { status: 204 };
+      const { petId, quantity, complete } = this.#changeable(call, this.rows.orders, 'orderId');
+      if (complete) refuse('order_complete');
+      this.#take(petId, -quantity);
+      const answer = this.#answerPlainly(call);
+      this.#settle(petId);
+      return answer;
     },
     listInventory: (call) =>
       this.#page(
         call,
-        [...this.pets.keys()].map((id) => ({ id, ...this.#item(id) })),
-        ({ status }) => (call.query.status ?? status) === status,
+        [...this.rows.pets.keys()].map((id) => ({ id, ...this.#item(id) })),
         ({ id, ...item }) => item,
       ),
     listEvents: (call) => this.history.list(call, this.cursors.get(call.query.cursor)?.after),
@@ -294,41 +237,33 @@ export class Model {
       const { eventId } = call.params;
       return this.#read(call, this.history.kept.find(({ id }) => id === eventId) ?? refuse('not_found'));
     },
-    createWebhook: ({ body }) => {
-      assertUrl(body.url);
-      const webhook = { id: this.#nextId('webhooks'), ...body, enabled: true, createdAt: this.#now };
-      this.#keep('webhooks', webhook);
-      return { ...created(webhook, `/store/webhooks/${webhook.id}`), unknown: 'secret' };
+    createWebhook: (call) => {
+      assertUrl(call.body.url);
+      const answer = this.#answerPlainly(call);
+      Object.assign(answer.body as Row, { createdAt: this.#now });
+      return { ...answer, unknown: 'secret' };
     },
     updateWebhook: (call) => {
       if ('url' in call.body) assertUrl(call.body.url);
-      const webhook = patched(this.#changeable(call, this.webhooks, 'webhookId'), call.body);
-      this.webhooks.set(webhook.id, webhook);
-      return { status: 200, body: webhook };
+      return this.#answerPlainly(call);
     },
     rotateWebhookSecret: ({ params }) => {
       const previousSecretValidUntil = new Date(Date.parse(this.#now) + rotationMs).toISOString();
-      const webhook = { ...found(this.webhooks, params.webhookId), previousSecretValidUntil };
-      this.webhooks.set(webhook.id, webhook);
+      const webhook = { ...found(this.rows.webhooks, params.webhookId), previousSecretValidUntil };
+      this.rows.webhooks.set(webhook.id, webhook);
       return { status: 200, body: webhook, unknown: 'secret' };
     },
     pingWebhook: ({ params }) => {
       const { id: webhookId } = this.#enabled(params.webhookId);
       const id = this.#nextId('deliveries');
-      const ping = {
-        id,
-        webhookId,
-        type: 'ping',
-        state: 'pending',
-        attempts: [] as [],
-        createdAt: this.#now,
-      };
+      const fields = { webhookId, type: 'ping', state: 'pending', attempts: [], createdAt: this.#now };
+      const ping = { id, ...fields };
       this.deliveries.set(id, ping);
       this.#lastIds.deliveries = id;
       return { status: 202, body: ping, unknown: 'messageId' };
     },
     listDeliveries: ({ params, query }) => {
-      const { id } = found(this.webhooks, params.webhookId);
+      const { id } = found(this.rows.webhooks, params.webhookId);
       const { limit = 20, state = 'pending' } = query;
       const below = this.cursors.get(query.cursor)?.after ?? Number.POSITIVE_INFINITY;
       const following = [...this.deliveries.values()]
@@ -341,15 +276,14 @@ export class Model {
     redeliver: ({ params }) => {
       const { id } = this.#enabled(params.webhookId);
       const delivery = found(this.deliveries, params.deliveryId);
-      if (delivery.webhookId !== id) throw new Refusal('not_found');
+      if (delivery.webhookId !== id) refuse('not_found');
       return { status: 202, body: delivery, unknown: 'messageId' };
     },
     deleteWebhook: (call) => {
-      const { id } = this.#changeable(call, this.webhooks, 'webhookId');
-      this.webhooks.delete(id);
-      for (const delivery of this.deliveries.values())
-        if (delivery.webhookId === id) this.deliveries.delete(delivery.id);
-      return { status: 204 };
+      const answer = this.#answerPlainly(call);
+      for (const { id, webhookId } of this.deliveries.values())
+        if (webhookId === call.params.webhookId) this.deliveries.delete(id);
+      return answer;
     },
     getInventory: (call) => this.#read(call, this.#item(call.params.petId)),
     updateInventory: (call) => {
@@ -361,52 +295,49 @@ export class Model {
     },
   };
 
-  #enabled(id: number | undefined): Webhook {
-    const webhook = found(this.webhooks, id);
-    if (!webhook.enabled) throw new Refusal('conflict');
+  #enabled(id: number | undefined): Row {
+    const webhook = found(this.rows.webhooks, id);
+    if (!webhook.enabled) refuse('conflict');
     return webhook;
   }
 
-  #changePet(call: Call, fields: Partial<Pet>): Expected {
-    const { id } = this.#changeable(call, this.pets, 'petId');
-    this.#assertCategory(fields.categoryId);
-    const pet = petOf(id, fields);
-    this.pets.set(id, pet);
-    return { status: 200, body: pet };
+  #changePet(call: Call): Expected {
+    const pet = this.#changeable(call, this.rows.pets, 'petId');
+    this.#assertCategory({ ...pet, ...call.body });
+    return this.#answerPlainly(call);
   }
 
   #item(petId: number | undefined) {
-    const { id, status } = found(this.pets, petId);
+    const { id, status } = found(this.rows.pets, petId);
     return { petId: id, quantity: this.stock.get(id) as number, status };
   }
 
   /** Takes units from the stock of a pet. Negative ones return. */
   #take(petId: number | undefined, units: number): void {
     if (petId === undefined) return;
-    const stock = this.stock.get(petId);
-    if (stock === undefined) throw new Refusal('invalid_reference');
-    if (stock < units) throw new Refusal('insufficient_stock');
-    if (stock - units > maxStock) throw new Refusal('conflict');
+    const stock = this.stock.get(petId) ?? refuse('invalid_reference');
+    if (stock < units) refuse('insufficient_stock');
+    if (stock - units > maxStock) refuse('conflict');
     this.stock.set(petId, stock - units);
   }
 
   /** Sets the status of a pet from its stock and its open orders. */
   #settle(petId: number | undefined): void {
-    const pet = this.pets.get(petId as number);
+    const pet = this.rows.pets.get(petId as number);
     if (!pet) return;
     const isInStock = (this.stock.get(pet.id) as number) > 0;
     pet.status = isInStock ? 'available' : this.#isHeld(pet.id) ? 'pending' : 'sold';
   }
 
   #isHeld(id: number): boolean {
-    return [...this.orders.values()].some(({ petId, complete }) => petId === id && !complete);
+    return [...this.rows.orders.values()].some(({ petId, complete }) => petId === id && !complete);
   }
 
-  #assertCategory(id: number | undefined): void {
-    if (!this.rows.categories.has(id as number)) throw new Refusal('invalid_reference');
+  #assertCategory({ categoryId }: { categoryId: number }): void {
+    if (!this.rows.categories.has(categoryId)) refuse('invalid_reference');
   }
 
-  #changeable<Row extends { id: number }>(call: Call, rows: Map<number, Row>, name: string): Row {
+  #changeable(call: Call, rows: Rows, name: string): Row {
     const row = found(rows, call.params[name]);
     this.#assertMayChange(call, row);
     return row;
@@ -416,7 +347,7 @@ export class Model {
     const ifMatch = headers['if-match'];
     const ifNoneMatch = headers['if-none-match'];
     const isOther = ifMatch !== undefined && ifMatch.trim() !== '*' && !this.#names(ifMatch, current);
-    if (isOther || this.#isKnown(ifNoneMatch, current)) throw new Refusal('precondition_failed');
+    if (isOther || this.#isKnown(ifNoneMatch, current)) refuse('precondition_failed');
   }
 
   #read({ headers }: Call, current: object): Expected {
@@ -445,15 +376,13 @@ export class Model {
     return tags.split(',').some((tag) => this.textByTag.get(tag.trim()) === text);
   }
 
-  #page<Row extends { id: number }>(
-    { query }: Call,
-    rows: Iterable<Row>,
-    fits: (row: Row) => boolean = () => true,
-    toItem: (row: Row) => unknown = (row) => row,
-  ): Expected {
-    const limit = query.limit ?? query.id?.length ?? 20;
-    const after = query.cursor === undefined ? 0 : this.cursors.get(query.cursor)?.after;
-    const following = [...rows].filter((row) => row.id > (after as number) && fits(row));
+  /** A page of the rows with the values of the query. */
+  #page({ query }: Call, rows: Iterable<Row>, toItem: (row: Row) => unknown = (row) => row): Expected {
+    const { limit = query.id?.length ?? 20, cursor, ...wanted } = query;
+    const fits = (row: Row) =>
+      Object.entries(wanted).every(([name, value]) => [value].flat().includes(row[name]));
+    const after = cursor === undefined ? 0 : (this.cursors.get(cursor)?.after as number);
+    const following = [...rows].filter((row) => row.id > after && fits(row));
     const items = following.slice(0, limit);
     const next = following.length > limit ? { next: (items.at(-1) as Row).id } : {};
     return { status: 200, body: items.map(toItem), ...next };
@@ -484,8 +413,10 @@ function linkTo({ operationId, path, search }: Call, after: number): string {
   return `<${baseUrl}${path.slice('/v1'.length)}?${query}>; rel="next"`;
 }
 
-function found<Row>(rows: Map<number, Row>, id: number | undefined): Row {
-  return rows.get(id as number) ?? refuse('not_found');
+const found = (rows: Rows, id: number | undefined): Row => rows.get(id as number) ?? refuse('not_found');
+
+function fail(operationId: string): never {
+  throw new Error(`Add ${operationId} to #operations of the model: it has rules of its own.`);
 }
 
 function refuse(code: ErrorCode): never {
@@ -493,7 +424,7 @@ function refuse(code: ErrorCode): never {
 }
 
 function assertUrl(url: string): void {
-  if (!goodUrls.includes(url)) throw new Refusal('invalid_request');
+  if (!goodUrls.includes(url)) refuse('invalid_request');
 }
 
 /** The column of a field. Times end in their unit. */
@@ -510,18 +441,8 @@ function shownAs({ type, format }: ReturnType<typeof resolve>, value: unknown): 
   return format === 'date-time' && typeof value === 'number' ? new Date(value).toISOString() : value;
 }
 
-const created = (body: object, path: string): Expected => ({ status: 201, body, location: baseUrl + path });
-
-const petOf = (id: number, { name, categoryId, status = 'available' }: Partial<Pet>): Pet =>
-  ({ id, name, categoryId, status }) as Pet;
-
-function orderOf(id: number, { petId, quantity = 1, shipDate, complete = false }: Partial<Order>): Order {
-  const utc = shipDate === undefined ? undefined : toUtc(shipDate);
-  return { id, ...(petId !== undefined && { petId }), quantity, ...(utc && { shipDate: utc }), complete };
-}
-
-/** JSON Merge Patch (RFC 7396) for objects without nested objects. */
-function patched<Row extends object>(row: Row, patch: object): Row {
-  const merged = Object.entries({ ...row, ...patch }).filter(([, value]) => value !== null);
-  return Object.fromEntries(merged) as Row;
+/** A resource with its defaults. Null stands for them, or for nothing. */
+function rowOf(kind: Kind, id: number, fields: object): Row {
+  const given = Object.entries(fields).filter(([, value]) => value !== null);
+  return { ...defaults[kind], ...Object.fromEntries(given), id };
 }

@@ -10,10 +10,9 @@ import { createWorkspace, deleteWorkspace } from '../../../src/store/workspaces/
 import { type Answer, assertAsDescribed, decoded } from '../description.ts';
 import { assertInvariants } from '../invariants.ts';
 import { ample, type Petstore } from '../petstore.ts';
-import { curlOf } from './curl.ts';
 import { described, idempotencyKey, interpret, mayExceedHead, type Wire } from './interpret.ts';
 import { type Call, canonical, type Expected, Model } from './model.ts';
-import { type RequestStep, type Step, step, toWire } from './steps.ts';
+import { curlOf, type RequestStep, type Step, step, toWire } from './steps.ts';
 
 const sequencesPerBatch = 20;
 const maxStepsPerSequence = 100;

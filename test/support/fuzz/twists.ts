@@ -41,7 +41,9 @@ const withProperty = (name: string, value: unknown): Twist => {
   };
 };
 
-const property = fc.constantFrom(...new Set(described.flatMap(({ bodyNames }) => bodyNames)));
+const property = fc.constantFrom(
+  ...new Set(described.flatMap(({ bodyProperties }) => Object.keys(bodyProperties))),
+);
 const strangeName = fc.constantFrom(
   ...['__proto__', 'constructor', 'toString', 'id', '', 'Name', 'name ', '\ufeff'],
 );
