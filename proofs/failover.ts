@@ -2,7 +2,7 @@
 import { test } from 'node:test';
 import { parseArgs } from 'node:util';
 import { failOver, type Way } from '../test/support/failover/rounds.ts';
-import { whyNoHaproxy } from '../test/support/haproxy.ts';
+import { haproxy } from '../test/support/load-balancers.ts';
 import { whyNoPostgres } from '../test/support/postgres-cluster.ts';
 
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } });
@@ -10,7 +10,7 @@ const ways: Way[] = values.quick ? ['a planned switch'] : ['a planned switch', '
 
 for (const endsSessions of values.quick ? [false] : [false, true]) {
   const proxy = `behind HAProxy that ${endsSessions ? 'ends' : 'keeps'} sessions with a server that is down`;
-  test(proxy, { skip: whyNoPostgres() || whyNoHaproxy() }, async (t) => {
+  test(proxy, { skip: whyNoPostgres() || haproxy.needs.skip }, async (t) => {
     console.log(proxy);
     for await (const line of failOver(t, ways, endsSessions)) console.log(`  ${line}`);
   });

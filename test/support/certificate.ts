@@ -1,16 +1,12 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { temporaryFolder } from './folder.ts';
+import { needs, working } from './programs.ts';
 
 const command = 'openssl';
-const isInstalled = spawnSync(command, ['version']).status === 0;
-
-/** For the options of tests that need certificates. If `CI` is set, none is skipped. */
-export const needsOpenssl = {
-  skip: isInstalled || process.env.CI === 'true' ? false : `there is no ${command}`,
-};
+export const needsOpenssl = needs(working(command, ['version']) !== undefined, command);
 
 /** A self-signed certificate for a name, with its key. */
 export function makeCertificate(t: TestContext, name: string): { cert: string; key: string } {

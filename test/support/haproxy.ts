@@ -1,5 +1,3 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -7,15 +5,7 @@ import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { temporaryFolder } from './folder.ts';
 import { freePort } from './port.ts';
-import { until } from './until.ts';
-
-/** Debian's folder for it is not in everybody's PATH. */
-const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
-
-/** Why tests with HAProxy are skipped here; never if `CI` is set. */
-export function whyNoHaproxy(): string | false {
-  return spawnSync('haproxy', ['-v'], { env }).status !== 0 && !process.env.CI && 'there is no haproxy';
-}
+import { startProgram } from './programs.ts';
 
 /** The port of a server, and the port of its HTTP check, where 200 means that it is the primary. */
 export interface Backend {
@@ -39,21 +29,8 @@ export class Haproxy {
     const haproxy = new Haproxy(await freePort(), join(folder, 'socket'));
     const file = join(folder, 'haproxy.cfg');
     writeFileSync(file, haproxy.#settings(backends, endsSessions));
-    const child = spawn('haproxy', ['-db', '-f', file], { env, stdio: ['ignore', 'ignore', 'pipe'] });
-    const exited = once(child, 'exit');
-    const errors = text(child.stderr);
-    t.after(async () => {
-      child.kill('SIGKILL');
-      await exited;
-    });
-    const answers = async () =>
-      child.exitCode !== null ||
-      haproxy.healthy().then(
-        () => true,
-        () => false,
-      );
-    await until(answers);
-    if (child.exitCode !== null) throw new Error(`HAProxy did not start: ${await errors}`);
+    const answers = () => haproxy.healthy().then(Boolean, () => false);
+    t.after((await startProgram('haproxy', ['-db', '-f', file], answers)).kill);
     return haproxy;
   }
 

@@ -1,12 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { temporaryFolder } from './folder.ts';
 import { freePort } from './port.ts';
-import { until } from './until.ts';
+import { env, needs, startProgram, working } from './programs.ts';
 
 /** Texts of a configuration, with their replacements in a test. */
 export type Changes = Record<string, string>;
@@ -33,9 +31,6 @@ export interface LoadBalancer {
   start(t: TestContext, instances: [number, number, number], changes?: Changes): Promise<number>;
 }
 
-/** Debian's folder for them is not in everybody's PATH. */
-const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
-
 interface Program {
   file: string;
   /** The differences on the machine of a test. */
@@ -44,11 +39,7 @@ interface Program {
   args(conf: string): string[];
 }
 
-function needs(name: string, isInstalled: boolean): { skip: false | string } {
-  return { skip: isInstalled || process.env.CI === 'true' ? false : `there is no ${name}` };
-}
-
-const runs = (command: string) => spawnSync(command, ['-v'], { env }).status === 0;
+const runs = (command: string) => working(command, ['-v']) !== undefined;
 
 /** Debian has the module in a package of its own. Other builds of nginx contain it. */
 function hasStream(): boolean {
@@ -56,7 +47,7 @@ function hasStream(): boolean {
   return existsSync('/usr/lib/nginx/modules/ngx_stream_module.so') || / --with-stream(\s|$)/.test(stderr);
 }
 
-function startProgram(command: string, conf: string, { file, here, args }: Program) {
+function starting(command: string, conf: string, { file, here, args }: Program) {
   return async (t: TestContext, instances: [number, number, number], changes: Changes = {}) => {
     const port = await freePort();
     const folder = temporaryFolder(t);
@@ -70,16 +61,12 @@ function startProgram(command: string, conf: string, { file, here, args }: Progr
     };
     const path = join(folder, file);
     writeFileSync(path, Object.entries({ ...ofMachine, ...changes }).reduce(replace, conf));
-    const child = spawn(command, args(path), { env, stdio: ['ignore', 'ignore', 'pipe'] });
-    const errors = text(child.stderr);
-    const exited = once(child, 'exit');
-    t.after(async () => {
+    const answer = () => fetch(`http://127.0.0.1:${port}/`).catch(() => undefined);
+    const { child, ended } = await startProgram(command, args(path), async () => Boolean(await answer()));
+    t.after(() => {
       child.kill('SIGTERM');
-      await exited;
+      return ended;
     });
-    const answers = () => fetch(`http://127.0.0.1:${port}/`).catch(() => undefined);
-    await until(async () => child.exitCode !== null || (await answers()) !== undefined);
-    if (child.exitCode !== null) throw new Error(`${command} did not start: ${await errors}`);
     return port;
   };
 }
@@ -97,7 +84,7 @@ const haproxyCfg = confOf('haproxy.cfg');
 
 export const nginx: LoadBalancer = {
   name: 'nginx',
-  needs: needs('nginx with its module "stream"', runs('nginx') && hasStream()),
+  needs: needs(runs('nginx') && hasStream(), 'nginx with its module "stream"'),
   conf: nginxConf,
   quick: {
     headers: { 'client_header_timeout 10s': 'client_header_timeout 1s' },
@@ -121,7 +108,7 @@ export const nginx: LoadBalancer = {
     'proxy_timeout 31s': 'proxy_timeout 1h',
   },
   twoRequests: { 'limit_conn addresses 100;': 'limit_conn addresses 2;' },
-  start: startProgram('nginx', nginxConf, {
+  start: starting('nginx', nginxConf, {
     file: 'nginx.conf',
     here: async (folder, address) => ({
       'listen 8080;': `listen ${address};`,
@@ -135,7 +122,7 @@ export const nginx: LoadBalancer = {
 
 export const haproxy: LoadBalancer = {
   name: 'HAProxy',
-  needs: needs('haproxy', runs('haproxy')),
+  needs: needs(runs('haproxy'), 'haproxy'),
   conf: haproxyCfg,
   quick: {
     headers: { 'timeout http-request 10s': 'timeout http-request 1s' },
@@ -151,7 +138,7 @@ export const haproxy: LoadBalancer = {
     'timeout http-request 10s': 'timeout http-request 1h',
   },
   twoRequests: { 'sc0_conn_cur gt 100': 'sc0_conn_cur gt 2' },
-  start: startProgram('haproxy', haproxyCfg, {
+  start: starting('haproxy', haproxyCfg, {
     file: 'haproxy.cfg',
     here: (_folder, address) => ({
       'bind :8080': `bind ${address}`,

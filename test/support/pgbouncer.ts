@@ -1,11 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { chmodSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from './port.ts';
-import { until } from './until.ts';
+import { startProgram } from './programs.ts';
 
 /** The place where `scripts/pgbouncer.sh` installs it if the system has none, or an old one. */
 const built = fileURLToPath(new URL('../../node_modules/.cache/pgbouncer/pgbouncer', import.meta.url));
@@ -68,21 +67,8 @@ export class PgBouncer {
     await this.#stop();
     const file = join(this.#folder, 'pgbouncer.ini');
     writeFileSync(file, this.#configuration(settings));
-    // A file, since a full pipe that nobody reads would block it.
-    const logFile = join(this.#folder, 'log');
-    const log = openSync(logFile, 'w');
-    const child = spawn(program() as string, [file], { stdio: ['ignore', 'ignore', log] });
-    closeSync(log);
-    const exited = once(child, 'exit');
-    this.#stop = async () => {
-      child.kill('SIGKILL');
-      await exited;
-    };
-    await until(() => {
-      const text = readFileSync(logFile, 'utf8');
-      if (child.exitCode !== null) throw new Error(`PgBouncer ended: ${text}`);
-      return text.includes('process up');
-    });
+    const isUp = (output: string) => output.includes('process up');
+    this.#stop = (await startProgram(program() as string, [file], isUp)).kill;
   }
 
   async remove(): Promise<void> {

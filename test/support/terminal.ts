@@ -1,17 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import type { TestContext } from 'node:test';
+import { needs } from './programs.ts';
 import { bin, environment } from './service.ts';
 
 const isInstalled = /util-linux/.test(spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '');
-
-/** For the options of tests that need a terminal. If `CI` is set, none is skipped. */
-export const needsTerminal = {
-  skip:
-    isInstalled || process.env.CI === 'true'
-      ? false
-      : 'there is no script of util-linux, which makes terminals',
-};
+export const needsTerminal = needs(isInstalled, 'script of util-linux, which makes terminals');
 
 /** A command at its own terminal. */
 export interface AtTerminal {

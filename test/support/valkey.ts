@@ -1,32 +1,22 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { Redis, type RedisOptions } from 'iovalkey';
 import { temporaryFolder } from './folder.ts';
 import { freePort } from './port.ts';
+import { needs, type Running, startProgram, working } from './programs.ts';
 import { until } from './until.ts';
 
 const command = 'redis-server';
-const isInstalled = spawnSync(command, ['--version']).status === 0;
+export const needsValkey = needs(working(command, ['--version']) !== undefined, command);
 
-/** For the options of tests that need a server. If `CI` is set, none is skipped. */
-export const needsValkey = {
-  skip: isInstalled || process.env.CI === 'true' ? false : `there is no ${command}`,
-};
-
-const startTimeoutMs = 20_000;
 const slots = 16_384;
 const masterCount = 3;
 
 /** A Redis or Valkey server of one test. */
-export interface ValkeyServer {
+export interface ValkeyServer extends Running {
   url: string;
   port: number;
-  child: ChildProcess;
-  /** Kills it. */
-  kill(): Promise<void>;
 }
 
 interface Start {
@@ -67,21 +57,9 @@ export async function startSentinel(
 }
 
 async function launch(t: TestContext, port: number, args: string[], ready: string): Promise<ValkeyServer> {
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  const exited = once(child, 'exit');
-  const kill = async () => {
-    child.kill('SIGKILL');
-    await exited;
-  };
-  t.after(kill);
-  let output = '';
-  const deadline = AbortSignal.timeout(startTimeoutMs);
-  while (!output.includes(ready)) {
-    const [chunk] = await once(child.stdout, 'data', { signal: deadline });
-    output += chunk;
-  }
-  child.stdout.resume();
-  return { url: `redis://127.0.0.1:${port}`, port, child, kill };
+  const running = await startProgram(command, args, (output) => output.includes(ready));
+  t.after(running.kill);
+  return { ...running, url: `redis://127.0.0.1:${port}`, port };
 }
 
 /** A client of one test, which ends with it. */
