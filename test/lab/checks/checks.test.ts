@@ -9,8 +9,9 @@ import { faultNames } from '../../../src/lab/faults/list.ts';
 import { guides } from '../../../src/reference/description/guides.ts';
 import { baseUrl } from '../../support/description.ts';
 import { rehearse } from '../../support/lab.ts';
-import { bystanders, pairs } from '../../support/lab-clients/all.ts';
+import { bystanders } from '../../support/lab-clients/bystanders.ts';
 import { type Client, type Pair, trySend } from '../../support/lab-clients/client.ts';
+import { pairs } from '../../support/lab-clients/pairs.ts';
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
 
 const minuteMs = 60_000;
