@@ -1,8 +1,9 @@
-import { type Agent, request } from 'node:http';
+import type { Agent } from 'node:http';
 import type { TestContext } from 'node:test';
 import { temporaryFolder } from './folder.ts';
 import { emptyDatabase } from './instances.ts';
 import type { PostgresCluster } from './postgres-cluster.ts';
+import { requestOnce } from './request-once.ts';
 import { ampleKey, type Service, startService } from './service.ts';
 
 type Three = [Service, Service, Service];
@@ -57,26 +58,18 @@ export interface Outcome {
   body: any;
 }
 
-/** Sends a request exactly once: unlike `fetch`, `node:http` never repeats one. Without an agent, it has its own connection. */
-export function sendOnce(
+/** Sends a request exactly once. */
+export async function sendOnce(
   { origin, key }: { origin: string; key: string },
   ...[method, path, { body, agent, ...fields } = {}]: RequestWords
 ): Promise<Outcome> {
-  const content = body === undefined ? undefined : JSON.stringify(body);
-  const headers = {
-    'x-api-key': key,
-    ...(content && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(content) }),
-    ...fields,
-  };
-  const { promise, resolve } = Promise.withResolvers<Outcome>();
-  const fail = () => resolve({ status: undefined, etag: '', body: undefined });
-  const sent = request(`${origin}/v1${path}`, { method, headers, agent: agent ?? false }, (response) => {
-    const { statusCode: status, headers } = response;
-    response.toArray().then((pieces) => {
-      const text = Buffer.concat(pieces).toString();
-      resolve({ status, etag: headers.etag ?? '', body: text && JSON.parse(text) });
-    }, fail);
-  });
-  sent.on('error', fail).end(content);
-  return promise;
+  const content = body === undefined ? {} : { 'content-type': 'application/json' };
+  const headers = { 'x-api-key': key, ...content, ...fields };
+  try {
+    const sent = { method, headers, body: JSON.stringify(body), agent };
+    const { status, headers: received, text } = await requestOnce(`${origin}/v1${path}`, sent);
+    return { status, etag: received.etag ?? '', body: text && JSON.parse(text) };
+  } catch {
+    return { status: undefined, etag: '', body: undefined };
+  }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import fc from 'fast-check';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { createKey } from '../../../src/access/keys/store.ts';
@@ -10,6 +10,7 @@ import { createWorkspace, deleteWorkspace } from '../../../src/store/workspaces/
 import { type Answer, assertAsDescribed, decoded } from '../description.ts';
 import { assertInvariants } from '../invariants.ts';
 import { ample, type Petstore } from '../petstore.ts';
+import { requestOnce } from '../request-once.ts';
 import { described, idempotencyKey, interpret, mayExceedHead, type Wire } from './interpret.ts';
 import { type Call, canonical, type Expected, Model } from './model.ts';
 import { curlOf, type RequestStep, type Step, step, toWire } from './steps.ts';
@@ -266,31 +267,20 @@ async function beginningOf(response: LightMyRequestResponse): Promise<Answer> {
 
 const isEventStream = (contentType: unknown) => String(contentType).startsWith('text/event-stream');
 
-function overSocket(origin: string, agent: Agent): Send {
-  return ({ method, path, query, headers, body }) =>
-    new Promise((resolve, reject) => {
-      const target = { agent, method, path: `${path}${query && `?${query}`}` };
-      const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
-      const sent = request(origin, { ...target, headers: { ...headers, ...length } }, async (response) => {
-        try {
-          const chunks: Buffer[] = [];
-          for await (const chunk of response as AsyncIterable<Buffer>) {
-            chunks.push(chunk);
-            if (isEventStream(response.headers['content-type'])) break;
-          }
-          const text = Buffer.concat(chunks).toString();
-          resolve({
-            status: response.statusCode as number,
-            headers: response.headers as Record<string, string>,
-            text,
-          });
-        } catch (error) {
-          reject(error);
+const overSocket =
+  (origin: string, agent: Agent): Send =>
+  ({ method, path, query, headers, body }) =>
+    requestOnce(`${origin}${path}${query && `?${query}`}`, {
+      ...{ method, headers, body, agent },
+      async read(response) {
+        const chunks: Buffer[] = [];
+        for await (const chunk of response as AsyncIterable<Buffer>) {
+          chunks.push(chunk);
+          if (isEventStream(response.headers['content-type'])) break;
         }
-      });
-      sent.on('error', reject).end(body);
+        return Buffer.concat(chunks).toString();
+      },
     });
-}
 
 /** The operations with a successful response. */
 export const succeeded = ({ answers }: Report, ids = described.map(({ id }) => id)) =>

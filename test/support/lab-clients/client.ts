@@ -1,5 +1,5 @@
-import { Agent, request } from 'node:http';
-import { text as readText } from 'node:stream/consumers';
+import { Agent } from 'node:http';
+import { requestOnce } from '../request-once.ts';
 
 /** The input of a client: the address of the API, its key, and time that passes at any speed. */
 export interface Api {
@@ -53,25 +53,16 @@ export type Worker = (target: string, sent?: Sent) => Promise<Answer>;
 /** A worker with one connection that it keeps open. */
 export function startWorker({ url, key }: Pick<Api, 'url' | 'key'>): Worker {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  return (target, { method = 'GET', body, headers, limitMs } = {}) =>
-    new Promise((resolve, reject) => {
-      const fields = {
-        Authorization: `Bearer ${key}`,
-        ...(body !== undefined && { 'Content-Type': 'application/json' }),
-        ...headers,
-      };
-      const signal = limitMs === undefined ? {} : { signal: AbortSignal.timeout(limitMs) };
-      request(url + target, { agent, method, headers: fields, ...signal }, async (answer) => {
-        const { statusCode: status = 0, headers } = answer;
-        const text = readText(answer);
-        text.then(
-          (text) => resolve({ status, headers: new Headers(headers as Record<string, string>), text }),
-          reject,
-        );
-      })
-        .on('error', reject)
-        .end(body === undefined ? undefined : JSON.stringify(body));
-    });
+  return async (target, { method = 'GET', body, headers, limitMs } = {}) => {
+    const fields = {
+      Authorization: `Bearer ${key}`,
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      ...headers,
+    };
+    const sent = { method, headers: fields, body: JSON.stringify(body), agent, limitMs };
+    const answer = await requestOnce(url + target, sent);
+    return { ...answer, headers: new Headers(answer.headers) };
+  };
 }
 
 const workers = new WeakMap<Api, Worker>();

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createPetstore, type PetstoreOptions } from '../../../src/client/index.ts';
 import { takeTour } from '../client-tour.ts';
+import { requestOnce } from '../request-once.ts';
 import { until } from '../until.ts';
 import { type Answer, type Api, type Pair, secondMs, send, trySend } from './client.ts';
 
@@ -36,19 +36,11 @@ async function renameCarelessly(api: Api, isOnce = false) {
   if (status === 412) await rename();
 }
 
-/** Requests on a new connection, without reading the response. */
-const sendApart = (url: string, headers: Record<string, string>) =>
-  new Promise((resolve, reject) => {
-    request(url, { agent: false, family: 4, headers }, (response) => response.resume().on('end', resolve))
-      .on('error', reject)
-      .end();
-  });
-
 /** Follows a redirect of a GET to another origin, with these headers. */
 async function followAway({ url, key }: Api, headers: Record<string, string>) {
   const own = { Authorization: `Bearer ${key}` };
   const answer = await fetch(`${url}/pets`, { headers: own, redirect: 'manual' });
-  await sendApart(answer.headers.get('Location') as string, headers);
+  await requestOnce(answer.headers.get('Location') as string, { headers });
 }
 
 /** Causes an event, and follows the events after a given one until the stream breaks. Returns the id of the last one. */
@@ -293,7 +285,8 @@ export const pairs: Record<string, Pair> = {
       for (let id = 1; id <= 6; id++) await send(api, `/pets?id=${id}`);
     },
     careless: async (api) => {
-      for (let id = 1; id <= 6; id++) await sendApart(`${api.url}/pets?id=${id}`, { 'X-API-Key': api.key });
+      for (let id = 1; id <= 6; id++)
+        await requestOnce(`${api.url}/pets?id=${id}`, { headers: { 'X-API-Key': api.key } });
     },
     shows: ['2', '3', '4', '5', '6'],
   },
