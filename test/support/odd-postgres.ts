@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
+import { listen as listenHere } from './receiver.ts';
 
 /** A message in the format of PostgreSQL. */
 export function message(type: string, body: number[] | string = []): Buffer {
@@ -16,17 +16,8 @@ export const oddLogin = message('R', [0, 0, 0, 7]);
 
 /** The address of a server that never closes a connection by itself, and runs `answer` on each. */
 export async function listen(t: TestContext, answer: (socket: Socket) => void): Promise<string> {
-  const sockets = new Set<Socket>();
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
-    sockets.add(socket.on('error', () => {}));
-    answer(socket);
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.after(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  return `postgres://me:hush-hush@127.0.0.1:${(server.address() as { port: number }).port}/db`;
+  const { port } = await listenHere(t, createServer({ allowHalfOpen: true }, answer));
+  return `postgres://me:hush-hush@127.0.0.1:${port}/db`;
 }
 
 /** Sends one message after the other, each after the client has sent something. */

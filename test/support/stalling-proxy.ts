@@ -1,6 +1,6 @@
-import { once } from 'node:events';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
+import { receive } from './receiver.ts';
 
 /** A proxy to a server that can change its target, be slow, and stall: then connections stay open without data. */
 export class StallingProxy {
@@ -15,44 +15,37 @@ export class StallingProxy {
   openCount = 0;
   readonly #sockets = new Set<Socket>();
   #frozen: ReadonlySet<Socket> = new Set();
-  readonly #server: Server;
+  /** The port of the proxy. */
+  port = 0;
 
   private constructor(targetPort: number) {
     this.targetPort = targetPort;
-    this.#server = createServer((near) => {
-      this.count++;
-      this.openCount++;
-      near.on('close', () => this.openCount--);
-      const far = connect(this.targetPort, '127.0.0.1');
-      for (const [from, to] of [
-        [near, far],
-        [far, near],
-      ] as const) {
-        this.#sockets.add(from);
-        from.on('data', (bytes) => {
-          if (this.#isStalled || this.#frozen.has(near)) return;
-          if (this.delayMs === 0) to.write(bytes);
-          else setTimeout(() => to.write(bytes), this.delayMs);
-        });
-        from.on('close', () => to.destroy()).on('error', () => {});
-      }
-    });
   }
 
   /** Listens until the test ends. */
   static async start(t: TestContext, targetPort: number): Promise<StallingProxy> {
     const proxy = new StallingProxy(targetPort);
-    proxy.#server.listen(0, '127.0.0.1');
-    await once(proxy.#server, 'listening');
-    t.after(() => {
-      proxy.#server.close();
-      for (const socket of proxy.#sockets) socket.destroy();
-    });
+    proxy.port = (await receive(t, (near) => proxy.#connect(near))).port;
     return proxy;
   }
 
-  get port(): number {
-    return (this.#server.address() as { port: number }).port;
+  #connect(near: Socket): void {
+    this.count++;
+    this.openCount++;
+    near.on('close', () => this.openCount--);
+    const far = connect(this.targetPort, '127.0.0.1');
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      this.#sockets.add(from);
+      from.on('data', (bytes) => {
+        if (this.#isStalled || this.#frozen.has(near)) return;
+        if (this.delayMs === 0) to.write(bytes);
+        else setTimeout(() => to.write(bytes), this.delayMs);
+      });
+      from.on('close', () => to.destroy()).on('error', () => {});
+    }
   }
 
   /** Stops all data on current connections. New connections work as before. */

@@ -1,11 +1,10 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { Backend } from '../haproxy.ts';
 import { PostgresCluster } from '../postgres-cluster.ts';
+import { listen } from '../receiver.ts';
 import { run } from '../storage.ts';
 import { until } from '../until.ts';
 
@@ -76,9 +75,7 @@ async function startCheck(t: TestContext, { url, port }: PostgresCluster): Promi
   const check = createServer(async (_request, response) => {
     response.writeHead((await isPrimary()) ? 200 : 503).end();
   });
-  await once(check.listen(0, '127.0.0.1'), 'listening');
-  t.after(() => check.close());
-  return { port, checkPort: (check.address() as AddressInfo).port };
+  return { port, checkPort: (await listen(t, check)).port };
 }
 
 async function ask(connectionString: string, question: string): Promise<unknown> {
