@@ -21,7 +21,7 @@ export const headersOf = (request: FastifyRequest): Fields => ({
   ...(isForApi(request) ? commonHeaders : outsideHeaders),
   ...(request.operation && lifecycleOf(request, request.routeOptions.config.lifecycle)),
   ...request.limitHeaders,
-  ...request.rehearsed?.fields,
+  ...request.interceptor?.fields,
 });
 
 /**
@@ -85,7 +85,7 @@ function headWriter(lifecycle: RouteHeaders | undefined, always: Fields) {
       list.push('X-Request-Id', request.id);
       for (const fields of [always, lifecycleFields, request.limitHeaders]) addFields(list, fields);
     }
-    addFields(list, request.rehearsed?.fields);
+    addFields(list, request.interceptor?.fields);
     for (const fields of own) addFields(list, fields);
     reply.hijack();
     response.writeHead(status, list);

@@ -20,7 +20,7 @@ export function errorResponses({ config, clock, isWaiting }: AllParts, component
       // The rest of a body that is too large is read and dropped, so that the client can read the response.
       reply.header('Connection', reply.raw.shouldKeepAlive ? 'keep-alive' : 'close');
     }
-    const apiError = asRehearsed(request, toApiError(error, request.id));
+    const apiError = asIntercepted(request, toApiError(error, request.id));
     // An ApiError of 500 or more is chosen: a rehearsal, 505, or a stream on an instance that stops. Nothing failed.
     if (apiError.status >= 500 && !(error instanceof ApiError)) requestLog.failed(request, error);
     else if (apiError.cause) requestLog.refused(request, apiError);
@@ -65,4 +65,5 @@ export function errorResponses({ config, clock, isWaiting }: AllParts, component
   }
 }
 
-const asRehearsed = ({ rehearsed }: FastifyRequest, error: ApiError) => rehearsed?.refusal?.(error) ?? error;
+const asIntercepted = ({ interceptor }: FastifyRequest, error: ApiError) =>
+  interceptor?.refusal?.(error) ?? error;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Type } from 'typebox';
 import { Id } from '../../../src/foundation/schema.ts';
-import { Type } from '../../../src/foundation/type.ts';
 import type { Operation } from '../../../src/http/operation.ts';
 import { checks } from '../../../src/lab/checks/list.ts';
 import { reportOn } from '../../../src/lab/checks/report.ts';
