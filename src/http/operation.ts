@@ -293,4 +293,8 @@ export interface OperationResponse {
   bytes?: Uint8Array;
   /** The media type of the body, if it is not JSON. */
   type?: string;
+  /** As if from a gateway: without the headers of a deprecated operation. */
+  isOfGateway?: true;
+  /** Sends the body behind the written head instead of the service: in pieces, in part, or not at all. */
+  deliver?(body: Buffer): void;
 }

@@ -69,6 +69,6 @@ export interface Interceptor {
   represent?(answer: OperationResponse): OperationResponse;
   /** Changes the text of a stream before it is sent, in pieces of whole messages. Undefined: no change. */
   readonly streamed?: ((text: string) => string) | undefined;
-  /** The response that the client gets instead of `answer`. */
+  /** The response that the client gets instead of `answer`, which may be an error. Its `deliver` can cut it off. */
   answer?(answer: OperationResponse): OperationResponse | Promise<OperationResponse>;
 }
