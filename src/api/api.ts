@@ -12,18 +12,17 @@ interface Api {
   /** Where callers find it, without a slash at the end. */
   baseUrl: string;
   admission: Admission;
-  /** Performs faults on an admitted request. Resolves to whether the request continues. Undefined: it continues. */
-  performFaults?(request: FastifyRequest, reply: FastifyReply): Promise<boolean> | undefined;
+  /** Runs on an admitted request. Resolves to whether it continues. Undefined: it continues. */
+  intercept?(request: FastifyRequest, reply: FastifyReply): Promise<boolean> | undefined;
   services: Omit<Services, 'operations' | 'baseUrl' | 'kept'>;
   kept: Services['kept'];
   paths: Paths;
   respondUnrouted(request: FastifyRequest, reply: FastifyReply): FastifyReply;
 }
 
-/** Serves operations below `start`: a request is admitted, may be rehearsed, and goes to its operation. */
+/** Serves operations below `start`: a request is admitted, may be intercepted, and goes to its operation. */
 export function serveApi(app: FastifyInstance, api: Api): void {
-  const { start, operations, baseUrl, admission, performFaults, services, kept, paths, respondUnrouted } =
-    api;
+  const { start, operations, baseUrl, admission, intercept, services, kept, paths, respondUnrouted } = api;
   app.register(
     async (scope) => {
       scope.addHook('onRequest', (request, reply, done) => {
@@ -33,8 +32,8 @@ export function serveApi(app: FastifyInstance, api: Api): void {
         }
         const goOn = () => {
           paths.assertTarget(request);
-          const rehearsing = performFaults?.(request, reply);
-          if (rehearsing) rehearsing.then((goesOn) => goesOn && done(), done);
+          const intercepting = intercept?.(request, reply);
+          if (intercepting) intercepting.then((goesOn) => goesOn && done(), done);
           // The body is not used, whatever it is.
           else if (request.is404) respondUnrouted(request, reply);
           else done();

@@ -59,8 +59,8 @@ interface Shape {
   changesWebhooks?: boolean;
   /** Whether its response contains a secret, which must not be stored in plain text. */
   hasSecret?: boolean;
-  /** Changes the key's active rehearsal or recording. The response waits for the key caches. */
-  bindsKey?: boolean;
+  /** Changes what is stored of the key. The response waits until no instance caches the key as it was. */
+  changesKey?: boolean;
   /** Path parameters of its examples. Set where the examples of the schemas would fail, or would delete what other examples use. */
   sampleParams?: Record<string, number | string>;
 }
@@ -293,4 +293,8 @@ export interface OperationResponse {
   bytes?: Uint8Array;
   /** The media type of the body, if it is not JSON. */
   type?: string;
+  /** As if from a gateway: without the headers of a deprecated operation. */
+  isOfGateway?: true;
+  /** Sends the body behind the written head instead of the service: in pieces, in part, or not at all. */
+  deliver?(body: Buffer): void;
 }

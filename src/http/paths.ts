@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, errorAt } from '../foundation/errors.ts';
 import { fieldLines, isMisframed, preflightHeaders } from './headers.ts';
 import type { Operation } from './operation.ts';
-import { decoded, encodedPathOf, isForApi, mcpPath, nothingThere, pathOf, prefix } from './target.ts';
+import { decoded, encodedPathOf, isForApi, mcpPath, pathOf, prefix, unknownAlias } from './target.ts';
 import { headersOf } from './write-response.ts';
 
 const maxHintLength = 500;
@@ -47,7 +47,7 @@ export class Paths {
    */
   assertSpelling(request: FastifyRequest): void {
     if (request.operation) return;
-    if (request.raw.movedTo !== undefined && !request.is404) throw nothingThere();
+    if (request.raw.alias !== undefined && !request.is404) throw unknownAlias();
     const form = this.#others.get(request.routeOptions.url ?? '');
     if (form || !isForApi(request)) assertReadable(request.raw);
     if (form?.test(pathOf(request)) === false) throw this.#notFound(request);

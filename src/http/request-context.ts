@@ -9,8 +9,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The operation that the request is for, if there is one. */
     operation: Operation | undefined;
-    /** How the rehearsal of its key changes it. */
-    rehearsed: Rehearsed | undefined;
+    /** What changes it and its response. */
+    interceptor: Interceptor | undefined;
     /** The limit headers, once the request was charged. */
     limitHeaders: Fields | undefined;
     /** The code of the error that it got. */
@@ -37,8 +37,8 @@ declare module 'fastify' {
 
 declare module 'node:http' {
   interface IncomingMessage {
-    /** The place in its path, if a rehearsal has redirected it. The rest of its path is in `url`. */
-    movedTo?: string;
+    /** The alias that stands in its path. `url` has the path without it. */
+    alias?: string;
     /** The limit headers of its response, set when it is charged, if it has content. */
     limitHeaders?: Fields;
     /** Its admission, while it waits. */
@@ -51,11 +51,11 @@ export type RouteHeaders = (params: Record<string, string>) => Fields;
 
 type Handle = Handled['handle'];
 
-/** How a rehearsal changes one request in `mount.ts`. Absent parts change nothing. */
-export interface Rehearsed {
-  /** The faults that have changed the response until now. */
+/** Changes one request, and its response, on the way through `mount.ts`. Absent parts change nothing. */
+export interface Interceptor {
+  /** The names of what has changed the response until now, for the log and the metrics. */
   readonly faults: readonly string[];
-  /** `Petstore-Rehearsal`, once a fault has changed the response. */
+  /** Headers to add to the response. */
   readonly fields: Fields | undefined;
   /** The request as the operation reads it. */
   view?(request: FastifyRequest): FastifyRequest;
@@ -69,6 +69,6 @@ export interface Rehearsed {
   represent?(answer: OperationResponse): OperationResponse;
   /** Changes the text of a stream before it is sent, in pieces of whole messages. Undefined: no change. */
   readonly streamed?: ((text: string) => string) | undefined;
-  /** The response that the client gets instead of `answer`. */
+  /** The response that the client gets instead of `answer`, which may be an error. Its `deliver` can cut it off. */
   answer?(answer: OperationResponse): OperationResponse | Promise<OperationResponse>;
 }

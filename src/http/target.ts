@@ -79,27 +79,24 @@ function decodedPart(part: string): string | undefined {
   }
 }
 
-const movedPath = new RegExp(`^${prefix}/moved/([\\w-]{8,64})(?=/)`);
+const aliasedPath = new RegExp(`^${prefix}/moved/([\\w-]{8,64})(?=/)`);
 
-/** The target that a request is redirected to: the same path below a place. */
-export const movedTarget = (place: string, target: string) =>
-  `${prefix}/moved/${place}${target.slice(prefix.length)}`;
+/** Another path of a target, with an alias in it. Redirects lead there. */
+export const aliasedTarget = (alias: string, target: string) =>
+  `${prefix}/moved/${alias}${target.slice(prefix.length)}`;
 
-/** Finds the place in the path of a request, and returns its target without it. */
-export function takePlace(request: IncomingMessage): string {
+/** Notes the alias in the path of a request, and returns its target without it. */
+export function withoutAlias(request: IncomingMessage): string {
   const { url = '' } = request;
-  const [start, place] = movedPath.exec(url) ?? [];
-  if (start === undefined || place === undefined) return url;
-  request.movedTo = place;
+  const [start, alias] = aliasedPath.exec(url) ?? [];
+  if (start === undefined || alias === undefined) return url;
+  request.alias = alias;
   return prefix + url.slice(start.length);
 }
 
-/** No request was redirected to this place, or the redirect has expired. */
-export const nothingThere = () =>
-  new ApiError(
-    'not_found',
-    `This path does not exist. The redirects of a rehearsal work only while it is active.`,
-  );
+/** No redirect leads to this alias, or none does any more. */
+export const unknownAlias = () =>
+  new ApiError('not_found', 'This path does not exist. A redirect to it works only for a limited time.');
 
 /** The address of the reference of an API at `baseUrl`, also behind a proxy with a prefix. */
 export const referenceUrl = (baseUrl: string) => baseUrl.replace(/v1$/, 'reference');

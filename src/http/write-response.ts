@@ -21,7 +21,7 @@ export const headersOf = (request: FastifyRequest): Fields => ({
   ...(isForApi(request) ? commonHeaders : outsideHeaders),
   ...(request.operation && lifecycleOf(request, request.routeOptions.config.lifecycle)),
   ...request.limitHeaders,
-  ...request.rehearsed?.fields,
+  ...request.interceptor?.fields,
 });
 
 /**
@@ -31,24 +31,41 @@ export const headersOf = (request: FastifyRequest): Fields => ({
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: ApiError): FastifyReply {
   request.errorCode = error.code;
   const { type, text } = errorContent(error, request.headers.accept, request.server.errorPages);
+  const headers: Fields = { ...error.headers, Vary: 'Accept' };
+  const bytes = Buffer.from(text);
+  if (request.interceptor?.answer) {
+    void sendIntercepted(request, reply, { status: error.status, headers, bytes, type });
+    return reply.hijack();
+  }
   return reply
     .code(error.status)
-    .headers({ ...headersOf(request), ...error.headers, Vary: 'Accept' })
+    .headers({ ...headersOf(request), ...headers })
     .type(type)
-    .send(Buffer.from(text));
+    .send(bytes);
+}
+
+async function sendIntercepted(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: OperationResponse,
+): Promise<void> {
+  const sent = (await request.interceptor?.answer?.(answer)) ?? answer;
+  responseWriter(request.routeOptions.config.lifecycle)(request, reply, sent);
 }
 
 /** A writer of responses to one operation. `lifecycle` comes from the route's configuration. */
 export function responseWriter(lifecycle: RouteHeaders | undefined) {
-  const writeHead = headWriter(lifecycle, commonHeaders);
+  const ofOperation = headWriter(lifecycle, commonHeaders);
   return (
     request: FastifyRequest,
     reply: FastifyReply,
-    { status, headers, body, bytes, type }: OperationResponse,
+    { status, headers, body, bytes, type, isOfGateway, deliver }: OperationResponse,
   ): void => {
     const sent = bytes ?? body;
+    const writeHead = isOfGateway ? gatewayHead : ofOperation;
     writeHead(request, reply, status, headers, sent === undefined ? undefined : bodyFields(sent, type));
-    reply.raw.end(sent);
+    if (deliver) deliver(Buffer.from(sent ?? ''));
+    else reply.raw.end(sent);
   };
 }
 
@@ -85,12 +102,14 @@ function headWriter(lifecycle: RouteHeaders | undefined, always: Fields) {
       list.push('X-Request-Id', request.id);
       for (const fields of [always, lifecycleFields, request.limitHeaders]) addFields(list, fields);
     }
-    addFields(list, request.rehearsed?.fields);
+    addFields(list, request.interceptor?.fields);
     for (const fields of own) addFields(list, fields);
     reply.hijack();
     response.writeHead(status, list);
   };
 }
+
+const gatewayHead = headWriter(undefined, commonHeaders);
 
 const lifecycleOf = (request: FastifyRequest, lifecycle: RouteHeaders | undefined) =>
   lifecycle?.(request.params as Record<string, string>);

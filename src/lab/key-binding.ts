@@ -1,3 +1,4 @@
+import type { Caller } from '../access/keys/store.ts';
 import { type Fragment, fragment, identifier, type Sql } from '../db/sql.ts';
 import { toTime } from '../foundation/time.ts';
 
@@ -7,14 +8,25 @@ export interface Owner {
   keyId: string;
 }
 
-/** Rehearsals or recordings: their table, and the column of `api_keys` that names the active one. */
+/** Rehearsals or recordings: their table, and the column of `api_keys` that names the last one. */
 interface Binding {
   rows: Fragment;
   column: Fragment;
+  /** The id of the last one of a caller, which may be over. */
+  of(caller: Pick<Caller, 'bindings'> | undefined): string | undefined;
 }
 
-export const rehearsals: Binding = { rows: identifier('rehearsals'), column: identifier('rehearsal_id') };
-export const recordings: Binding = { rows: identifier('recordings'), column: identifier('recording_id') };
+/** The columns that each `Caller` brings with it. */
+export const bindingColumns = ['rehearsal_id', 'recording_id'] as const;
+
+const binding = (table: string, column: (typeof bindingColumns)[number]): Binding => ({
+  rows: identifier(table),
+  column: identifier(column),
+  of: (caller) => caller?.bindings[column],
+});
+
+export const rehearsals = binding('rehearsals', 'rehearsal_id');
+export const recordings = binding('recordings', 'recording_id');
 
 const ofKey = ({ workspaceId, keyId }: Owner) =>
   fragment`workspace_id = ${workspaceId} and key_id = ${keyId}`;

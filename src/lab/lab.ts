@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Decision } from '../access/limits/decision.ts';
 import type { Admission } from '../api/admission.ts';
 import { isPassedOn } from '../http/headers.ts';
-import { isForLab, isForMcp, nothingThere } from '../http/target.ts';
+import { isForLab, isForMcp, unknownAlias } from '../http/target.ts';
 import type { RequestOutcome } from '../observe/request-outcome.ts';
 import type { AccountState } from './account/account.ts';
 import { BanStarts } from './account/ban-starts.ts';
@@ -11,6 +11,7 @@ import { ResetLimiter } from './account/reset-workspace.ts';
 import { DelayQueue } from './faults/shared/delay-queue.ts';
 import type { FaultServices } from './faults/shared/fault.ts';
 import { OpenLinks } from './faults/shared/open-links.ts';
+import { recordings, rehearsals } from './key-binding.ts';
 import { labQuota, othersWriteMs } from './lab-bounds.ts';
 import type { LabServices } from './operations.ts';
 import { Readings } from './readings/readings.ts';
@@ -52,11 +53,11 @@ export class Lab {
    * Performs the rehearsal of the caller on an admitted request. Returns undefined if there is none. Otherwise resolves to whether the
    * request continues, or rejects with the error to return.
    */
-  performFaults(request: FastifyRequest, reply: FastifyReply): Promise<boolean> | undefined {
+  intercept(request: FastifyRequest, reply: FastifyReply): Promise<boolean> | undefined {
     this.#recorder.watch(request, reply);
     if (!request.operation) return undefined;
-    if (request.caller?.rehearsalId === undefined) {
-      if (request.raw.movedTo !== undefined) throw nothingThere();
+    if (rehearsals.of(request.caller) === undefined) {
+      if (request.raw.alias !== undefined) throw unknownAlias();
       return undefined;
     }
     return this.#rehearsals.perform(request, reply);
@@ -69,7 +70,7 @@ export class Lab {
 
   /** Records a request with its response if its key has a recording. */
   observe(facts: RequestOutcome): void {
-    if (facts.sender?.recordingId === undefined) return;
+    if (recordings.of(facts.sender) === undefined) return;
     const request = facts.exchange?.request ?? facts.unread ?? {};
     if (!isForLab(request) && !isForMcp(request)) this.#recorder.observe(facts);
   }

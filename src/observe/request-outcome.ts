@@ -56,7 +56,7 @@ export const factsOf = (
   address,
   status: isCutOff ? 0 : reply.statusCode,
   durationMs: reply.elapsedTime,
-  faults: request.rehearsed?.faults,
+  faults: request.interceptor?.faults,
   code: isCutOff ? undefined : request.errorCode,
   exchange: { request, reply },
 });

@@ -22,7 +22,7 @@ import { answerHalfClosed } from '../http/node-internals.ts';
 import { type Operation, withServices } from '../http/operation.ts';
 import { formOf, Paths } from '../http/paths.ts';
 import { datedResponse, NamedResponse } from '../http/server-response.ts';
-import { errorPagesUrl, isForApi, labPrefix, labUrlOf, prefix, takePlace } from '../http/target.ts';
+import { errorPagesUrl, isForApi, labPrefix, labUrlOf, prefix, withoutAlias } from '../http/target.ts';
 import { headersOf } from '../http/write-response.ts';
 import { labKeptBounds } from '../lab/lab-bounds.ts';
 import { labOperations } from '../lab/petstore/petstore-api.ts';
@@ -106,7 +106,7 @@ function createServer(
     // A logger for each request would cost more than the line itself. Each line has the request id anyway.
     childLoggerFactory: (logger) => logger,
     genReqId: requestIdOf,
-    ...(config.lab && { rewriteUrl: takePlace }),
+    ...(config.lab && { rewriteUrl: withoutAlias }),
     bodyLimit: maxBodyBytes,
     requestTimeout: timeLimits.requestMs,
     keepAliveTimeout: timeLimits.idleMs,
@@ -146,7 +146,7 @@ const requestFields = [
   'decision',
   'limitHeaders',
   'errorCode',
-  'rehearsed',
+  'interceptor',
   'operation',
   'traceparent',
 ] as const;
@@ -221,7 +221,7 @@ function serveApis(
   serveApi(app, {
     ...{ ...routing, services, start: prefix, operations, baseUrl, admission },
     kept: { api: 'v1', boundsOf: ({ quota }) => keptBoundsOf(quota) },
-    performFaults: (request, reply) => lab?.performFaults(request, reply),
+    intercept: (request, reply) => lab?.intercept(request, reply),
   });
   if (!lab) return;
   const labServices = lab.services(

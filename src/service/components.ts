@@ -8,6 +8,7 @@ import { currentTracer } from '../foundation/tracing.ts';
 import { defaultTimeLimits, type TimeLimits } from '../http/connections.ts';
 import type { Handled, Installation } from '../http/operation.ts';
 import { faultNames } from '../lab/faults/list.ts';
+import { bindingColumns } from '../lab/key-binding.ts';
 import { Lab, labAccount } from '../lab/lab.ts';
 import { recorderBounds as usualBounds } from '../lab/lab-bounds.ts';
 import { labOperations, petstoreApi, readingThread } from '../lab/petstore/petstore-api.ts';
@@ -115,7 +116,7 @@ export function createComponents(parts: AllParts) {
     ...{ db, changes, limiter, log, clock, stopwatch },
     left: (...args) => outcomes.clientDisconnected(...args),
   });
-  const identify = identifier(db, limiter);
+  const identify = identifier(db, limiter, config.lab ? bindingColumns : []);
   const admission: Admission = {
     ...{ limiter, accountOf: planAccount(config.banRules), metrics },
     hasDraftLimits: config.hasDraftLimits,

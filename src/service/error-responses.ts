@@ -16,15 +16,15 @@ export function errorResponses({ config, clock, isWaiting }: AllParts, component
   return { respondWithError, respondUnrouted, respondUndecodable, respondBroken };
 
   function respondWithError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    if (isBodyError(error)) {
-      // The rest of a body that is too large is read and dropped, so that the client can read the response.
-      reply.header('Connection', reply.raw.shouldKeepAlive ? 'keep-alive' : 'close');
-    }
-    const apiError = asRehearsed(request, toApiError(error, request.id));
+    const refusal = toApiError(error, request.id);
+    const apiError = request.interceptor?.refusal?.(refusal) ?? refusal;
     // An ApiError of 500 or more is chosen: a rehearsal, 505, or a stream on an instance that stops. Nothing failed.
     if (apiError.status >= 500 && !(error instanceof ApiError)) requestLog.failed(request, error);
     else if (apiError.cause) requestLog.refused(request, apiError);
-    return sendError(request, reply, apiError);
+    if (!isBodyError(error)) return sendError(request, reply, apiError);
+    // The rest of a body that is too large is read and dropped, so that the client can read the response.
+    const Connection = reply.raw.shouldKeepAlive ? 'keep-alive' : 'close';
+    return sendError(request, reply, apiError.withHeaders({ ...apiError.headers, Connection }));
   }
 
   /** For OPTIONS, and for requests without a route. */
@@ -64,5 +64,3 @@ export function errorResponses({ config, clock, isWaiting }: AllParts, component
     });
   }
 }
-
-const asRehearsed = ({ rehearsed }: FastifyRequest, error: ApiError) => rehearsed?.refusal?.(error) ?? error;

@@ -1,4 +1,4 @@
-import { columns, fragment, type Sql } from '../../db/sql.ts';
+import { columns, fragment, identifier, type Sql } from '../../db/sql.ts';
 import { unauthorized } from '../../foundation/errors.ts';
 import { type Plan, plans, type Quota } from '../../foundation/settings/plans.ts';
 import { generateKey, hashKey, randomDigits } from './key.ts';
@@ -36,9 +36,8 @@ export interface Caller {
   quota: Quota;
   /** Bans that began until this time are void. */
   banClearedAtMs: number;
-  /** The last rehearsal and the last recording of the key, which may be over. */
-  rehearsalId?: string;
-  recordingId?: string;
+  /** The values of the columns that `callerFinder` was asked for. */
+  bindings: Readonly<Record<string, string | undefined>>;
 }
 
 /** Creates a key, by default a random one. Returns its id and the key itself, which cannot be shown again. */
@@ -56,21 +55,25 @@ export async function createKey(
   return { id, key: secret };
 }
 
-/** The caller of a live key. */
-export async function findCaller(sql: Sql, key: string): Promise<Caller | undefined> {
-  const [row] = await sql`
-    select id, workspace_id, plan, per_minute, per_day, pardoned_at_ms, rehearsal_id, recording_id
-    from api_keys where hash = ${hashKey(key)} and ${isLive}`;
-  if (!row) return undefined;
-  const [id, workspaceId, plan, perMinute, perDay, banClearedAtMs, rehearsalId, recordingId] = row;
-  return {
-    keyId: String(id),
-    workspaceId: Number(workspaceId),
-    plan: plan as Plan,
-    quota: plans[plan as Plan] ?? { perMinute: Number(perMinute), perDay: Number(perDay) },
-    banClearedAtMs: Number(banClearedAtMs),
-    ...(rehearsalId !== null && { rehearsalId: String(rehearsalId) }),
-    ...(recordingId !== null && { recordingId: String(recordingId) }),
+/** Finds the caller of a live key. `bindingColumns`: further columns of `api_keys`, for `bindings`. */
+export function callerFinder(bindingColumns: readonly string[]) {
+  // The same object each time, so that the statement is prepared once.
+  const columns = identifier(['pardoned_at_ms', ...bindingColumns].join(', '));
+  return async (sql: Sql, key: string): Promise<Caller | undefined> => {
+    const [row] = await sql`
+      select id, workspace_id, plan, per_minute, per_day, ${columns}
+      from api_keys where hash = ${hashKey(key)} and ${isLive}`;
+    if (!row) return undefined;
+    const [id, workspaceId, plan, perMinute, perDay, banClearedAtMs, ...bound] = row;
+    const bindings = bindingColumns.map((name, index) => [name, bound[index] ?? undefined]);
+    return {
+      keyId: String(id),
+      workspaceId: Number(workspaceId),
+      plan: plan as Plan,
+      quota: plans[plan as Plan] ?? { perMinute: Number(perMinute), perDay: Number(perDay) },
+      banClearedAtMs: Number(banClearedAtMs),
+      bindings: Object.fromEntries(bindings),
+    };
   };
 }
 

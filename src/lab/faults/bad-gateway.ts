@@ -1,6 +1,6 @@
-import { toApiError } from '../../foundation/errors.ts';
+import { responseWriter } from '../../http/write-response.ts';
 import { fault } from './shared/fault.ts';
-import { answerAsGateway } from './shared/gateway-page.ts';
+import { gatewayPage } from './shared/gateway-page.ts';
 
 export const badGateway = fault({
   name: 'bad-gateway',
@@ -13,8 +13,6 @@ export const badGateway = fault({
   whyItMatters:
     'Clients parse the page as JSON. They fail with a syntax error, and do not retry because they never check the status.',
   perform: ({ request, reply }) => {
-    answerAsGateway(request, reply, 502);
-    // Ends the request here. The page is sent in place of this error.
-    throw toApiError(undefined, request.id);
+    responseWriter(undefined)(request, reply, gatewayPage(request, 502));
   },
 });

@@ -1,6 +1,6 @@
 import { onDisconnect } from './shared/connection-faults.ts';
 import { fault } from './shared/fault.ts';
-import { answerAsGateway } from './shared/gateway-page.ts';
+import { gatewayPage } from './shared/gateway-page.ts';
 
 export const gatewayTimeout = fault({
   name: 'gateway-timeout',
@@ -14,7 +14,7 @@ export const gatewayTimeout = fault({
   whyItMatters:
     'Clients send the POST again without an `Idempotency-Key`, and a customer pays twice. Others parse the page as JSON, and report a syntax error instead of 504.',
   perform: ({ request, reply, cutOff }) => {
-    answerAsGateway(request, reply, 504);
     onDisconnect(reply, cutOff);
+    return { answer: () => gatewayPage(request, 504) };
   },
 });

@@ -1,5 +1,5 @@
 import { resetConnection } from '../../http/connections.ts';
-import { interceptAnswer, isDirect, onDisconnect, onlyDirect } from './shared/connection-faults.ts';
+import { delivering, isDirect, onlyDirect } from './shared/connection-faults.ts';
 import { fault } from './shared/fault.ts';
 
 export const lostAnswer = fault({
@@ -14,11 +14,9 @@ export const lostAnswer = fault({
     'Retries. A retried POST has the same `Idempotency-Key` and gets the first response, so only one resource is created. If a retried DELETE gets 404, the first one succeeded.',
   whyItMatters:
     'Clients retry a POST without an `Idempotency-Key` or with a new one, and a customer pays twice.',
-  perform: ({ request, reply, cutOff }) => {
-    interceptAnswer(reply, () => {
-      cutOff();
-      resetConnection(request.raw.socket);
-    });
-    onDisconnect(reply, cutOff);
-  },
+  perform: (invocation) =>
+    delivering(invocation, () => {
+      invocation.cutOff();
+      resetConnection(invocation.request.raw.socket);
+    }),
 });

@@ -1,4 +1,4 @@
-import { movedTarget } from '../../http/target.ts';
+import { aliasedTarget } from '../../http/target.ts';
 import { fault } from './shared/fault.ts';
 import { isUnmoved, otherOriginOf, redirect, redirectStatus } from './shared/redirect.ts';
 
@@ -20,9 +20,9 @@ export const movedAway = fault({
   goodClient: 'Sends the same request there, but without its key.',
   whyItMatters:
     'Clients send the key to any redirect target, whose owner can then use it. Most libraries forward custom headers, such as `X-API-Key`.',
-  perform: ({ request, reply, parameters, services }) => {
-    const place = services.openLinks.open(request, 'moved-away');
+  perform: ({ request, reply, rehearsalId, parameters, services }) => {
+    const place = services.openLinks.open(request, 'moved-away', rehearsalId);
     const origin = otherOriginOf(request, services) as string;
-    redirect(reply, parameters.status, origin + movedTarget(place, request.raw.url as string));
+    redirect(reply, parameters.status, origin + aliasedTarget(place, request.raw.url as string));
   },
 });

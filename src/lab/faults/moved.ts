@@ -1,5 +1,4 @@
-import type { Caller } from '../../access/keys/store.ts';
-import { movedTarget } from '../../http/target.ts';
+import { aliasedTarget } from '../../http/target.ts';
 import { choice, fault } from './shared/fault.ts';
 import { isUnmoved, originOf, redirect, redirectStatus } from './shared/redirect.ts';
 
@@ -24,10 +23,9 @@ export const moved = fault({
   goodClient: 'Sends the same request there, with the same method, body, headers and key.',
   whyItMatters:
     'Clients follow the redirect with GET, without a body or without the key. Others treat the redirect as a success.',
-  perform: ({ request, reply, parameters, services }) => {
-    const { rehearsalId } = request.caller as Caller;
+  perform: ({ request, reply, rehearsalId, parameters, services }) => {
     const origin = parameters.location === 'url' ? originOf(request, services) : undefined;
-    const target = movedTarget(rehearsalId as string, request.raw.url as string);
+    const target = aliasedTarget(rehearsalId, request.raw.url as string);
     redirect(reply, parameters.status, (origin ?? '') + target);
   },
 });

@@ -1,4 +1,4 @@
-import { interceptAnswer, isDirect, onDisconnect, onlyDirect } from './shared/connection-faults.ts';
+import { delivering, isDirect, onlyDirect } from './shared/connection-faults.ts';
 import { fault } from './shared/fault.ts';
 import { resetAfterSilence, silenceMs } from './shared/silence.ts';
 
@@ -15,9 +15,6 @@ export const noAnswer = fault({
   goodClient: 'Has a timeout, and then retries. A POST has the same `Idempotency-Key`.',
   whyItMatters:
     'Many HTTP libraries have no timeout unless you set one: the client hangs until somebody restarts it.',
-  perform: (invocation) => {
-    const { reply, parameters, cutOff } = invocation;
-    interceptAnswer(reply, () => void resetAfterSilence(invocation, parameters.silenceMs));
-    onDisconnect(reply, cutOff);
-  },
+  perform: (invocation) =>
+    delivering(invocation, () => void resetAfterSilence(invocation, invocation.parameters.silenceMs)),
 });

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { maxDelayMs } from '../lab-bounds.ts';
-import { hasBody, interceptAnswer, onDisconnect, surelyHasBody } from './shared/connection-faults.ts';
+import { delivering, hasBody, surelyHasBody } from './shared/connection-faults.ts';
 import { maxDelayedNote, waitUnlessReleased } from './shared/delay-queue.ts';
 import { fault, integer } from './shared/fault.ts';
 
@@ -23,17 +23,16 @@ export const slow = fault({
   goodClient: 'Keeps reading while data arrives, and gives up after its own timeout.',
   whyItMatters:
     'Clients with a timeout for each read but none for the whole response hang for minutes. Others give up on a response that is still arriving.',
-  perform: ({ request, reply, parameters, services, cutOff }) => {
-    interceptAnswer(reply, (body, end) => {
+  perform: (invocation) =>
+    delivering(invocation, (body) => {
+      const { request, reply, parameters, services } = invocation;
       const ms = Math.min((body.length / parameters.bytesPerSecond) * 1000, maxDelayMs);
       let sent = 0;
       const drip = async (released: AbortSignal) => {
         sent = await sendInPieces(reply.raw, body, ms, released);
       };
-      void services.delayQueue.hold(request, reply, drip).then(() => end(body.subarray(sent)));
-    });
-    onDisconnect(reply, cutOff);
-  },
+      void services.delayQueue.hold(request, reply, drip).then(() => reply.raw.end(body.subarray(sent)));
+    }),
 });
 
 /** Sends a body in pieces over `ms`, or until it is released. Returns how many bytes were sent. */

@@ -1,11 +1,4 @@
-import {
-  hasBody,
-  interceptAnswer,
-  isDirect,
-  onDisconnect,
-  onlyDirect,
-  surelyHasBody,
-} from './shared/connection-faults.ts';
+import { delivering, hasBody, isDirect, onlyDirect, surelyHasBody } from './shared/connection-faults.ts';
 import { fault } from './shared/fault.ts';
 import { resetAfterSilence, silenceMs } from './shared/silence.ts';
 
@@ -24,12 +17,9 @@ export const stall = fault({
     'Has a timeout that covers the whole body. Then it discards the incomplete response, and retries requests that are safe to retry.',
   whyItMatters:
     'The timeout of many clients covers only the headers: they wait for the rest of the body forever.',
-  perform: (invocation) => {
-    const { reply, parameters, cutOff } = invocation;
-    interceptAnswer(reply, (body) => {
-      reply.raw.write(body.subarray(0, Math.floor(body.length / 2)));
-      void resetAfterSilence(invocation, parameters.silenceMs);
-    });
-    onDisconnect(reply, cutOff);
-  },
+  perform: (invocation) =>
+    delivering(invocation, (body) => {
+      invocation.reply.raw.write(body.subarray(0, Math.floor(body.length / 2)));
+      void resetAfterSilence(invocation, invocation.parameters.silenceMs);
+    }),
 });

@@ -1,12 +1,5 @@
 import { endAfter } from '../../http/node-internals.ts';
-import {
-  hasBody,
-  interceptAnswer,
-  isDirect,
-  onDisconnect,
-  onlyDirect,
-  surelyHasBody,
-} from './shared/connection-faults.ts';
+import { delivering, hasBody, isDirect, onlyDirect, surelyHasBody } from './shared/connection-faults.ts';
 import { fault } from './shared/fault.ts';
 
 export const truncated = fault({
@@ -21,11 +14,10 @@ export const truncated = fault({
   goodClient:
     'Notices that the response is incomplete, discards it, and retries requests that are safe to retry.',
   whyItMatters: 'Clients that do not check the length show half a list, or report a syntax error.',
-  perform: ({ reply, cutOff }) => {
-    interceptAnswer(reply, (body, end) => {
-      endAfter(reply.raw);
-      end(body.subarray(0, Math.floor(body.length / 2)));
-    });
-    onDisconnect(reply, cutOff);
-  },
+  perform: (invocation) =>
+    delivering(invocation, (body) => {
+      const { raw: response } = invocation.reply;
+      endAfter(response);
+      response.end(body.subarray(0, Math.floor(body.length / 2)));
+    }),
 });

@@ -42,7 +42,7 @@ export const recordingOperations = [
     summary: 'Start a recording',
     description:
       'Starts to record the requests with your key, and their responses. The previous recording ends, and can still be read. When you get the response, all instances record. Credentials are never stored. A header value is stored only if it is known to be harmless.',
-    bindsKey: true,
+    changesKey: true,
     body: NewRecording,
     success: created(BegunRecording, 'The recording.'),
     handle: async (sql, input) => {
@@ -110,7 +110,7 @@ export const recordingOperations = [
     tag: 'Recordings',
     summary: 'End a recording',
     description: `Ends a recording. It contains every request whose response was sent before this request arrived. The count \`requests\` does not change afterwards. \`leftOut\` counts later requests, and requests that another instance stores more than ${othersWriteMs} ms later. You can read a recording until a day after its start.`,
-    bindsKey: true,
+    changesKey: true,
     params: { recordingId },
     success: resource(Recording, 'The ended recording.'),
     prepare: ({ keyId }, { waitUntilRecordedByAll }: RecordingServices) => waitUntilRecordedByAll(keyId),
@@ -127,7 +127,7 @@ export const recordingOperations = [
     tag: 'Recordings',
     summary: 'Remove a recording',
     description: 'Ends a recording, and removes it with all its requests.',
-    bindsKey: true,
+    changesKey: true,
     params: { recordingId },
     success: empty('The recording was removed.'),
     handle: async (sql, input) => {

@@ -5,6 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { randomDigits } from '../../access/keys/key.ts';
 import type { Database } from '../../db/database.ts';
 import { factsOf, type RequestOutcome } from '../../observe/request-outcome.ts';
+import { recordings } from '../key-binding.ts';
 import type { recorderBounds } from '../lab-bounds.ts';
 import { DisconnectWatcher } from './disconnect-watcher.ts';
 import { sizeOf } from './recorded.ts';
@@ -75,17 +76,18 @@ export class Recorder {
 
   /** Watches an admitted request if its key has a recording. */
   watch(request: FastifyRequest, reply: FastifyReply): void {
-    if (request.caller?.recordingId !== undefined) this.#watcher.watch(request, reply);
+    if (recordings.of(request.caller) !== undefined) this.#watcher.watch(request, reply);
   }
 
   /** Records a request after its response, once, if its key has a recording. */
   observe(facts: RequestOutcome): void {
     const { sender, exchange, unread } = facts;
-    if (sender?.recordingId === undefined) return;
+    const recordingId = recordings.of(sender);
+    if (!sender || recordingId === undefined) return;
     const raw = exchange?.request.raw ?? unread;
     const watched = raw && this.#watcher.settle(raw);
     if (watched?.isRecorded) return;
-    const { workspaceId, recordingId } = sender;
+    const { workspaceId } = sender;
     const name = `${workspaceId} ${recordingId}`;
     const { beganAtMs = this.#parts.clock(), admittedAtUs, leftAtUs, sentAtUs } = watched ?? {};
     if (beganAtMs > (this.#untilMs.get(name) ?? beganAtMs)) return;

@@ -3,7 +3,7 @@ import type { Decision } from '../../access/limits/decision.ts';
 import type { ApiError } from '../../foundation/errors.ts';
 import type { Fields } from '../../foundation/field-names.ts';
 import type { AnyInput, Handled, OperationResponse } from '../../http/operation.ts';
-import type { Rehearsed } from '../../http/request-context.ts';
+import type { Interceptor } from '../../http/request-context.ts';
 import type { Effect, Fault, FaultContext, FaultInvocation } from '../faults/shared/fault.ts';
 import type { CompiledFault, CompiledRehearsal } from './compiled-rehearsal.ts';
 import type { SelectedFaults } from './progress.ts';
@@ -19,7 +19,7 @@ interface PipelineContext extends FaultContext {
 }
 
 /** Performs the faults of a rehearsal on one request, one after another. */
-export class FaultPipeline implements Rehearsed {
+export class FaultPipeline implements Interceptor {
   readonly #context: PipelineContext;
   /** The faults that have changed the response. */
   readonly #names = new Set<string>();
@@ -68,6 +68,7 @@ export class FaultPipeline implements Rehearsed {
     const fault = this.#fault(index);
     const effect = fault.perform({
       ...{ request, reply, operation, parameters, nowMs, services, left },
+      rehearsalId: rehearsal.id,
       untilMs: untilMs ?? nowMs,
       decision: request.decision as Decision,
       touch: () => {

@@ -41,7 +41,7 @@ export function rehearsalOperations(api: TargetApi) {
       summary: 'Start a rehearsal',
       description:
         'Makes the service perform faults for your key only. The previous rehearsal ends. When you get the response, all instances perform the faults. With several instances, the response takes half a second. The header `Petstore-Rehearsal` marks each response that a fault has changed.',
-      bindsKey: true,
+      changesKey: true,
       body: NewRehearsal,
       success: created(Rehearsal, 'The rehearsal.'),
       handle: async (sql, input) => {
@@ -73,7 +73,7 @@ export function rehearsalOperations(api: TargetApi) {
       tag: 'Rehearsals',
       summary: 'End a rehearsal',
       description: 'Ends a rehearsal. You can read it until a day after its expiry time.',
-      bindsKey: true,
+      changesKey: true,
       params: { rehearsalId },
       success: resource(Rehearsal, 'The ended rehearsal.'),
       handle: async (sql, input) => {

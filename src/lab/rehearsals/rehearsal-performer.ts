@@ -2,9 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../../access/keys/store.ts';
 import type { Operation } from '../../http/operation.ts';
-import { nothingThere } from '../../http/target.ts';
+import { unknownAlias } from '../../http/target.ts';
 import { moved } from '../faults/moved.ts';
 import type { FaultServices } from '../faults/shared/fault.ts';
+import { rehearsals } from '../key-binding.ts';
 import { type CompiledRehearsal, planFor, type RequestPlan } from './compiled-rehearsal.ts';
 import { FaultPipeline } from './fault-pipeline.ts';
 import { advance, type SelectedFaults } from './progress.ts';
@@ -37,7 +38,7 @@ export class RehearsalPerformer {
     const nowMs = this.#services.clock();
     const isOver = !rehearsal || nowMs >= rehearsal.expiresAtMs;
     const redirectedBy = isOver ? undefined : this.#redirectedBy(rehearsal, request);
-    if (request.raw.movedTo !== undefined && redirectedBy === undefined) throw nothingThere();
+    if (request.raw.alias !== undefined && redirectedBy === undefined) throw unknownAlias();
     if (isOver) return true;
     const plan = planFor(rehearsal, operation, request, this.#services);
     const selected = plan && (await this.#select(rehearsal, plan, operation.id, nowMs));
@@ -50,14 +51,14 @@ export class RehearsalPerformer {
       count: (indexes) => this.#count(rehearsal, operation.id, indexes),
       cutOff: () => this.#cutOff(request, reply, ip),
     });
-    request.rehearsed = pipeline;
+    request.interceptor = pipeline;
     if (redirectedBy !== undefined) pipeline.noteRedirect(redirectedBy);
     return pipeline.run(selected ?? {}, plan?.conditions ?? []);
   }
 
   /** The fault of the caller's rehearsal that redirected the request to its path. */
   #redirectedBy({ id, faults }: CompiledRehearsal, { raw }: FastifyRequest): string | undefined {
-    if (raw.movedTo === id && faults.some(({ fault }) => fault?.name === moved.name)) return moved.name;
+    if (raw.alias === id && faults.some(({ fault }) => fault?.name === moved.name)) return moved.name;
     const link = this.#services.openLinks.followedBy(raw);
     return link?.rehearsalId === id ? link?.fault : undefined;
   }
@@ -89,8 +90,9 @@ export class RehearsalPerformer {
     }
   }
 
-  async #rehearsalOf({ workspaceId, rehearsalId }: Caller): Promise<CompiledRehearsal | undefined> {
-    const id = rehearsalId as string;
+  async #rehearsalOf(caller: Caller): Promise<CompiledRehearsal | undefined> {
+    const { workspaceId } = caller;
+    const id = rehearsals.of(caller) as string;
     const name = `${workspaceId} ${id}`;
     const cached = this.#cache.get(name);
     if (cached) return cached === 'gone' ? undefined : cached;

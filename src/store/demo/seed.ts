@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { createKey, findCaller } from '../../access/keys/store.ts';
+import { callerFinder, createKey } from '../../access/keys/store.ts';
 import type { Database, Transaction } from '../../db/database.ts';
 import type { PetStatus } from '../../foundation/schema.ts';
 import { inDataDir, readOwnFile, replaceFile } from '../../foundation/settings/data-dir.ts';
@@ -138,7 +138,7 @@ export async function prepareDemo(db: Database, dataDir: string, nowMs: number):
         await seedWorkspace(sql, workspace.id);
       }
       const kept = inDataDir(dataDir, () => readOwnFile(file)?.trim());
-      if (kept && (await findCaller(sql, kept))?.workspaceId === workspace.id) return kept;
+      if (kept && (await callerFinder([])(sql, kept))?.workspaceId === workspace.id) return kept;
       const { key } = await createKey(
         sql,
         { workspaceId: workspace.id, plan: 'free', label: 'demonstration' },

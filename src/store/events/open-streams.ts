@@ -99,7 +99,7 @@ export class OpenStreams {
         workspaceId,
         start,
         stopwatch(),
-        request.rehearsed?.streamed,
+        request.interceptor?.streamed,
       );
       this.#open.set(row.id, stream);
       await stream.run();

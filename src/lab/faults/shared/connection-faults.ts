@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { cameOverConnection } from '../../../http/connections.ts';
 import type { Operation } from '../../../http/operation.ts';
-import type { FaultServices } from './fault.ts';
+import type { Effect, FaultInvocation, FaultServices } from './fault.ts';
 
 /**
  * Whether the client is connected directly. A load balancer would hide a broken connection from the client, and treat the instance as
@@ -21,18 +21,13 @@ export const hasBody = ({ success }: Operation) => success.kind !== 'stream' && 
 export const surelyHasBody = ({ method, headers }: FastifyRequest) =>
   method !== 'HEAD' && (method !== 'GET' || headers['if-none-match'] === undefined);
 
-/** Calls `send` with the body of the response instead of sending it. `send` calls `end` with the last bytes to send. */
-export function interceptAnswer(
-  reply: FastifyReply,
-  send: (body: Buffer, end: (last: Buffer) => void) => void,
-): void {
-  const { raw: response } = reply;
-  response.end = (body?: unknown) => {
-    Reflect.deleteProperty(response, 'end');
-    reply.hijack();
-    send(Buffer.from((body as string | Buffer | null) ?? ''), (last) => response.end(last));
-    return response;
-  };
+/** Calls `deliver` with the body of the response instead of sending it. */
+export function delivering(
+  { reply, cutOff }: Pick<FaultInvocation, 'reply' | 'cutOff'>,
+  deliver: (body: Buffer) => void,
+): Effect {
+  onDisconnect(reply, cutOff);
+  return { answer: (answer) => ({ ...answer, deliver }) };
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Decision } from '../../../access/limits/decision.ts';
 import type { Database, Transaction } from '../../../db/database.ts';
 import type { ErrorCode } from '../../../foundation/errors.ts';
 import type { Operation } from '../../../http/operation.ts';
-import type { Rehearsed } from '../../../http/request-context.ts';
+import type { Interceptor } from '../../../http/request-context.ts';
 import type { TargetApi } from '../../target-api.ts';
 import type { DelayQueue } from './delay-queue.ts';
 import type { OpenLinks } from './open-links.ts';
@@ -83,7 +83,7 @@ export interface Fault {
 export type Parameters = Readonly<Record<string, number | string>>;
 
 /** What a fault changes about a request that continues through `mount.ts`. */
-export type Effect = Omit<Rehearsed, 'faults' | 'fields'>;
+export type Effect = Omit<Interceptor, 'faults' | 'fields'>;
 
 /** The request that faults act on. */
 export interface FaultContext {
@@ -96,6 +96,7 @@ export interface FaultContext {
 
 /** One fault of a rehearsal, performed on one request. */
 export interface FaultInvocation extends FaultContext {
+  rehearsalId: string;
   parameters: Parameters;
   /** When the client may retry (`holdMs`), or when the minute ends (`perMinute`). Milliseconds since 1970. */
   untilMs: number;

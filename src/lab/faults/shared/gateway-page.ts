@@ -1,28 +1,16 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
+import type { OperationResponse } from '../../../http/operation.ts';
 import { reasonPhrase } from '../../../http/server-response.ts';
-import { responseWriter } from '../../../http/write-response.ts';
-import { interceptAnswer } from './connection-faults.ts';
 
-const write = responseWriter(undefined);
-
-/** Replaces the response of the service with this status and an HTML page, like a gateway in front of it. */
-export function answerAsGateway(request: FastifyRequest, reply: FastifyReply, status: 502 | 504): void {
-  const { raw: response } = reply;
-  response.writeHead = () => response;
-  interceptAnswer(reply, () => {
-    Reflect.deleteProperty(response, 'writeHead');
-    // The client gets no error code.
-    request.errorCode = undefined;
-    write(request, reply, { status, headers: {}, body: pageOf(status), type: 'text/html' });
-  });
-}
-
-function pageOf(status: number): string {
+/** The response of a gateway in front of the service: this status and an HTML page. The client gets no error code. */
+export function gatewayPage(request: FastifyRequest, status: 502 | 504): OperationResponse {
+  request.errorCode = undefined;
   const title = `${status} ${reasonPhrase(status)}`;
-  return `<!DOCTYPE html>
+  const body = `<!DOCTYPE html>
 <html lang="en">
 <head><title>${title}</title></head>
 <body><h1>${title}</h1></body>
 </html>
 `;
+  return { status, headers: {}, body, type: 'text/html', isOfGateway: true };
 }

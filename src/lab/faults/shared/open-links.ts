@@ -25,19 +25,18 @@ export class OpenLinks {
   readonly #links = new LRUCache<string, Link>({ max: maxLinks, ttl: lifeMs });
 
   /** Makes a link to a request, and returns its place. */
-  open(request: FastifyRequest, fault: string): string {
-    const { headers, method, raw, caller } = request;
+  open(request: FastifyRequest, fault: string, rehearsalId: string): string {
+    const { headers, method, raw } = request;
     const place = randomBytes(24).toString('base64url');
     const key = presentedKey(headers.authorization, headers['x-api-key'] as string | undefined);
-    const rehearsalId = caller?.rehearsalId as string;
     this.#links.set(place, { method, target: raw.url as string, key, fault, rehearsalId });
     return place;
   }
 
   /** The link that a request follows, if any. */
   followedBy(request: IncomingMessage): Link | undefined {
-    const { movedTo, method, url } = request;
-    const link = movedTo === undefined ? undefined : this.#links.get(movedTo);
+    const { alias, method, url } = request;
+    const link = alias === undefined ? undefined : this.#links.get(alias);
     return link && link.method === method && link.target === url ? link : undefined;
   }
 

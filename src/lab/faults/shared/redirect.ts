@@ -11,8 +11,8 @@ export const redirectStatus = integer(
 );
 
 /** For `canTouch`: no request is redirected twice. */
-export const isUnmoved = ({ raw: { movedTo, url } }: FastifyRequest) =>
-  movedTo === undefined && url?.startsWith(`${prefix}/`) === true;
+export const isUnmoved = ({ raw: { alias, url } }: FastifyRequest) =>
+  alias === undefined && url?.startsWith(`${prefix}/`) === true;
 
 export function redirect(reply: FastifyReply, status: number, Location: string): void {
   reply

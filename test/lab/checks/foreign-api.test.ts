@@ -1,0 +1,262 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Type } from 'typebox';
+import { Id } from '../../../src/foundation/schema.ts';
+import type { Operation } from '../../../src/http/operation.ts';
+import { checks } from '../../../src/lab/checks/list.ts';
+import { reportOn } from '../../../src/lab/checks/report.ts';
+import type { TargetApi } from '../../../src/lab/target-api.ts';
+import { recorded, type Sketch, startMs } from '../../support/recorded.ts';
+
+const notice = Type.Object({ text: Type.String() }, { title: 'Notice' });
+const errors = ['rate_limited', 'key_banned', 'idempotency_key_reused', 'precondition_failed'] as const;
+
+/** The operations of a hotel. `hasConventions`: whether it has those of Petstore, as far as operations show them. */
+function hotel(hasConventions: boolean): TargetApi {
+  const operation = (id: string, method: string, path: string, kind: string, more: object = {}) =>
+    ({
+      ...{ id, method, path, params: {}, query: {}, errors: hasConventions ? errors : [] },
+      success: { kind, status: 200, description: '' },
+      ...more,
+    }) as unknown as Operation;
+  const page = (items: object) => ({ kind: 'page', schema: { items } });
+  return {
+    operations: [
+      operation('findRooms', 'GET', '/rooms', 'page', {
+        query: hasConventions ? { cursor: Type.String() } : { offset: Type.Integer() },
+      }),
+      operation('oldRooms', 'GET', '/beds', 'page', {
+        deprecated: { since: '2026-01-01', sunset: '2027-01-01', successor: 'findRooms' },
+      }),
+      operation('book', 'POST', '/bookings', 'created'),
+      operation('readBooking', 'GET', '/bookings/{code}', 'resource', {
+        params: { code: hasConventions ? Id('The booking.') : Type.String() },
+      }),
+      operation('changeBooking', 'PATCH', '/bookings/{code}', 'resource'),
+      operation('watch', 'GET', '/notices/live', 'stream', { success: { kind: 'stream', event: notice } }),
+      operation('readNotices', 'GET', '/notices', 'page', { success: page(notice) }),
+    ],
+    otherWriterAt: (path) =>
+      path === '/bookings/{code}' ? { property: 'guest', change: async () => {} } : undefined,
+  };
+}
+
+const rooms = { target: '/api/rooms', operation: 'findRooms' };
+const beds = { target: '/api/beds', operation: 'oldRooms' };
+const booking = { target: '/api/bookings/B7', operation: 'readBooking', answer: { etag: '"1"' } };
+const change = { target: '/api/bookings/B7', operation: 'changeBooking', method: 'PATCH' };
+const watch = { target: '/api/notices/live', operation: 'watch' };
+const notices = { target: '/api/notices', operation: 'readNotices' };
+const book = { target: '/api/bookings', operation: 'book', method: 'POST', body: '{}', bodyBytes: 2 };
+const failed = { status: 500 };
+const later = { at: 90_000, ...rooms };
+const cut = { status: undefined } as unknown as Partial<Sketch>;
+
+const retryAfter = (seconds: number) => ({ status: 429, answer: { 'retry-after': String(seconds) } });
+const ban = { status: 403, code: 'key_banned', answer: { 'retry-after': '5' } };
+const withKey = (key: string) => ({ headers: { 'idempotency-key': key } });
+const ifMatch = (etag: string) => ({ headers: { 'if-match': etag } });
+const next = (query: string) => ({ answer: { link: `<http://hotel/api/rooms?${query}>; rel="next"` } });
+const away = (status: number, headers: Record<string, string>) => ({
+  ...rooms,
+  ...{ fault: 'moved-away', status, headers },
+});
+const lastOne = {
+  answer: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(startMs / 1_000 + 5) },
+};
+const series = (times: number[], given: object): Sketch[] => times.map((at) => ({ at, ...given }));
+const sixOn = (connectionOf: (index: number) => string) =>
+  Array.from({ length: 6 }, (_, index) => ({ at: index * 50, ...rooms, connection: connectionOf(index) }));
+
+/** For each check: requests of a client that fails it, and of one that passes. */
+const clients: Record<string, { bad: Sketch[]; good: Sketch[] }> = {
+  'retry-after.obeyed': {
+    bad: series([0, 100], { ...rooms, ...retryAfter(2) }),
+    good: [
+      { at: 0, ...rooms, ...retryAfter(2) },
+      { at: 2_100, ...rooms },
+    ],
+  },
+  'backoff.grows': {
+    bad: series([0, 3, 6], { ...rooms, ...failed }),
+    good: series([0, 200, 800], { ...rooms, ...failed }),
+  },
+  'attempts.bounded': {
+    bad: series(
+      Array.from({ length: 22 }, (_, index) => index * 100),
+      { ...rooms, ...failed },
+    ),
+    good: [...series([0, 300], { ...rooms, ...failed }), { at: 900, ...notices }],
+  },
+  'time-limit.exists': {
+    bad: [{ at: 0, ...rooms, ...cut, fault: 'no-answer', tookMs: 25_000 }],
+    good: [{ at: 0, ...rooms, ...cut, fault: 'no-answer', tookMs: 3_000, left: true }],
+  },
+  'retry.only-when-useful': {
+    bad: [...series([0, 50], { ...book, status: 422 }), later],
+    good: [{ at: 0, ...book, status: 422 }, later],
+  },
+  'failures.retried': {
+    bad: [
+      { at: 0, ...rooms, status: 503 },
+      { ...later, ...notices },
+    ],
+    good: [
+      { at: 0, ...rooms, status: 503 },
+      { at: 1_500, ...rooms },
+    ],
+  },
+  'retry.same-body': {
+    bad: [
+      { at: 0, ...book, ...failed, headers: { 'content-type': 'application/json' } },
+      { at: 50, ...book },
+    ],
+    good: series([0, 50], { ...book, ...failed }),
+  },
+  'idempotency.same-key-on-retry': {
+    bad: ['a', 'b'].map((key, index) => ({ at: index * 50, ...book, ...failed, ...withKey(key) })),
+    good: series([0, 50], { ...book, ...failed, ...withKey('a') }),
+  },
+  'idempotency.no-blind-post-retry': {
+    bad: series([0, 50], { ...book, ...failed }),
+    good: [{ at: 0, ...book, ...failed }, later],
+  },
+  'idempotency.key-for-one-thing': {
+    bad: ['{}', '[]'].map((body, index) => ({ at: index * 50, ...book, body, ...withKey('a') })),
+    good: ['{}', '[]'].map((body, index) => ({ at: index * 50, ...book, body, ...withKey(body) })),
+  },
+  'credentials.not-forwarded': {
+    bad: [
+      { at: 0, ...away(307, { host: 'hotel', authorization: '' }) },
+      { at: 9, ...away(200, { host: 'other', authorization: '' }) },
+    ],
+    good: [
+      { at: 0, ...away(307, { host: 'hotel' }) },
+      { at: 9, ...away(200, { host: 'other' }) },
+    ],
+  },
+  'ban.stops': {
+    bad: series([0, 100], { ...rooms, ...ban }),
+    good: [
+      { at: 0, ...rooms, ...ban },
+      { at: 6_000, ...rooms },
+    ],
+  },
+  'limits.foreseen': {
+    bad: [
+      { at: 0, ...rooms, ...lastOne },
+      { at: 100, ...notices, status: 429 },
+    ],
+    good: [
+      { at: 0, ...rooms, ...lastOne },
+      { at: 6_000, ...notices },
+    ],
+  },
+  'pages.to-the-end': {
+    bad: [
+      { at: 0, ...rooms, ...next('cursor=c2'), fault: 'small-pages' },
+      { ...later, ...notices },
+    ],
+    good: [
+      { at: 0, ...rooms, ...next('cursor=c2'), fault: 'small-pages' },
+      { at: 50, ...rooms, target: '/api/rooms?cursor=c2' },
+    ],
+  },
+  'pages.filters-kept': {
+    bad: [
+      { at: 0, ...rooms, ...next('view=sea&cursor=c2') },
+      { at: 50, ...rooms, target: '/api/rooms?cursor=c2' },
+    ],
+    good: [
+      { at: 0, ...rooms, ...next('view=sea&cursor=c2') },
+      { at: 50, ...rooms, target: '/api/rooms?cursor=c2&view=sea' },
+    ],
+  },
+  'streams.resumed': {
+    bad: [
+      { at: 0, ...watch, fault: 'stream-cut', cutEventId: '7' },
+      { at: 50, ...watch },
+    ],
+    good: [
+      { at: 0, ...watch, fault: 'stream-cut', cutEventId: '7' },
+      { at: 50, ...watch, headers: { 'last-event-id': '6' } },
+    ],
+  },
+  'ids.exact': {
+    bad: [{ at: 0, ...booking, target: '/api/bookings/10000000000000004' }],
+    good: [{ at: 0, ...booking, target: '/api/bookings/10000000000000003' }],
+  },
+  'if-match.sent': {
+    bad: [
+      { at: 0, ...booking },
+      { at: 50, ...change },
+    ],
+    good: [
+      { at: 0, ...booking },
+      { at: 50, ...change, ...ifMatch('"1"') },
+    ],
+  },
+  'updates.not-lost': {
+    bad: [
+      { at: 0, ...booking },
+      { at: 50, ...change, fault: 'conflict', properties: ['guest'] },
+    ],
+    good: [
+      { at: 0, ...booking },
+      { at: 50, ...change, fault: 'conflict', status: 412, ...ifMatch('"1"') },
+    ],
+  },
+  'conflict.read-again': {
+    bad: [
+      { at: 0, ...change, status: 412, ...ifMatch('"1"') },
+      { at: 50, ...change },
+    ],
+    good: [
+      { at: 0, ...change, status: 412, ...ifMatch('"1"') },
+      { at: 50, ...booking },
+      { at: 90, ...change, ...ifMatch('"2"') },
+    ],
+  },
+  'deprecated.not-called': { bad: [{ at: 0, ...beds }], good: [{ at: 0, ...rooms }] },
+  'sunset.successor-used': {
+    bad: [
+      { at: 0, ...beds, status: 410 },
+      { at: 50, ...beds },
+    ],
+    good: [
+      { at: 0, ...beds, status: 410 },
+      { at: 50, ...rooms },
+    ],
+  },
+  'connections.reused': { bad: sixOn((index) => `c${index}`), good: sixOn(() => 'c') },
+  'operations.covered': {
+    bad: [{ at: 0, ...rooms }],
+    good: [rooms, beds, book, booking, change, watch, notices].map((one, index) => ({ at: index, ...one })),
+  },
+};
+
+test('every check judges the clients of another API, or says which convention that lacks', () => {
+  assert.deepEqual(
+    Object.keys(clients),
+    checks.map(({ name }) => name),
+  );
+  for (const { name, needs } of checks) {
+    const { bad, good } = clients[name] as (typeof clients)[string];
+    const resultIn = (api: TargetApi, sketches: Sketch[]) =>
+      reportOn('rec_1', recorded(...sketches), api).checks.find((check) => check.name === name)?.result;
+    const expected = [name === 'operations.covered' ? 'not_observed' : 'failed', 'passed'];
+    assert.deepEqual(
+      [bad, good].map((some) => resultIn(hotel(true), some)),
+      expected,
+      name,
+    );
+    const inPlain = [bad, good].map((some) => resultIn(hotel(false), some));
+    assert.deepEqual(inPlain, needs ? [undefined, undefined] : expected, name);
+  }
+});
+
+test('a client that reads the list of what a stream sends loses nothing', () => {
+  const stream = clients['streams.resumed']?.bad as Sketch[];
+  const { checks } = reportOn('rec_1', recorded(...stream, { at: 90, ...notices }), hotel(false));
+  assert.equal(checks.find(({ name }) => name === 'streams.resumed')?.result, 'not_observed');
+});
