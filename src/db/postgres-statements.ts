@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { PoolClient, QueryArrayConfig } from 'pg';
-import type { SpanText } from '../foundation/tracing.ts';
+import type { SpanText } from '../foundation/tracer.ts';
 import { type Fragment, flatten, PreparedByTemplate, type SqlValue } from './sql.ts';
 
 /** Statements with more values contain lists, so their text varies with the length. They are not prepared. */

@@ -29,6 +29,27 @@ export function memoize<Made>(make: () => Made | Promise<Made>): () => Promise<M
   };
 }
 
+/** Runs `work`, one run at a time. A call during a run makes another run follow. Resolves when no run is left. */
+export function coalesce(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  let mustRun = false;
+  const run = async () => {
+    try {
+      while (mustRun) {
+        mustRun = false;
+        await work();
+      }
+    } finally {
+      running = undefined;
+    }
+  };
+  return () => {
+    mustRun = true;
+    running ??= run();
+    return running;
+  };
+}
+
 /** Resolves with `promise`, or rejects with an error after `ms`. */
 export function withTimeout<T>(ms: number, promise: Promise<T>, timeoutError: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { withoutSecrets } from '../foundation/redact.ts';
-import type { RequestSpan, Tracer } from '../foundation/tracing.ts';
+
+import type { RequestSpan, Tracer } from '../foundation/tracer.ts';
 import { readTraceparent } from '../http/trace-context.ts';
 import type { RequestOutcome } from './request-outcome.ts';
 

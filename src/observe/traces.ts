@@ -4,7 +4,6 @@ import { type Environment, tracesAreOn } from '../foundation/settings/config.ts'
 import { setTracer } from '../foundation/tracing.ts';
 import { version } from '../foundation/version.ts';
 import type { Log } from './log/logger.ts';
-import { KnownIds, OpenTelemetryTracer } from './tracer.ts';
 
 /** The packages that traces need, by the versions that work together. */
 export const tracePackages = {
@@ -25,7 +24,7 @@ export interface Traces {
 /** Turns traces on if the environment asks for them. The packages read their variables from the process. */
 export async function startTraces(env: Environment, log: Log): Promise<Traces | undefined> {
   if (!tracesAreOn(env)) return undefined;
-  const [api, sdk, { OTLPTraceExporter }, resources] = await loadPackages();
+  const [api, sdk, { OTLPTraceExporter }, resources, { idGenerator, Tracer }] = await loadPackages();
   const { diag, DiagLogLevel } = api;
   const nothing = () => {};
   const warn = (message: string) => log.warn(`traces: ${message}`);
@@ -34,16 +33,15 @@ export async function startTraces(env: Environment, log: Log): Promise<Traces | 
   diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
   const { defaultResource, detectResources, envDetector, resourceFromAttributes } = resources;
   const own = resourceFromAttributes({ 'service.name': 'petstore', 'service.version': version });
-  const ids = new KnownIds(new sdk.RandomIdGenerator());
   const provider = new sdk.BasicTracerProvider({
     resource: defaultResource()
       .merge(own)
       .merge(detectResources({ detectors: [envDetector] })),
     spanProcessors: [new sdk.BatchSpanProcessor(reporting(new OTLPTraceExporter(), log))],
-    idGenerator: ids,
+    idGenerator,
   });
   diag.disable();
-  setTracer(new OpenTelemetryTracer(api, provider.getTracer('petstore', version), ids));
+  setTracer(new Tracer(provider.getTracer('petstore', version)));
   log.info('traces are on');
   return {
     async stop() {
@@ -64,6 +62,7 @@ const loadPackages = () =>
     import('@opentelemetry/sdk-trace-base'),
     import('@opentelemetry/exporter-trace-otlp-http'),
     import('@opentelemetry/resources'),
+    import('../foundation/tracer.ts'),
   ]).catch((error: NodeJS.ErrnoException) => {
     if (!error.code?.endsWith('MODULE_NOT_FOUND')) throw error;
     const names = Object.entries(tracePackages).map(([name, version]) => `${name}@${version}`);

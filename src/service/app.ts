@@ -38,7 +38,13 @@ import {
   serveDescriptions,
 } from '../reference/description/serve-description.ts';
 import { readingPaths, serveReading } from '../reference/pages/serve-reading.ts';
-import { type AllParts, type Components, createComponents, type Parts, withDefaults } from './components.ts';
+import {
+  type AppOptions,
+  type CompleteOptions,
+  type Components,
+  createComponents,
+  withDefaults,
+} from './components.ts';
 import { type ErrorResponses, errorResponses } from './error-responses.ts';
 import { healthPaths, serveHealth } from './health.ts';
 
@@ -52,15 +58,15 @@ declare module 'fastify' {
 }
 
 /** The whole service over HTTP. A request goes through these steps from top to bottom. */
-export function buildApp(given: Parts): FastifyInstance {
-  const parts = withDefaults(given);
-  const components = createComponents(parts);
+export function buildApp(given: AppOptions): FastifyInstance {
+  const options = withDefaults(given);
+  const components = createComponents(options);
   const { lab, identify, streams, requestLog, readiness } = components;
-  const apis = { [prefix]: parts.operations, ...(lab && { [labPrefix]: labOperations }) };
-  const paths = new Paths(apis, documentPaths(parts.operations, lab !== undefined));
-  const errors = errorResponses(parts, components, paths);
+  const apis = { [prefix]: options.operations, ...(lab && { [labPrefix]: labOperations }) };
+  const paths = new Paths(apis, documentPaths(options.operations, lab !== undefined));
+  const errors = errorResponses(options, components, paths);
 
-  const app = createServer(parts, components, errors);
+  const app = createServer(options, components, errors);
   const tracer = currentTracer();
   if (tracer) traceRequests(app, tracer, healthPaths);
   app.decorate('apiStarts', Object.keys(apis));
@@ -71,7 +77,7 @@ export function buildApp(given: Parts): FastifyInstance {
   });
   app.decorate('drain', () => readiness.drain());
   app.addHook('onRequest', (request, reply, done) => {
-    if (parts.isWaiting && request.routeOptions.url !== '/healthz') {
+    if (options.isWaiting && request.routeOptions.url !== '/healthz') {
       if (isForApi(request)) describeLimits(components.admission, request);
       throw new StorageUnavailableError('The storage is not open yet.');
     }
@@ -81,9 +87,9 @@ export function buildApp(given: Parts): FastifyInstance {
     if (request.is404 && !isForApi(request)) errors.respondUnrouted(request, reply);
     else done();
   });
-  serveDocuments(app, parts, components);
-  serveAgents(app, parts, components);
-  serveApis(app, parts, components, { paths, respondUnrouted: errors.respondUnrouted });
+  serveDocuments(app, options, components);
+  serveAgents(app, options, components);
+  serveApis(app, options, components, { paths, respondUnrouted: errors.respondUnrouted });
   app.setNotFoundHandler(errors.respondUnrouted);
   app.setErrorHandler(errors.respondWithError);
 
@@ -96,7 +102,7 @@ export function buildApp(given: Parts): FastifyInstance {
 
 /** Fastify, its connections and how bodies are read. */
 function createServer(
-  { config, log, clock, stopwatch, timeLimits }: AllParts,
+  { config, log, clock, stopwatch, timeLimits }: CompleteOptions,
   { outcomes }: Components,
   { respondBroken, respondUndecodable }: ErrorResponses,
 ): FastifyInstance {
@@ -152,15 +158,11 @@ const requestFields = [
 ] as const;
 
 /** Serves the documents that need no key. */
-function serveDocuments(
-  app: FastifyInstance,
-  parts: AllParts,
-  { readiness, metrics, lab }: Components,
-): void {
-  const { config, stopwatch, prove, operations } = parts;
+function serveDocuments(app: FastifyInstance, options: CompleteOptions, components: Components): void {
+  const { config, operations } = options;
   const { baseUrl } = config;
   const shown = { hasLab: config.lab, hasDraftLimits: config.hasDraftLimits };
-  serveHealth(app, { readiness, metrics, stopwatch, prove });
+  serveHealth(app, components, options);
   const apis = () => import('../reference/description/apis.ts');
   serveDescriptions(app, prefix, async (version) =>
     (await apis()).describeStore(operations, baseUrl, { ...shown, version }),
@@ -170,19 +172,18 @@ function serveDocuments(
   );
   const workflows = () => import('../reference/description/workflows.ts');
   serveAsJsonAndYaml(app, `${prefix}/arazzo`, async () => (await workflows()).describeWorkflows(baseUrl));
-  if (lab) {
+  if (components.lab) {
     serveDescriptions(app, labPrefix, async (version) =>
       (await apis()).describeLab(baseUrl, { ...shown, version }),
     );
     serveAsJsonAndYaml(app, `${labPrefix}/arazzo`, async () =>
       (await workflows()).describeRehearsedWorkflows(baseUrl),
     );
-    serveLabPage(app, parts.installation.key.labPageToken);
+    serveLabPage(app, options.installation.key.labPageToken);
   }
   serveReading(app, { baseUrl, operations, ...shown });
 }
 
-/** The paths of documents that need no key. */
 const documentPaths = (operations: readonly Operation[], hasLab: boolean) => [
   ...readingPaths({ operations, hasLab }),
   ...healthPaths,
@@ -191,7 +192,11 @@ const documentPaths = (operations: readonly Operation[], hasLab: boolean) => [
 ];
 
 /** Serves the Model Context Protocol, with the guides. */
-function serveAgents(app: FastifyInstance, { config, clock }: AllParts, { mcpAdmission }: Components): void {
+function serveAgents(
+  app: FastifyInstance,
+  { config, clock }: CompleteOptions,
+  { mcpAdmission }: Components,
+): void {
   const { baseUrl, lab: hasLab } = config;
   const rootUrl = baseUrl.replace(/\/v1$/, '');
   const texts = async () => {
@@ -209,7 +214,7 @@ function serveAgents(app: FastifyInstance, { config, clock }: AllParts, { mcpAdm
 /** Serves the operations of the store and of the lab. */
 function serveApis(
   app: FastifyInstance,
-  { config, db, changes, installation, clock, stopwatch, limiter, operations, hasOthers }: AllParts,
+  { config, db, changes, installation, clock, stopwatch, limiter, operations, hasOthers }: CompleteOptions,
   { identify, streams, admission, labAdmission, lab }: Components,
   routing: Pick<Parameters<typeof serveApi>[1], 'paths' | 'respondUnrouted'>,
 ): void {

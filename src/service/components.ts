@@ -10,7 +10,7 @@ import type { Handled, Installation } from '../http/operation.ts';
 import { faultNames } from '../lab/faults/list.ts';
 import { bindingColumns } from '../lab/key-binding.ts';
 import { Lab, labAccount } from '../lab/lab.ts';
-import { recorderBounds as usualBounds } from '../lab/lab-bounds.ts';
+import { recorderBounds } from '../lab/lab-bounds.ts';
 import { labOperations, petstoreApi, readingThread } from '../lab/petstore/petstore-api.ts';
 import { ReadingWorker, type WorkerOfReadings } from '../lab/readings/worker.ts';
 import type { RecorderBounds } from '../lab/recordings/recorder.ts';
@@ -26,8 +26,8 @@ import { ChangeNotifier } from '../store/history/record.ts';
 import type { Dispatcher } from '../store/webhooks/dispatcher.ts';
 import { healthPaths, Readiness } from './health.ts';
 
-/** The parts of an app. */
-export interface Parts {
+/** What an app is made of. */
+export interface AppOptions {
   config: Pick<Config, 'baseUrl' | 'banRules' | 'trustProxy' | 'enforceSunset' | 'lab' | 'hasDraftLimits'>;
   db: Database;
   limiter: Limiter;
@@ -48,7 +48,7 @@ export interface Parts {
   /** The number of log lines that were dropped because nobody read them. */
   unreadLines?: () => number;
   timeLimits?: TimeLimits;
-  /** How long `/readyz` waits for the storage, in milliseconds. Load balancers do not wait longer. */
+  /** How long `/readyz` waits for the storage, in milliseconds. Default: 2 s, because load balancers do not wait longer. */
   readyMs?: number | undefined;
   /** Responds to the challenge of a command that looks for this service. */
   prove?: ((challenge: unknown) => string | undefined) | undefined;
@@ -61,43 +61,32 @@ export interface Parts {
   readingWorker?: WorkerOfReadings | undefined;
 }
 
-/** Adds the defaults of absent parts. */
-export function withDefaults(parts: Parts) {
-  const { stopwatch = () => performance.now() } = parts;
-  return {
-    ...parts,
-    changes: parts.changes ?? new ChangeNotifier(),
-    operations: parts.operations ?? allOperations,
-    stopwatch,
-    clockStopwatch: parts.clockStopwatch ?? stopwatch,
-    unreadLines: parts.unreadLines ?? (() => 0),
-    timeLimits: parts.timeLimits ?? defaultTimeLimits,
-    readyMs: parts.readyMs ?? 2_000,
-    hasOthers: parts.hasOthers ?? false,
-    recorderBounds: parts.recorderBounds ?? usualBounds,
-  };
-}
+/** Adds the defaults of absent options. */
+export const withDefaults = (options: AppOptions) => ({
+  ...options,
+  changes: options.changes ?? new ChangeNotifier(),
+  operations: options.operations ?? allOperations,
+  stopwatch: options.stopwatch ?? (() => performance.now()),
+  timeLimits: options.timeLimits ?? defaultTimeLimits,
+  hasOthers: options.hasOthers ?? false,
+});
 
-export type AllParts = ReturnType<typeof withDefaults>;
+export type CompleteOptions = ReturnType<typeof withDefaults>;
 export type Components = ReturnType<typeof createComponents>;
 
 /** Creates the objects that the steps of a request share: admission, streams, the lab, and the observers of each outcome. */
-export function createComponents(parts: AllParts) {
-  const { config, db, limiter, log, clock, stopwatch, changes, dispatcher, operations } = parts;
+export function createComponents(options: CompleteOptions) {
+  const { config, db, limiter, log, clock, stopwatch, changes, dispatcher, operations } = options;
   const deprecatedCalls = new DeprecatedCalls(log, clock);
   const requestLog = new RequestLog(log);
-  const readiness = new Readiness(db, parts);
+  const readiness = new Readiness(db, stopwatch, options.readyMs);
   const metrics = new Metrics({
     operations: [...operations, ...(config.lab ? labOperations : [])],
     faults: config.lab ? faultNames : [],
     db,
-    isReady: () =>
-      readiness.assert().then(
-        () => true,
-        () => false,
-      ),
+    isReady: () => readiness.holds(),
     deprecated: deprecatedCalls,
-    missingLines: () => ({ repeated: requestLog.dropped, unread: parts.unreadLines() }),
+    missingLines: () => ({ repeated: requestLog.dropped, unread: options.unreadLines?.() ?? 0 }),
     openStreams: () => streams.count,
     sharing: limiter.sharing,
     deliveries: dispatcher,
@@ -111,7 +100,7 @@ export function createComponents(parts: AllParts) {
     (outcome) => lab?.observe(outcome),
     ...(currentTracer() ? [endSpan] : []),
   ]);
-  const lab = config.lab ? createLab(parts, outcomes) : undefined;
+  const lab = config.lab ? createLab(options, outcomes) : undefined;
   const streams = new OpenStreams({
     ...{ db, changes, limiter, log, clock, stopwatch },
     left: (...args) => outcomes.clientDisconnected(...args),
@@ -125,18 +114,8 @@ export function createComponents(parts: AllParts) {
   };
   const labAdmission: Admission = { ...admission, identify, accountOf: labAccount };
   const mcpAdmission: Admission = { ...admission, identify, accountOf: mcpAccount };
-  return {
-    identify,
-    admission,
-    labAdmission,
-    mcpAdmission,
-    lab,
-    streams,
-    readiness,
-    metrics,
-    requestLog,
-    outcomes,
-  };
+  const admissions = { admission, labAdmission, mcpAdmission };
+  return { identify, ...admissions, lab, streams, readiness, metrics, requestLog, outcomes };
 }
 
 /**
@@ -146,18 +125,18 @@ export function createComponents(parts: AllParts) {
 const isHealthCheck = ({ operation, exchange }: RequestOutcome) =>
   !operation && healthPaths.includes(exchange?.request.routeOptions.url ?? '');
 
-function createLab(parts: AllParts, outcomes: OutcomeReporter): Lab {
-  const { config, db, log, clock, operations } = parts;
+function createLab(options: CompleteOptions, outcomes: OutcomeReporter): Lab {
+  const { config, db, log, clock, operations, clockStopwatch = options.stopwatch } = options;
   const { baseUrl, hasDraftLimits } = config;
   const recorder = {
-    ...{ db, log, clock, stopwatch: parts.clockStopwatch, bounds: parts.recorderBounds },
+    ...{ db, log, clock, stopwatch: clockStopwatch, bounds: options.recorderBounds ?? recorderBounds },
     isBehindProxy: config.trustProxy !== false,
-    labPageToken: parts.installation.key.labPageToken,
+    labPageToken: options.installation.key.labPageToken,
   };
   return new Lab(
     { db, api: { ...petstoreApi, operations }, baseUrl, clock, hasDraftLimits },
     recorder,
     (...args) => outcomes.cutOff(...args),
-    parts.readingWorker ?? new ReadingWorker(readingThread),
+    options.readingWorker ?? new ReadingWorker(readingThread),
   );
 }

@@ -6,12 +6,16 @@ import { respondToBrokenRequest } from '../http/broken-request.ts';
 import type { Paths } from '../http/paths.ts';
 import { errorPagesUrl, isForApi, isForLab } from '../http/target.ts';
 import { sendError } from '../http/write-response.ts';
-import type { AllParts, Components } from './components.ts';
+import type { CompleteOptions, Components } from './components.ts';
 
 export type ErrorResponses = ReturnType<typeof errorResponses>;
 
 /** Responds to every exception of a request with an error, even if the request could not be read completely. */
-export function errorResponses({ config, clock, isWaiting }: AllParts, components: Components, paths: Paths) {
+export function errorResponses(
+  { config, clock, isWaiting }: CompleteOptions,
+  components: Components,
+  paths: Paths,
+) {
   const { admission, labAdmission, outcomes, requestLog } = components;
   return { respondWithError, respondUnrouted, respondUndecodable, respondBroken };
 

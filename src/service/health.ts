@@ -3,7 +3,7 @@ import type { Database } from '../db/database.ts';
 import { ApiError, StorageUnavailableError } from '../foundation/errors.ts';
 import { memoizeFor, withTimeout } from '../foundation/promises.ts';
 import { challengeField } from '../foundation/settings/service-address.ts';
-import type { Metrics } from '../observe/metrics.ts';
+import type { CompleteOptions, Components } from './components.ts';
 
 const askStorageEveryMs = 250;
 const makeMetricsEveryMs = 1_000;
@@ -11,13 +11,7 @@ const makeMetricsEveryMs = 1_000;
 /** Health endpoints. */
 export const healthPaths = ['/healthz', '/readyz', '/metrics'];
 
-/** The options of the readiness check. */
-interface Watched {
-  /** Milliseconds of a clock that never goes back. */
-  stopwatch: () => number;
-  /** How long the response of the storage may take. Load balancers do not wait longer. */
-  readyMs: number;
-}
+const usualReadyMs = 2_000;
 
 /** Whether load balancers should send requests to this instance. */
 export class Readiness {
@@ -25,7 +19,8 @@ export class Readiness {
   readonly #readyMs: number;
   #isDraining = false;
 
-  constructor(db: Database, { stopwatch, readyMs }: Watched) {
+  /** `stopwatch`: milliseconds of a clock that never goes back. `readyMs`: how long the storage may take. */
+  constructor(db: Database, stopwatch: () => number, readyMs = usualReadyMs) {
     const askStorage = () => Promise.all([db.touch(), db.read`select id from workspaces limit 1`]);
     this.#storageAnswers = memoizeFor(askStorageEveryMs, askStorage, stopwatch);
     this.#readyMs = readyMs;
@@ -39,23 +34,25 @@ export class Readiness {
     await withTimeout(this.#readyMs, this.#storageAnswers(), late);
   }
 
+  holds(): Promise<boolean> {
+    return this.assert().then(
+      () => true,
+      () => false,
+    );
+  }
+
   /** From now on the instance is not ready. */
   drain(): void {
     this.#isDraining = true;
   }
 }
 
-interface Served {
-  readiness: Readiness;
-  metrics: Metrics;
-  /** Milliseconds of a clock that never goes back. */
-  stopwatch: () => number;
-  /** Responds to a challenge of a command that looks for this service. */
-  prove?: ((challenge: unknown) => string | undefined) | undefined;
-}
-
 /** Serves the health endpoints. They have no rate limit, so callers share costly responses. */
-export function serveHealth(app: FastifyInstance, { readiness, metrics, stopwatch, prove }: Served): void {
+export function serveHealth(
+  app: FastifyInstance,
+  { readiness, metrics }: Pick<Components, 'readiness' | 'metrics'>,
+  { stopwatch, prove }: Pick<CompleteOptions, 'stopwatch' | 'prove'>,
+): void {
   const metricsText = memoizeFor(makeMetricsEveryMs, () => metrics.text(), stopwatch);
   app.get('/healthz', async ({ headers }) => {
     const proof = prove?.(headers[challengeField]);

@@ -11,7 +11,6 @@ import type { InstallationKey } from '../foundation/settings/secret-key.ts';
 import { forgetOldKeys } from '../http/idempotency.ts';
 import { deleteOldRecordings, deleteRemoved } from '../lab/recordings/recording-store.ts';
 import { forgetOldRehearsals } from '../lab/rehearsals/store.ts';
-import type { Log } from '../observe/log/logger.ts';
 import { ChangeNotifier } from '../store/history/record.ts';
 import { forgetOldEvents } from '../store/history/store.ts';
 import { deleteOldDeliveries } from '../store/webhooks/delivery-store.ts';
@@ -20,6 +19,7 @@ import { nextRetryAtMs, oldestNeededEvent } from '../store/webhooks/lease-store.
 import { openSender } from '../store/webhooks/sender.ts';
 import { targetPolicy, targetProblem } from '../store/webhooks/target-policy.ts';
 import { buildApp } from './app.ts';
+import type { AppOptions } from './components.ts';
 
 const forgetEventsEveryMs = 60 * 1000;
 /** So short that a key that starts and removes recordings without end has few removed ones. */
@@ -32,22 +32,14 @@ export const drainMs = 2_000;
 /** How many free ports are tried in turn. */
 const maxPorts = 20;
 
-export interface ServiceParts {
+type PassedOn = 'db' | 'log' | 'clock' | 'clockStopwatch' | 'unreadLines' | 'prove';
+
+export interface ServiceOptions extends Pick<AppOptions, PassedOn> {
   /** Its port is not 0, because responses contain the port. */
   config: Config;
-  db: Database;
   key: InstallationKey;
-  log: Log;
-  /** Milliseconds since 1970. */
-  clock: () => number;
-  /** Milliseconds with fractions, for the times of recorded requests. It runs at the same speed as `clock`. */
-  clockStopwatch?: () => number;
   /** A random number from 0 to 1 that spreads the retries of webhooks. */
   random?: () => number;
-  /** The number of log lines that were dropped because nobody read them. */
-  unreadLines?: () => number;
-  /** Responds to a challenge of a command that looks for this service. */
-  prove?: ((challenge: unknown) => string | undefined) | undefined;
 }
 
 /** A service that listens. */
@@ -71,8 +63,12 @@ export interface Service {
  * Serves an open storage: app, socket, webhooks, and periodic cleanup. `stop` also closes the storage. If the start fails, the storage
  * stays open.
  */
-export async function startService(parts: ServiceParts): Promise<Service> {
-  const { config, db, key, log, clock, clockStopwatch, random = Math.random, unreadLines, prove } = parts;
+export async function startService({
+  key,
+  random = Math.random,
+  ...options
+}: ServiceOptions): Promise<Service> {
+  const { config, db, log, clock } = options;
   db.onNotice = (notice) => log.warn(notice);
   const limiter = await openLimiter(config, db, clock, log);
   const policy = targetPolicy(config);
@@ -86,11 +82,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     // The lock of the data folder excludes other services.
     isAlone: !hasOthers,
   });
-  const app = buildApp({
-    ...{ config, db, limiter, log, installation, dispatcher, changes, clock, prove, hasOthers },
-    ...(clockStopwatch && { clockStopwatch }),
-    ...(unreadLines && { unreadLines }),
-  });
+  const app = buildApp({ ...options, limiter, installation, dispatcher, changes, hasOthers });
   try {
     await app.listen({ port: config.port, host: config.host });
   } catch (error) {
@@ -100,7 +92,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   }
   dispatcher.start();
   const failed = (err: unknown) => log.warn({ err }, 'expired data cannot be removed');
-  const sweeps = sweepsOf(parts, limiter);
+  const sweeps = sweepsOf(options, limiter);
   const ends = sweeps.map(({ everyMs, sweep }) => repeat(everyMs, sweep, failed));
   return {
     app,
@@ -174,7 +166,7 @@ async function openLimiter(
 }
 
 /** The cleanup tasks for expired data, and their intervals. */
-function sweepsOf({ config, db, clock }: ServiceParts, limiter: Limiter) {
+function sweepsOf({ config, db, clock }: Pick<ServiceOptions, 'config' | 'db' | 'clock'>, limiter: Limiter) {
   const retention = { maxAgeMs: config.maxEventAgeMs, maxCount: config.maxEventCount };
   const needed = (workspaceId: number) => oldestNeededEvent(db.read, workspaceId);
   return [

@@ -92,6 +92,7 @@ test('the service connects only to its storage, Valkey, webhooks and a collector
     // For the class of responses, and the names of statuses.
     'src/http/server-response.ts': ['getBuiltinModule'],
     // To the collector, if an operator turned traces on.
+    'src/foundation/tracer.ts': ['@opentelemetry/api', '@opentelemetry/sdk-trace-base'],
     'src/observe/traces.ts': [
       '@opentelemetry/api',
       '@opentelemetry/sdk-trace-base',

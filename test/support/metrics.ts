@@ -1,8 +1,8 @@
-import { newCounts as newStorageCounts } from '../../src/db/database.ts';
+import { newCounts } from '../../src/db/database.ts';
 import { WriteQueue } from '../../src/db/write-queue.ts';
 import { durationBounds, Histogram } from '../../src/foundation/histogram.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import { newCounts } from '../../src/store/webhooks/delivery-worker.ts';
+import { newDeliveryCounts } from '../../src/store/webhooks/retry-policy.ts';
 
 /** A metric as `/metrics` shows it. */
 export interface ShownMetric {
@@ -54,7 +54,7 @@ export async function textOfAllMetrics(): Promise<string> {
     operations: [{ id: 'listOldPets', success, deprecated }],
     faults: ['unavailable'],
     db: {
-      counts: newStorageCounts(),
+      counts: newCounts(),
       measured: { ...measured, postgres: { readSeconds: seconds, connections } },
     },
     isReady: async () => true,
@@ -62,7 +62,7 @@ export async function textOfAllMetrics(): Promise<string> {
     missingLines: () => ({ repeated: 0, unread: 0 }),
     openStreams: () => 0,
     sharing: { isShared: true, fallbacks: 0, roundTrips: 0, seconds },
-    deliveries: { counts: newCounts(), lag: 0 },
+    deliveries: { counts: newDeliveryCounts(), lag: 0 },
   });
   return String((await metrics.text()).text);
 }

@@ -17,8 +17,8 @@ import { createLogger } from '../../src/observe/log/logger.ts';
 import { buildApp } from '../../src/service/app.ts';
 import { seedWorkspace } from '../../src/store/demo/seed.ts';
 import { ChangeNotifier } from '../../src/store/history/record.ts';
-import { newCounts } from '../../src/store/webhooks/delivery-worker.ts';
 import type { Dispatcher } from '../../src/store/webhooks/dispatcher.ts';
+import { newDeliveryCounts } from '../../src/store/webhooks/retry-policy.ts';
 import { type TargetPolicy, targetProblem } from '../../src/store/webhooks/target-policy.ts';
 import { createWorkspace } from '../../src/store/workspaces/store.ts';
 import { contentOf } from './content.ts';
@@ -134,7 +134,7 @@ export class Petstore {
     const { installation, changes, dispatchers } = this;
     const dispatcher = {
       get counts() {
-        return dispatchers[0]?.counts ?? newCounts();
+        return dispatchers[0]?.counts ?? newDeliveryCounts();
       },
       get lag() {
         return dispatchers[0]?.lag ?? 0;

@@ -54,10 +54,13 @@ const originOf = ({ baseUrl }: Pick<ServiceAccess, 'baseUrl'>) => baseUrl.replac
 /** The address of the lab of a service, also if `baseUrl` lacks its `/v1`. */
 export const labUrlOf = (access: Pick<ServiceAccess, 'baseUrl'>) => originOf(access) + labPrefix;
 
-type Options = Parameters<typeof createPetstore>[0];
+type ClientOptions = Parameters<typeof createPetstore>[0];
 
 /** Calls `work` with the options of a client that sends each request once. Explains its errors to the user. */
-async function explaining<T>(access: ServiceAccess, work: (options: Options) => Promise<T>): Promise<T> {
+async function explaining<T>(
+  access: ServiceAccess,
+  work: (options: ClientOptions) => Promise<T>,
+): Promise<T> {
   const { baseUrl, signal } = access;
   const key = access.key.trim();
   if (!/^[!-~]+$/.test(key))

@@ -10,7 +10,7 @@ import {
   type WorkspaceOptions,
   workspaceRules,
 } from './from-code/access.ts';
-import { anything, assertOptions, flag, type Rule, text } from './from-code/check-options.ts';
+import { anything, assertOptions, flag, nonEmptyText, type Rule } from './from-code/check-options.ts';
 import { type Clock, isInstant, lastMs, realNow } from './from-code/clock.ts';
 import { Control } from './from-code/control.ts';
 import {
@@ -164,7 +164,7 @@ const clock: Rule = {
 const startRules = {
   ...workspaceRules,
   ...{ port, clock, lab: flag, enforceSunset: flag },
-  dataDir: { ...text, must: 'the path of a folder' },
+  dataDir: { ...nonEmptyText, must: 'the path of a folder' },
 };
-const rehearseRules = { expiresInSeconds: anything, key: text };
+const rehearseRules = { expiresInSeconds: anything, key: nonEmptyText };
 const recordRules = { ...rehearseRules, name: anything };

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { callerFinder, createKey } from '../../access/keys/store.ts';
 import type { Database, Transaction } from '../../db/database.ts';
-import type { PetStatus } from '../../foundation/schema.ts';
 import { inDataDir, readOwnFile, replaceFile } from '../../foundation/settings/data-dir.ts';
 import { recordEvent, unrecorded } from '../history/record.ts';
 import { createCategory } from '../resources/categories/store.ts';
@@ -19,70 +18,38 @@ import {
   workspaceSeeded,
 } from '../workspaces/store.ts';
 
-/** Categories and their pets in the order of their ids. `stock` is the inventory before the orders. */
-const categories: {
-  name: string;
-  description: string;
-  pets: { name: string; stock: number; status?: PetStatus }[];
-}[] = [
+/** Categories in the order of their ids, and the stock of their pets before the orders. */
+const categories: { name: string; description: string; pets: Record<string, number> }[] = [
   {
     name: 'Dogs',
     description: 'Loyal, and fond of long walks.',
-    pets: [
-      { name: 'Bella', stock: 5 },
-      { name: 'Rex', stock: 2 },
-      { name: 'Luna', stock: 1 },
-      { name: 'Barney', stock: 0 },
-      { name: 'Pepper', stock: 3 },
-    ],
+    pets: { Bella: 5, Rex: 2, Luna: 1, Barney: 0, Pepper: 3 },
   },
   {
     name: 'Cats',
     description: 'Quiet company with opinions of its own.',
-    pets: [
-      { name: 'Whiskers', stock: 4 },
-      { name: 'Cleo', stock: 1 },
-      { name: 'Oscar', stock: 0 },
-      { name: 'Mochi', stock: 2 },
-    ],
+    pets: { Whiskers: 4, Cleo: 1, Oscar: 0, Mochi: 2 },
   },
   {
     name: 'Birds',
     description: 'Early risers; some of them talk.',
-    pets: [
-      { name: 'Kiwi', stock: 8 },
-      { name: 'Sunny', stock: 6 },
-      { name: 'Rio', stock: 1, status: 'pending' },
-    ],
+    pets: { Kiwi: 8, Sunny: 6, Rio: 1 },
   },
   {
     name: 'Fish',
     description: 'Calm, colourful and easy to house.',
-    pets: [
-      { name: 'Nemo', stock: 40 },
-      { name: 'Bubbles', stock: 25 },
-      { name: 'Coral', stock: 0 },
-    ],
+    pets: { Nemo: 40, Bubbles: 25, Coral: 0 },
   },
   {
     name: 'Rabbits and rodents',
     description: 'Small, soft and busy at night.',
-    pets: [
-      { name: 'Thumper', stock: 3 },
-      { name: 'Nibbles', stock: 7 },
-      { name: 'Hazel', stock: 1 },
-    ],
+    pets: { Thumper: 3, Nibbles: 7, Hazel: 1 },
   },
-  {
-    name: 'Reptiles',
-    description: 'Patient animals for patient people.',
-    pets: [
-      { name: 'Shelly', stock: 2 },
-      { name: 'Iggy', stock: 1 },
-    ],
-  },
-  { name: 'Amphibians', description: 'At home in water and on land. None here at the moment.', pets: [] },
+  { name: 'Reptiles', description: 'Patient animals for patient people.', pets: { Shelly: 2, Iggy: 1 } },
+  { name: 'Amphibians', description: 'At home in water and on land. None here at the moment.', pets: {} },
 ];
+/** Is pending from the start. */
+const pendingPet = 'Rio';
 
 /** Orders in the order of their ids. All units of Luna and Hazel are reserved, Iggy is sold. */
 const orders: Order[] = [
@@ -101,12 +68,9 @@ export async function seedWorkspace(transaction: Transaction, workspaceId: numbe
   const sql = unrecorded(transaction);
   for (const { name, description, pets } of categories) {
     const category = await createCategory(sql, workspaceId, { name, description });
-    for (const { name, stock, status } of pets) {
-      const pet = await createPet(sql, workspaceId, {
-        name,
-        categoryId: category.id,
-        ...(status && { status }),
-      });
+    for (const [name, stock] of Object.entries(pets)) {
+      const status = name === pendingPet ? { status: 'pending' as const } : {};
+      const pet = await createPet(sql, workspaceId, { name, categoryId: category.id, ...status });
       if (stock !== 1) await updateInventory(sql, workspaceId, pet.id, () => stock);
     }
   }

@@ -3,13 +3,13 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { Database, Transaction } from '../../db/database.ts';
 import { ApiError, StorageUnavailableError } from '../../foundation/errors.ts';
 import type { Slots } from '../../foundation/fair-slots.ts';
+import { coalesce } from '../../foundation/promises.ts';
 import type { InstallationKey } from '../../foundation/settings/secret-key.ts';
-import { toTime } from '../../foundation/time.ts';
-import { traceparentOfId } from '../../http/trace-context.ts';
 import type { ChangeNotifier } from '../history/record.ts';
-import { findEvent, readEvents, type StoredEvent } from '../history/store.ts';
+import { readEvents, type StoredEvent } from '../history/store.ts';
 import { traceAttempts } from './attempt-spans.ts';
 import {
+  isAhead,
   LeaseLostError,
   leaseMs,
   readSettings,
@@ -18,20 +18,26 @@ import {
   type WebhookRef,
   type WebhookSettings,
 } from './lease-store.ts';
-import { ResultQueue } from './result-queue.ts';
+import { contentOfDelivery, contentOfEvent, type MessageContent, secretsOf } from './message-content.ts';
 import {
   type DueDelivery,
   type FirstAttempt,
   findDue,
   findUnsentMissed,
   type Missed,
-  missedType,
   recordFirstAttempts,
   recordMissed,
   recordRetry,
 } from './result-store.ts';
-import { type AttemptResult, eventExpired, resultFor, resultOf, secretLost } from './retry-policy.ts';
-import type { DisabledReason, EventsMissed, Ping } from './schema.ts';
+import {
+  type AttemptResult,
+  type DeliveryCounts,
+  eventExpired,
+  maxUnrecorded,
+  resultFor,
+  resultOf,
+  secretLost,
+} from './retry-policy.ts';
 import type { FinishedAttempt, SendBatch } from './send-batch.ts';
 
 /** How long a lease is kept with nothing to send, because acquiring and releasing it costs two writes. */
@@ -41,37 +47,6 @@ const parallelRetries = 2;
 const [maxLookedAt, maxRead] = [1_000, 50];
 /** The interval at which results are written again while the storage is unavailable. */
 const retryWriteMs = 250;
-
-/** Attempts and webhooks since the start. */
-export interface DeliveryCounts {
-  delivered: number;
-  /** Failed, but a retry follows. */
-  failed: number;
-  /** Failed for the last time. */
-  givenUp: number;
-  /** Events that expired before they were sent. */
-  missed: number;
-  disabled: Record<DisabledReason, number>;
-}
-
-export const newCounts = (): DeliveryCounts => ({
-  ...{ delivered: 0, failed: 0, givenUp: 0, missed: 0 },
-  disabled: { gone: 0, failing: 0 },
-});
-
-/** The body of a message, and the trace context of the reported change, if a request made the change. */
-interface Content {
-  body: string;
-  traceparent?: string;
-}
-
-function contentOf({
-  json,
-  requestId,
-  traceparent = requestId && traceparentOfId(requestId),
-}: StoredEvent): Content {
-  return { body: json, ...(traceparent && { traceparent }) };
-}
 
 /** The objects that all workers of an instance share. */
 export interface WorkerContext {
@@ -107,16 +82,17 @@ export class DeliveryWorker {
   readonly #turnUntilMs: number;
   readonly #context: WorkerContext;
   readonly #abortController = new AbortController();
-  /** One task for new events, and others for retries. */
-  readonly #tasks: (() => Promise<void>)[];
-  readonly #running = new Map<() => Promise<void>, Promise<void>>();
-  /** Tasks that start again when they finish, since their last read may have been too early. */
-  readonly #startAgain = new Set<() => Promise<void>>();
+  /** One task for new events, and others for retries. A task that is called while it runs follows itself, because its reads may be too early. */
+  readonly #tasks: readonly (() => Promise<void>)[];
+  readonly #running = new Set<Promise<void>>();
   #idleTimer: NodeJS.Timeout | undefined;
   /** Retries in flight, by the ids of their deliveries. Each resolves to whether its result was written. */
   readonly #retries = new Map<number, Promise<boolean>>();
   #finishedRetries = 0;
-  readonly #results = new ResultQueue<FirstAttempt>((attempts) => this.#recordFirstAttempts(attempts));
+  /** First attempts whose results are not on disk, in order. Those that arrive during a commit share the next one. */
+  readonly #unrecorded: FirstAttempt[] = [];
+  readonly #recordAll = coalesce(() => this.#recordFirstAttempts());
+  #recording: Promise<void> | undefined;
   /** A number in shared memory, which grows when the settings may have changed. */
   readonly #version = new Int32Array(new SharedArrayBuffer(4));
   #settings: WebhookSettings;
@@ -135,10 +111,10 @@ export class DeliveryWorker {
     this.#position = settings.position;
     [this.#leaseUntilMs, this.#turnUntilMs] = [leaseUntilMs, leaseUntilMs];
     this.#context = context;
-    this.#tasks = [
-      () => this.#sendNew(),
-      ...Array.from({ length: parallelRetries }, () => () => this.#sendRetries()),
-    ];
+    const retries = Array.from({ length: parallelRetries }, () => () => this.#sendRetries());
+    this.#tasks = [() => this.#sendNew(), ...retries].map((task) =>
+      coalesce(() => task().catch((error) => this.#fail(error))),
+    );
   }
 
   /** Whether it failed because of an error of this program. Then the webhook should not be leased again before its lease expires. */
@@ -157,7 +133,7 @@ export class DeliveryWorker {
 
   /** Resolves once no task is running. */
   async whenIdle(): Promise<void> {
-    while (!this.isIdle) await Promise.all(this.#running.values());
+    while (!this.isIdle) await Promise.all(this.#running);
   }
 
   /** Whether it starts no further attempts, but still has its lease. */
@@ -169,15 +145,11 @@ export class DeliveryWorker {
   advance(): void {
     if (this.#isReleasing || this.#isStopping) return;
     for (const task of this.#tasks) {
-      if (this.#running.has(task)) this.#startAgain.add(task);
-      else this.#start(task);
+      const run = task();
+      if (this.#running.has(run)) continue;
+      this.#running.add(run);
+      void run.then(() => this.#finish(run));
     }
-  }
-
-  #start(task: () => Promise<void>): void {
-    const handled = task().catch((error) => this.#fail(error));
-    const finished = handled.then(() => this.#finish(task));
-    this.#running.set(task, finished);
   }
 
   /** Makes later requests use the current settings. */
@@ -226,7 +198,7 @@ export class DeliveryWorker {
 
   /** The last event before which all results are on disk. */
   get #recordedPosition(): number {
-    const { first } = this.#results;
+    const [first] = this.#unrecorded;
     return first ? first.event.id - 1 : this.#position;
   }
 
@@ -240,13 +212,13 @@ export class DeliveryWorker {
       await this.#sendUnsentMissed();
       while (this.#maySend && (await this.#sendPage()));
     } finally {
-      await this.#results.flushed();
+      await this.#recording;
     }
   }
 
   /** Sends the next page of events. False if there are no more. */
   async #sendPage(): Promise<boolean> {
-    if (this.#results.room < maxRead) await this.#results.flushed();
+    if (this.#unrecorded.length + maxRead > maxUnrecorded) await this.#recording;
     const { types } = this.#settings;
     const upTo = this.#position + maxLookedAt;
     const range = { after: this.#position, upTo, types, limit: maxRead };
@@ -275,7 +247,7 @@ export class DeliveryWorker {
     // After a restore from a backup an id may be used again. The time makes the message ids different.
     const messages = events.map((event) => ({
       id: key.messageId('event', this.webhook.workspaceId, event.id, event.createdAtMs),
-      ...contentOf(event),
+      ...contentOfEvent(event),
     }));
     let mustFlush = false;
     let count = 0;
@@ -283,18 +255,19 @@ export class DeliveryWorker {
       const event = events[count] as StoredEvent;
       const { id: messageId } = messages[count++] as (typeof messages)[number];
       this.#position = event.id;
-      this.#results.add({ event, messageId, result });
+      this.#unrecorded.push({ event, messageId, result });
+      this.#recording = this.#recordAll();
       // The consequences of the next attempt depend on this result.
       mustFlush ||= result.disable !== undefined || settings.failingSinceMs !== undefined;
     });
-    if (mustFlush) await this.#results.flushed();
+    if (mustFlush) await this.#recording;
     return count;
   }
 
   /** Records missed events, and sends the message about them. */
   async #reportMissed(missed: Missed): Promise<void> {
     const { db, clock, key, owner, counts, log } = this.#context;
-    await this.#results.flushed();
+    await this.#recording;
     const { workspaceId, id: webhookId } = this.webhook;
     const cause = { atMs: clock(), workspaceId };
     await db.write((sql) => recordMissed(sql, this.webhook, owner, missed, key), cause);
@@ -342,8 +315,8 @@ export class DeliveryWorker {
   }
 
   async #sendDelivery(due: DueDelivery): Promise<boolean> {
-    const { clock, owner } = this.#context;
-    const content = await this.#contentOf(due);
+    const { db, clock, owner } = this.#context;
+    const content = await contentOfDelivery(db.read, this.webhook, due);
     let result = content ? undefined : eventExpired(clock());
     if (content) {
       await this.#send([{ id: due.messageId, ...content }], due.failures, 'any', (own) => {
@@ -355,29 +328,12 @@ export class DeliveryWorker {
     return this.#record([final], (sql) => recordRetry(sql, this.webhook, owner, due, final));
   }
 
-  /** The body of a message. Undefined if its event is no longer stored. */
-  async #contentOf({ eventId, missedFrom, createdAtMs }: DueDelivery): Promise<Content | undefined> {
-    const { workspaceId, id } = this.webhook;
-    const timestamp = toTime(createdAtMs);
-    if (eventId === undefined) {
-      const ping: Ping = { type: 'ping', timestamp, data: { webhookId: id } };
-      return { body: JSON.stringify(ping) };
-    }
-    if (missedFrom === undefined) {
-      const event = await findEvent(this.#context.db.read, workspaceId, eventId);
-      return event && contentOf(event);
-    }
-    const data = { webhookId: id, firstEventId: missedFrom, lastEventId: eventId };
-    const missed: EventsMissed = { type: missedType, timestamp, data };
-    return { body: JSON.stringify(missed) };
-  }
-
   /**
    * Sends messages in one batch when a slot is free, and calls `onResult` after each. The messages were selected for `types`: if the webhook
    * has other types now, nothing is sent.
    */
   #send(
-    messages: readonly (Content & { id: string })[],
+    messages: readonly (MessageContent & { id: string })[],
     failures: number,
     types: WebhookSettings['types'] | 'any',
     onResult: (result: AttemptResult, settings: WebhookSettings) => void,
@@ -430,15 +386,14 @@ export class DeliveryWorker {
     }
   }
 
-  /** Writes the results of first attempts. Resolves to whether they are on disk. */
-  async #recordFirstAttempts(attempts: FirstAttempt[]): Promise<boolean> {
-    const { owner } = this.#context;
+  /** Writes the results of first attempts. */
+  async #recordFirstAttempts(): Promise<void> {
+    const attempts = [...this.#unrecorded];
+    if (attempts.length === 0) return;
     const results = attempts.map(({ result }) => result);
-    const write = (sql: Transaction) => recordFirstAttempts(sql, this.webhook, owner, attempts);
-    return this.#record(results, write).catch((error) => {
-      this.#fail(error);
-      return false;
-    });
+    const write = (sql: Transaction) => recordFirstAttempts(sql, this.webhook, this.#context.owner, attempts);
+    const isWritten = await this.#record(results, write).catch((error) => this.#fail(error));
+    if (isWritten) this.#unrecorded.splice(0, attempts.length);
   }
 
   /** Counts a result, and reports a webhook that it disabled. */
@@ -465,9 +420,8 @@ export class DeliveryWorker {
     this.abort();
   }
 
-  #finish(task: () => Promise<void>): void {
-    this.#running.delete(task);
-    if (this.#startAgain.delete(task) && this.#maySend) this.#start(task);
+  #finish(run: Promise<void>): void {
+    this.#running.delete(run);
     if (!this.isIdle) return;
     const { idleMs = defaultIdleMs } = this.#context;
     if (this.#maySend) this.#idleTimer ??= setTimeout(() => this.#releaseIfIdle(), idleMs).unref();
@@ -499,21 +453,6 @@ export class DeliveryWorker {
     this.#ending.resolve();
   }
 }
-
-/** The secrets that are valid at a time, the newest first. */
-function secretsOf(
-  { salt, previousSalt, previousUntilMs }: WebhookSettings,
-  key: InstallationKey,
-  atMs: number,
-): string[] {
-  const salts = [salt];
-  if (previousSalt !== undefined && atMs < previousUntilMs && key.isFor(previousSalt))
-    salts.push(previousSalt);
-  return salts.map((salt) => key.derive(salt));
-}
-
-/** Whether a lease ends in the future. An end after more than a whole lease does not count: the clock was set back meanwhile. */
-const isAhead = (untilMs: number, nowMs: number) => nowMs < untilMs && untilMs <= nowMs + leaseMs;
 
 const isSame = (some: readonly string[] | undefined, others: readonly string[] | undefined) =>
   some?.join() === others?.join();

@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StorageUnavailableError } from '../../foundation/errors.ts';
 import { Slots } from '../../foundation/fair-slots.ts';
-import { DeliveryWorker, newCounts, type WorkerContext } from './delivery-worker.ts';
+import { coalesce } from '../../foundation/promises.ts';
+import { DeliveryWorker, type WorkerContext } from './delivery-worker.ts';
 import { acquireLease, findWork, leaseMs, readOverview, type WebhookRef } from './lease-store.ts';
+import { newDeliveryCounts } from './retry-policy.ts';
 import { attemptTimeoutMs } from './send-request.ts';
 
 const tickMs = 250;
@@ -26,7 +28,7 @@ export const realTicker: Ticker = (work, everyMs) => {
   return () => clearInterval(timer);
 };
 
-interface Parts extends Omit<WorkerContext, 'owner' | 'slots' | 'counts'> {
+interface DispatcherOptions extends Omit<WorkerContext, 'owner' | 'slots' | 'counts'> {
   ticker: Ticker;
   /** How long attempts in flight may take at a stop, before they are aborted. */
   graceMs?: number;
@@ -36,14 +38,14 @@ interface Parts extends Omit<WorkerContext, 'owner' | 'slots' | 'counts'> {
 
 /**
  * Finds webhooks with something to send, leases them, and runs a worker for each. Other instances do the same at the same time. A
- * message passes through delivery-worker, sender, send-batch and send-request. Its result passes through retry-policy, result-queue and
+ * message passes through delivery-worker, sender, send-batch and send-request. Its result passes through retry-policy and
  * result-store.
  */
 export class Dispatcher {
   /** How many events the slowest enabled webhook was behind at the last check, about a second ago. */
   lag = 0;
-  readonly counts = newCounts();
-  readonly #parts: Parts;
+  readonly counts = newDeliveryCounts();
+  readonly #options: DispatcherOptions;
   readonly #context: WorkerContext;
   readonly #workers = new Map<string, DeliveryWorker>();
   #stops: (() => void)[] = [];
@@ -51,16 +53,14 @@ export class Dispatcher {
   #isOverviewDue = false;
   /** The workspaces with enabled webhooks. */
   #workspaces: ReadonlySet<number> = new Set();
-  #mustPoll = false;
-  #polling: Promise<void> | undefined;
   #isStopping = false;
   #isStorageAway = false;
   #lostSecrets = 0;
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
     this.#context = {
-      ...parts,
+      ...options,
       owner: randomUUID(),
       slots: new Slots(maxAttempts, maxAttemptsPerWorkspace),
       counts: this.counts,
@@ -68,12 +68,12 @@ export class Dispatcher {
   }
 
   start(): void {
-    const { ticker, changes } = this.#parts;
+    const { ticker, changes } = this.#options;
     this.#stops = [
       ticker(() => this.#tick(), tickMs),
       changes.subscribe((workspaceId, ofWebhooks) => {
         if (ofWebhooks) this.settingsChanged(workspaceId);
-        if (this.#isOverviewDue || this.#workspaces.has(workspaceId)) this.#poll();
+        if (this.#isOverviewDue || this.#workspaces.has(workspaceId)) void this.#poll();
       }),
     ];
   }
@@ -81,8 +81,7 @@ export class Dispatcher {
   /** Sends what is due now. Resolves once nothing is in flight. */
   async catchUp(): Promise<void> {
     await this.#attempt(() => this.#readOverview());
-    if (this.#workspaces.size > 0) this.#poll();
-    await this.#polling;
+    if (this.#workspaces.size > 0) await this.#poll();
     await Promise.all([...this.#workers.values()].map((worker) => worker.whenIdle()));
   }
 
@@ -95,11 +94,11 @@ export class Dispatcher {
   }
 
   /** Starts no further attempt, waits for those in flight, aborts them after `graceMs`, and releases all leases. */
-  async stop(graceMs = this.#parts.graceMs ?? defaultGraceMs): Promise<void> {
+  async stop(graceMs = this.#options.graceMs ?? defaultGraceMs): Promise<void> {
     this.#isStopping = true;
     for (const stop of this.#stops) stop();
     for (const worker of this.#workers.values()) worker.stop();
-    await this.#polling;
+    await this.#poll();
     // A poll in flight may have started further workers.
     const workers = [...this.#workers.values()];
     for (const worker of workers) worker.stop();
@@ -111,35 +110,25 @@ export class Dispatcher {
   }
 
   #tick(): void {
-    const nowMs = this.#parts.clock();
+    const nowMs = this.#options.clock();
     for (const worker of this.#workers.values()) worker.renewWhenDue(nowMs);
     if (this.#ticks++ % ticksPerOverview === 0) this.#isOverviewDue = true;
-    if (this.#isOverviewDue || this.#workspaces.size > 0) this.#poll();
+    if (this.#isOverviewDue || this.#workspaces.size > 0) void this.#poll();
   }
 
   /** Polls the storage for work, now or after the poll in flight. */
-  #poll(): void {
-    this.#mustPoll = true;
-    this.#polling ??= this.#pollWhileNeeded().finally(() => {
-      this.#polling = undefined;
-      if (this.#mustPoll && !this.#isStopping) this.#poll();
+  readonly #poll = coalesce(async () => {
+    if (this.#isStopping) return;
+    await this.#attempt(async () => {
+      if (this.#isOverviewDue) await this.#readOverview();
+      if (this.#workspaces.size > 0) await this.#startWorkers();
     });
-  }
-
-  async #pollWhileNeeded(): Promise<void> {
-    while (this.#mustPoll && !this.#isStopping) {
-      this.#mustPoll = false;
-      await this.#attempt(async () => {
-        if (this.#isOverviewDue) await this.#readOverview();
-        if (this.#workspaces.size > 0) await this.#startWorkers();
-      });
-      await sleep(pollPauseMs);
-    }
-  }
+    await sleep(pollPauseMs);
+  });
 
   /** Logs errors. The next tick tries again. */
   async #attempt(work: () => Promise<void>): Promise<void> {
-    const { log } = this.#parts;
+    const { log } = this.#options;
     try {
       await work();
       this.#isStorageAway = false;
@@ -153,7 +142,7 @@ export class Dispatcher {
   }
 
   async #readOverview(): Promise<void> {
-    const { db, key, log } = this.#parts;
+    const { db, key, log } = this.#options;
     this.#isOverviewDue = false;
     const { workspaces, lag, lost } = await readOverview(db.read, key);
     if (lost > this.#lostSecrets)
@@ -168,7 +157,7 @@ export class Dispatcher {
 
   /** Wakes the workers that have something to send, and starts others. If there is no room, workers whose turn is over stop. */
   async #startWorkers(): Promise<void> {
-    const { db, clock } = this.#parts;
+    const { db, clock } = this.#options;
     const nowMs = clock();
     for (const [name, worker] of this.#workers)
       if (worker.hasEnded && !worker.isBlocked(nowMs)) this.#workers.delete(name);
@@ -203,11 +192,11 @@ export class Dispatcher {
   }
 
   get #instance() {
-    return { owner: this.#context.owner, isAlone: this.#parts.isAlone ?? false };
+    return { owner: this.#context.owner, isAlone: this.#options.isAlone ?? false };
   }
 
   async #startWorker(webhook: WebhookRef): Promise<void> {
-    const { db, clock } = this.#parts;
+    const { db, clock } = this.#options;
     const nowMs = clock();
     const settings = await db.write((sql) => acquireLease(sql, webhook, this.#instance, nowMs));
     if (!settings) return;

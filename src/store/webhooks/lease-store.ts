@@ -8,6 +8,9 @@ export const leaseMs = 20_000;
 /** A lease that ends later was acquired with a wrong clock, and counts as free. Clocks may differ by half a lease. */
 const longestLeaseMs = leaseMs * 1.5;
 
+/** Whether a lease ends in the future. An end after more than a whole lease does not count: the clock was set back meanwhile. */
+export const isAhead = (untilMs: number, nowMs: number) => nowMs < untilMs && untilMs <= nowMs + leaseMs;
+
 /** Identifies a webhook. */
 export interface WebhookRef {
   workspaceId: number;

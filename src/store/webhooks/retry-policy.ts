@@ -20,6 +20,9 @@ const jitter = 0.2;
 /** A longer `Retry-After` is shortened to this. */
 const maxRetryAfterMs = hourMs;
 
+/** The maximum number of first attempts of a webhook that are not on disk. After a crash they are repeated. */
+export const maxUnrecorded = 100;
+
 /** A webhook whose attempts have all failed for this long is disabled. */
 export const disableAfterMs = 5 * dayMs;
 
@@ -105,4 +108,21 @@ export const eventExpired = (atMs: number): AttemptResult => ({
   attempt: { at: toTime(atMs), durationMs: 0, error: 'The event is no longer stored, so it was not sent.' },
   state: 'failed',
   failures: 0,
+});
+
+/** Attempts and webhooks since the start. */
+export interface DeliveryCounts {
+  delivered: number;
+  /** Failed, but a retry follows. */
+  failed: number;
+  /** Failed for the last time. */
+  givenUp: number;
+  /** Events that expired before they were sent. */
+  missed: number;
+  disabled: Record<DisabledReason, number>;
+}
+
+export const newDeliveryCounts = (): DeliveryCounts => ({
+  ...{ delivered: 0, failed: 0, givenUp: 0, missed: 0 },
+  disabled: { gone: 0, failing: 0 },
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { leaseMs } from '../../../src/store/webhooks/lease-store.ts';
-import { maxUnrecorded } from '../../../src/store/webhooks/result-queue.ts';
+import { maxUnrecorded } from '../../../src/store/webhooks/retry-policy.ts';
 import { clockAhead } from '../../support/clock.ts';
 import { startReceiver } from '../../support/dispatching.ts';
 import { fetchChecked } from '../../support/petstore.ts';

@@ -3,8 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { StorageUnavailableError } from '../../../src/foundation/errors.ts';
 import { newTraceparent } from '../../../src/http/trace-context.ts';
-import { maxUnrecorded } from '../../../src/store/webhooks/result-queue.ts';
-import { disableAfterMs } from '../../../src/store/webhooks/retry-policy.ts';
+import { disableAfterMs, maxUnrecorded } from '../../../src/store/webhooks/retry-policy.ts';
 import { ThreadSender } from '../../../src/store/webhooks/sender.ts';
 import {
   addEvents,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { leaseMs } from '../../../src/store/webhooks/lease-store.ts';
-import { maxUnrecorded } from '../../../src/store/webhooks/result-queue.ts';
+import { maxUnrecorded } from '../../../src/store/webhooks/retry-policy.ts';
 import { clockAhead } from '../clock.ts';
 import { ampleKey, type Service, startService } from '../service.ts';
 import { temporaryStorage } from '../storage.ts';

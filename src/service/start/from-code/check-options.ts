@@ -7,7 +7,10 @@ export interface Rule {
 
 export const flag: Rule = { fits: (value) => typeof value === 'boolean', must: 'true or false' };
 
-export const text: Rule = { fits: (value) => typeof value === 'string' && value !== '', must: 'a text' };
+export const nonEmptyText: Rule = {
+  fits: (value) => typeof value === 'string' && value !== '',
+  must: 'a text',
+};
 
 /** For values that the lab checks itself. */
 export const anything: Rule = { fits: () => true, must: 'anything' };

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Database } from '../../../db/database.ts';
 import { openMemory, openStorage } from '../../../db/open.ts';
 import { InstallationKey, loadSecretKey } from '../../../foundation/settings/secret-key.ts';
-import type { ServiceParts } from '../../service.ts';
+import type { ServiceOptions } from '../../service.ts';
 import { type Access, firstAccess, startOver, type WorkspaceOptions } from './access.ts';
 import { MovableClock } from './clock.ts';
 
@@ -12,12 +12,12 @@ export interface Store {
   access: Access;
   clock: MovableClock;
   /** The parts from which a service is started. */
-  parts: Omit<ServiceParts, 'config' | 'log'>;
+  parts: Omit<ServiceOptions, 'config' | 'log'>;
   /** Returns the store to its start. `forget` is called in the transaction. */
   startOver(forget: () => void): Promise<void>;
 }
 
-interface Options extends WorkspaceOptions {
+interface StoreOptions extends WorkspaceOptions {
   /** A folder for the data. Default: the data is in memory. */
   dataDir?: string | undefined;
   /** The time of a stopped clock, in milliseconds since 1970. Default: time passes. */
@@ -25,7 +25,7 @@ interface Options extends WorkspaceOptions {
 }
 
 /** Opens a store. Rejects if its folder is used by another service. */
-export async function openStore({ dataDir, startMs, ...options }: Options): Promise<Store> {
+export async function openStore({ dataDir, startMs, ...options }: StoreOptions): Promise<Store> {
   const clock = new MovableClock(startMs);
   loadSqliteQuietly();
   const db = await open(dataDir);
