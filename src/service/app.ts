@@ -213,7 +213,7 @@ function serveApis(
   { identify, streams, admission, labAdmission, lab }: Components,
   routing: Pick<Parameters<typeof serveApi>[1], 'paths' | 'respondUnrouted'>,
 ): void {
-  const { baseUrl, banRules, enforceSunset } = config;
+  const { baseUrl, enforceSunset } = config;
   const services = {
     ...{ db, changes, installation, streams, clock, enforceSunset, keyChanged },
     inFlight: new Set<string>(),
@@ -224,11 +224,7 @@ function serveApis(
     performFaults: (request, reply) => lab?.performFaults(request, reply),
   });
   if (!lab) return;
-  const labServices = lab.services(
-    { limiter, banRules, hasDraftLimits: config.hasDraftLimits },
-    stopwatch,
-    hasOthers,
-  );
+  const labServices = lab.services({ limiter, hasDraftLimits: config.hasDraftLimits }, stopwatch, hasOthers);
   serveApi(app, {
     ...{ ...routing, services, start: labPrefix, baseUrl: labUrlOf(baseUrl), admission: labAdmission },
     operations: withServices(labOperations, labServices),

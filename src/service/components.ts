@@ -27,7 +27,7 @@ import { healthPaths, Readiness } from './health.ts';
 
 /** The parts of an app. */
 export interface Parts {
-  config: Pick<Config, 'baseUrl' | 'banRules' | 'trustProxy' | 'enforceSunset' | 'lab' | 'hasDraftLimits'>;
+  config: Pick<Config, 'baseUrl' | 'trustProxy' | 'enforceSunset' | 'lab' | 'hasDraftLimits'>;
   db: Database;
   limiter: Limiter;
   log: Log;
@@ -117,7 +117,7 @@ export function createComponents(parts: AllParts) {
   });
   const identify = identifier(db, limiter);
   const admission: Admission = {
-    ...{ limiter, accountOf: planAccount(config.banRules), metrics },
+    ...{ limiter, accountOf: planAccount, metrics },
     hasDraftLimits: config.hasDraftLimits,
     identify: (request) => identify(lab?.asIdentified(request) ?? request),
     banBegan: (request, decision) => lab?.banBegan(request, decision),

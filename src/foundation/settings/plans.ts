@@ -55,7 +55,7 @@ export interface BanRules {
   memoryMs: number;
 }
 
-export const defaultBanRules: BanRules = {
+export const banRules: BanRules = {
   strikesFactor: 1,
   firstMs: minuteMs,
   longestMs: hourMs,
