@@ -3,15 +3,13 @@ import { StorageUnavailableError } from '../foundation/errors.ts';
 import { ConfigError } from '../foundation/settings/setting.ts';
 import { ForeignKeyError } from './sql.ts';
 
-const deadlockDetected = '40P01';
-
 /**
  * Errors of a transaction that lost a race with another. A unique violation is also one. Stores look for a row before they insert it,
  * so another transaction inserted it in between. The next run finds it.
  */
 const races = new Set([
   '40001' /* serialization_failure */,
-  deadlockDetected,
+  '40P01' /* deadlock_detected */,
   '23505' /* unique_violation */,
 ]);
 const foreignKeyViolation = '23503';
@@ -50,10 +48,6 @@ const unavailableCodes = new Set([
  */
 export const isRace = (error: unknown): boolean =>
   error instanceof ForeignKeyError || (error instanceof DatabaseError && races.has(error.code ?? ''));
-
-/** Whether the transaction and another waited for each other. */
-export const isDeadlock = (error: unknown): boolean =>
-  error instanceof DatabaseError && error.code === deadlockDetected;
 
 /** Whether a statement failed only because an earlier one did. The client may see this error before the earlier failure. */
 export const isAborted = (error: unknown): boolean =>

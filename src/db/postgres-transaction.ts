@@ -4,10 +4,10 @@ import { StorageUnavailableError } from '../foundation/errors.ts';
 import { corkForTurn } from '../foundation/process.ts';
 import { inSpan } from '../foundation/tracing.ts';
 import type { StorageCounts } from './database.ts';
+import { AbortedError, type GroupTransaction } from './group-commit.ts';
 import { attempt, isAborted, isOfStatement, isRace } from './postgres-errors.ts';
 import { type Statement, type Statements, textOf } from './postgres-statements.ts';
 import type { Row, Sql } from './sql.ts';
-import { AbortedError, type GroupTransaction } from './write-group.ts';
 
 /** How long a connection may take to roll back. */
 const rollBackMs = 3_000;

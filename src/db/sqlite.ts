@@ -13,6 +13,13 @@ import {
   type Transaction,
   type WriteContext,
 } from './database.ts';
+import {
+  BeforeCommit,
+  type GroupTransaction,
+  type PendingWrite,
+  runInSavepoints,
+  WriteQueue,
+} from './group-commit.ts';
 import { type Migration, pendingMigrations } from './migrations.ts';
 import {
   type Fragment,
@@ -26,9 +33,6 @@ import {
 import { attempt, isLocked } from './sqlite-errors.ts';
 import { FolderMark, ServiceLock } from './sqlite-folder.ts';
 import { GroupedReads } from './sqlite-reads.ts';
-import { BeforeCommit } from './transaction.ts';
-import { type GroupTransaction, type PendingWrite, runInSavepoints } from './write-group.ts';
-import { WriteQueue } from './write-queue.ts';
 
 /** How long a transaction waits for one of another process, such as the command line. */
 const lockWaitMs = 5_000;

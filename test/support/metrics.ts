@@ -1,5 +1,5 @@
 import { newCounts as newStorageCounts } from '../../src/db/database.ts';
-import { WriteQueue } from '../../src/db/write-queue.ts';
+import { WriteQueue } from '../../src/db/group-commit.ts';
 import { durationBounds, Histogram } from '../../src/foundation/histogram.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { newCounts } from '../../src/store/webhooks/delivery-worker.ts';
