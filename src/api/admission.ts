@@ -114,10 +114,7 @@ function setLimitHeaders({ hasDraftLimits }: Admission, request: FastifyRequest,
   request.raw.sender = request.sender;
 }
 
-/**
- * The limit headers of a request that cannot be read, and its refusal if the limit is used up. Its key is unknown, so its
- * address is charged, except the address of a trusted proxy: all clients of the proxy would pay for it.
- */
+/** The limit headers of a request that cannot be read. Its address is charged, except that of a trusted proxy. */
 export async function admitUnread(
   { limiter, metrics, hasDraftLimits }: Admission,
   address: string | undefined,

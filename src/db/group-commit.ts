@@ -40,10 +40,7 @@ interface Options {
   commitGroup(group: PendingWrite[]): Promise<PendingWrite[]>;
 }
 
-/**
- * Groups writes, so that writes that arrive together share a commit. A queue runs one group at a time. The writes that arrive
- * meanwhile are its next group. Queues take turns.
- */
+/** Groups writes that arrive together. A queue runs one group at a time; what arrives meanwhile is its next group. Queues take turns. */
 export class WriteQueue {
   readonly measured: StorageMeasurements = {
     groupSizes: new Histogram(groupSizeBounds),

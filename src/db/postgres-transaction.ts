@@ -101,10 +101,7 @@ export class PostgresTransaction implements GroupTransaction {
     if (this.#options.workspaceId !== undefined) this.#lockWorkspace(this.#options.workspaceId);
   }
 
-  /**
-   * Locks a workspace until the transaction ends, so that the order in which a group locks rows does not matter. Workspaces whose ids
-   * share a remainder wait for each other.
-   */
+  /** Locks a workspace until the transaction ends, so that the order in which a group locks rows does not matter. */
   #lockWorkspace(id: number): void {
     void this.sql`select pg_advisory_xact_lock(${workspaceLocks}, ${id % 2 ** 31})`.catch(() => {});
   }

@@ -73,10 +73,7 @@ export async function openPostgres(url: string, deadlineMs: number, isAlone = fa
   return Object.assign(new PostgresDatabase(accepted, deadlineMs, beginWithin(limits)), { migrations });
 }
 
-/**
- * Checks that a database can be used, and brings its tables up to date. Returns the settings of connections to it, and how many
- * migrations it applied.
- */
+/** Checks that a database can be used, and migrates it. Returns the settings of connections, and the number of migrations. */
 async function prepareServer(settings: PoolConfig, limits: Limits, nameOfOthers: string | undefined) {
   try {
     const accepted = await fitPooler(settings, limits);
@@ -147,10 +144,7 @@ class PostgresDatabase implements Database {
     }
   }
 
-  /**
-   * Does not wait for another write: if another transaction, such as a migration, has locked the row, the storage can be written. But a commit
-   * that waits for a missing synchronous standby also keeps the lock, on any instance.
-   */
+  /** Skips a row that another transaction has locked. But a commit that waits for a missing synchronous standby fails this. */
   async touch(): Promise<void> {
     this.counts.writes++;
     try {

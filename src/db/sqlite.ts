@@ -61,10 +61,7 @@ export async function openSqlite(dataDir: string, options: Options = {}): Promis
   return inDataDir(dataDir, () => attempt(() => open(dataDir, options)));
 }
 
-/**
- * Opens a database in memory. Its data is lost when it is closed. One connection reads and writes, because two connections would
- * lock each other out while one of them writes.
- */
+/** Opens a database in memory, which is lost at the end. It has one connection, because two would lock each other out. */
 export async function openMemory(): Promise<Database> {
   const connection = new DatabaseSync(':memory:', { returnArrays: true });
   connection.exec('pragma foreign_keys = on; pragma temp_store = memory');
@@ -273,10 +270,7 @@ function executor(connection: DatabaseSync, counts: StorageCounts) {
     attempt(() => execute(template, values));
 }
 
-/**
- * Applies each pending migration in a transaction that also records its number. Only reads the number if nothing is pending, so
- * that a command opens a database to which another process writes all the time.
- */
+/** Applies pending migrations. If none is pending it only reads the version, so that it never waits for another process. */
 function migrate(connection: DatabaseSync, pending: (version: number) => Migration[]): number {
   const missing = () => pending(Number(connection.prepare('pragma user_version').get()?.user_version));
   if (missing().length === 0) return 0;

@@ -35,10 +35,7 @@ export interface Tracer {
   call<T>(text: SpanText, work: () => Promise<T>): Promise<T>;
   /** Runs `work`, which the request that runs now does not wait for, without its span. */
   leave(work: () => void): void;
-  /**
-   * Runs `enqueue` in two spans: one until its callback first runs, and one from then to the end. The work of others in the same
-   * queue is in neither.
-   */
+  /** Runs `enqueue` in two spans: its wait, and the work of its callback. The work of others in the queue is in neither. */
   queue<Callback extends (...args: never[]) => unknown, T>(
     callback: Callback,
     enqueue: (callback: Callback) => Promise<T>,

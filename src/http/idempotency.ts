@@ -134,10 +134,7 @@ const hourOf = (ms: number) => Math.floor(ms / hourMs);
 /** Where the keys of an API key count. */
 const accountOf = ({ api, keyId }: Pick<KeyedRequest, 'api' | 'keyId'>) => `${api} ${keyId}`;
 
-/**
- * The hours whose keys count. The whole oldest hour counts, so a key counts for up to an hour longer than it is remembered. Future hours
- * do not count, in case a clock was ahead. The next hour counts, because clocks differ.
- */
+/** The hours whose keys count: all of the oldest, none ahead of the clock except the next one, because clocks differ. */
 function countedOf(request: KeyedRequest): Fragment {
   const hour = hourOf(request.nowMs);
   return fragment`workspace_id = ${request.workspaceId} and account = ${accountOf(request)}

@@ -215,10 +215,7 @@ export const shownDefault = (setting: Setting<unknown>) =>
 const ofTraces = 'OTEL_EXPORTER_OTLP_TRACES_';
 const ofAll = 'OTEL_EXPORTER_OTLP_';
 
-/**
- * Whether the variables of OpenTelemetry ask for traces: an exporter `otlp`, or an address to send them to. Its packages read the other
- * variables. Throws ConfigError for an exporter or a protocol that is not supported.
- */
+/** Whether the variables of OpenTelemetry ask for traces. Throws ConfigError for an exporter or protocol that is not supported. */
 export function tracesAreOn(env: Environment): boolean {
   const read = (name: string) => env[name]?.trim() ?? '';
   const exporter = read('OTEL_TRACES_EXPORTER');
