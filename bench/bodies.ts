@@ -10,7 +10,6 @@ import type { FastifyInstance, InjectOptions } from 'fastify';
 import { createKey } from '../src/access/keys/store.ts';
 import { LocalLimiter } from '../src/access/limits/local-limiter.ts';
 import { openSqlite } from '../src/db/sqlite.ts';
-import { defaultBanRules } from '../src/foundation/settings/plans.ts';
 import { createLogger } from '../src/observe/log/logger.ts';
 import { buildApp } from '../src/service/app.ts';
 import { seedWorkspace } from '../src/store/demo/seed.ts';
@@ -93,7 +92,6 @@ const clock = () => Math.round(performance.timeOrigin + performance.now() * 1_00
 const limiter = new LocalLimiter(db, clock, log);
 const config = {
   baseUrl: 'http://localhost:8080/v1',
-  banRules: defaultBanRules,
   trustProxy: false,
   hasDraftLimits: true,
   enforceSunset: false,

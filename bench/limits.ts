@@ -17,7 +17,7 @@ import { LocalLimiter } from '../src/access/limits/local-limiter.ts';
 import { admit, planAccount } from '../src/api/admission.ts';
 import type { Database } from '../src/db/database.ts';
 import { openSqlite } from '../src/db/sqlite.ts';
-import { defaultBanRules, plans } from '../src/foundation/settings/plans.ts';
+import { banRules, plans } from '../src/foundation/settings/plans.ts';
 import { responseWriter } from '../src/http/write-response.ts';
 import { Metrics } from '../src/observe/metrics.ts';
 import { createWorkspace } from '../src/store/workspaces/store.ts';
@@ -48,7 +48,7 @@ async function measureTurns(): Promise<void> {
   const limiter = new LocalLimiter(db, Date.now, console);
   const admission = {
     identify: identifier(db, limiter),
-    ...{ limiter, hasDraftLimits: true, accountOf: planAccount(defaultBanRules) },
+    ...{ limiter, hasDraftLimits: true, accountOf: planAccount },
     metrics: new Metrics({
       ...{ operations: [], faults: [], db, deprecated: { uses: new Map() } },
       isReady: async () => true,
@@ -166,7 +166,7 @@ async function measureMemory(db: Database): Promise<void> {
   const limiter = new LocalLimiter(db, Date.now, console);
   report('Memory before any caller');
   for (let i = 0; i < keys; i++) {
-    await limiter.decide({ workspaceId, id: `key_${i}` }, { quota: plans.pro, banRules: defaultBanRules });
+    await limiter.decide({ workspaceId, id: `key_${i}` }, { quota: plans.pro, banRules });
     if (i % 50 === 0) await nextTurn();
   }
   report(`Memory after ${keys} keys`);

@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { BeforeCommit, transaction } from '../../src/db/group-commit.ts';
 import { flatten, type Sql, type SqlValue } from '../../src/db/sql.ts';
-import { BeforeCommit, transaction } from '../../src/db/transaction.ts';
 import { createPet } from '../../src/store/resources/pets/store.ts';
 import { postgresPrograms } from '../../test/support/postgres-cluster.ts';
 import { onCore, type Result } from './load.ts';

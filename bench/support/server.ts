@@ -6,7 +6,6 @@ import fastify from 'fastify';
 import { LocalLimiter } from '../../src/access/limits/local-limiter.ts';
 import type { Database, Transaction, WriteContext } from '../../src/db/database.ts';
 import { openSqlite } from '../../src/db/sqlite.ts';
-import { defaultBanRules } from '../../src/foundation/settings/plans.ts';
 import { createLogger } from '../../src/observe/log/logger.ts';
 import { LogOutput } from '../../src/observe/log/output.ts';
 import { buildApp } from '../../src/service/app.ts';
@@ -58,7 +57,6 @@ async function serve(db: Database): Promise<void> {
   const log = createLogger('info', new LogOutput(process.stdout.fd));
   const config = {
     baseUrl: `http://127.0.0.1:${port}/v1`,
-    banRules: defaultBanRules,
     trustProxy: false,
     hasDraftLimits: true,
     enforceSunset: false,

@@ -5,7 +5,7 @@ import type { Decision, Terms } from '../access/limits/decision.ts';
 import { limitHeaders, limitRefusal } from '../access/limits/headers.ts';
 import { addressOf, byAddress, groupSubject, type Limiter, type Subject } from '../access/limits/limiter.ts';
 import { ApiError } from '../foundation/errors.ts';
-import type { BanRules } from '../foundation/settings/plans.ts';
+import { banRules } from '../foundation/settings/plans.ts';
 import { addressGroup, unknownGroup } from '../http/address.ts';
 import { hasContent } from '../http/headers.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -42,12 +42,10 @@ export interface Admission {
 }
 
 /** The account of a key with the quota of its plan, from which it can be banned. */
-export const planAccount =
-  (banRules: BanRules): Admission['accountOf'] =>
-  ({ workspaceId, keyId, quota, banClearedAtMs }) => ({
-    subject: { workspaceId, id: keyId },
-    terms: { quota, banRules, banClearedAtMs },
-  });
+export const planAccount: Admission['accountOf'] = ({ workspaceId, keyId, quota, banClearedAtMs }) => ({
+  subject: { workspaceId, id: keyId },
+  terms: { quota, banRules, banClearedAtMs },
+});
 
 /**
  * Finds the caller, charges the request to its key, or to its address when there is no valid key, and sets
@@ -116,10 +114,7 @@ function setLimitHeaders({ hasDraftLimits }: Admission, request: FastifyRequest,
   request.raw.sender = request.sender;
 }
 
-/**
- * The limit headers of a request that cannot be read, and its refusal if the limit is used up. Its key is unknown, so its
- * address is charged, except the address of a trusted proxy: all clients of the proxy would pay for it.
- */
+/** The limit headers of a request that cannot be read. Its address is charged, except that of a trusted proxy. */
 export async function admitUnread(
   { limiter, metrics, hasDraftLimits }: Admission,
   address: string | undefined,

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../access/keys/store.ts';
 import type { Database, Transaction, WriteContext } from '../db/database.ts';
+import { ignoringFinalStatements } from '../db/group-commit.ts';
 import type { Sql } from '../db/sql.ts';
-import { ignoringFinalStatements } from '../db/transaction.ts';
 import type { Fields } from '../foundation/field-names.ts';
 import { disconnected } from '../http/connections.ts';
 import { assertMayChange, etagOf, isKnown, type Preconditions, preconditionsOf } from '../http/etag.ts';
@@ -11,11 +11,12 @@ import { pauseOfCostlyMs } from '../http/fair-share.ts';
 import { hasContent } from '../http/headers.ts';
 import {
   type AnswerCipher,
+  claimKey,
   idempotencyKeyOf,
   type KeptBounds,
-  once,
   ownKey,
   rejectConcurrent,
+  storeResponse,
 } from '../http/idempotency.ts';
 import { assertContentType, inputReader, lastEventIdOf, sentDigits } from '../http/input.ts';
 import { jsonText } from '../http/json.ts';
@@ -181,7 +182,13 @@ function create(
   };
   return rejectConcurrent(services.inFlight, ownKey(keyedRequest), () =>
     services.db.write(
-      (sql) => once(sql, keyedRequest, () => handle(ignoringFinalStatements(sql))),
+      async (sql) => {
+        const first = await claimKey(sql, keyedRequest);
+        if (first) return first;
+        const response = await handle(ignoringFinalStatements(sql));
+        await storeResponse(sql, keyedRequest, response);
+        return response;
+      },
       contextOf(services, request),
     ),
   );

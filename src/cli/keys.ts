@@ -14,7 +14,7 @@ import type { Subject } from '../access/limits/limiter.ts';
 import type { Valkey } from '../access/limits/valkey.ts';
 import type { Sql } from '../db/sql.ts';
 import { readConfig } from '../foundation/settings/config.ts';
-import { type Plan, planNames, plans, type Quota } from '../foundation/settings/plans.ts';
+import { banRules, type Plan, planNames, plans, type Quota } from '../foundation/settings/plans.ts';
 import { withoutLogins } from '../foundation/settings/valkey-url.ts';
 import { demoWorkspace } from '../store/workspaces/store.ts';
 import { parseCount } from './lab-rehearse.ts';
@@ -152,7 +152,6 @@ function enterpriseQuota(
 const limitsOf = (plan: Plan, quota: Quota | undefined): Partial<Quota> => quota ?? plans[plan] ?? {};
 
 function usageFields(account: Account, { plan, quota, banClearedAtMs }: StoredKey, clockMs: number) {
-  const { memoryMs } = readConfig(process.env).banRules;
   const { current, nowMs } = advanceWindows(account, { banClearedAtMs }, clockMs);
   const { minuteCount, dayCount, strikes, bans, bannedAtMs, bannedUntilMs } = current;
   const { perMinute, perDay } = limitsOf(plan, quota);
@@ -162,7 +161,7 @@ function usageFields(account: Account, { plan, quota, banClearedAtMs }: StoredKe
     dayUsed: dayCount,
     dayRemaining: Math.max(0, (perDay ?? 0) - dayCount),
     strikes,
-    bans: nowMs < bannedAtMs + memoryMs ? bans : 0,
+    bans: nowMs < bannedAtMs + banRules.memoryMs ? bans : 0,
     ...(nowMs < bannedUntilMs && { bannedUntil: isoTime(bannedUntilMs) }),
   };
 }

@@ -1,5 +1,5 @@
 import { Command, type Help, Option } from 'commander';
-import { banSettings, settings, shownDefault } from '../foundation/settings/config.ts';
+import { settings, shownDefault } from '../foundation/settings/config.ts';
 import { planNames } from '../foundation/settings/plans.ts';
 import type { Setting } from '../foundation/settings/setting.ts';
 import { helpWidth } from './terminal.ts';
@@ -36,17 +36,10 @@ export function serveCommand(): Command {
 
 function environmentHelp(help: Help, helpWidth: number): string {
   help.prepareContext({ helpWidth });
-  const list = (group: Record<string, Setting<unknown>>) => {
-    const all = Object.values(group);
-    const width = Math.max(...all.map(({ variable }) => variable.length));
-    return all.map((setting) => help.formatItem(setting.variable, width, explain(setting), help));
-  };
-  return [
-    '\nEnvironment, with defaults in parentheses:',
-    ...list(settings),
-    '\nBans of keys that keep sending after 429:',
-    ...list(banSettings),
-  ].join('\n');
+  const all = Object.values(settings);
+  const width = Math.max(...all.map(({ variable }) => variable.length));
+  const lines = all.map((setting) => help.formatItem(setting.variable, width, explain(setting), help));
+  return ['\nEnvironment, with defaults in parentheses:', ...lines].join('\n');
 }
 
 const explain = (setting: Setting<unknown>) =>

@@ -16,19 +16,13 @@ export interface WriteContext {
 /** A transaction that records its changes. */
 export interface Transaction extends Sql {
   readonly context: WriteContext;
-  /**
-   * Calls `work` once, right before the commit, with all items of this transaction and of those that share the commit. So the
-   * rows that `work` locks are locked last, and for the shortest time.
-   */
+  /** Calls `work` once, right before the commit, with the items of all writes that share it. So its rows are locked only briefly. */
   beforeCommit<Item>(work: BeforeCommitWork<Item>, item: Item): void;
   /** Marks the last statements of a write. Another write may send its statements before these have their results. */
   finalStatements<Answers>(answers: Promise<Answers>): Promise<Answers>;
 }
 
-/**
- * Work right before a commit. No single item may make it fail. It sends all statements at once, without waiting for a result, so
- * that the commit travels with them.
- */
+/** Work before a commit. No item may make it fail. It sends all statements at once, so that the commit travels with them. */
 export type BeforeCommitWork<Item> = (sql: Sql, items: Item[]) => Promise<void>;
 
 /** Counts of an engine since it was opened. */
@@ -102,10 +96,7 @@ export interface Database {
   /** Receives messages for the log, for example that the engine has no free connection. */
   onNotice?: ((notice: string) => void) | undefined;
 
-  /**
-   * Where the data come from: `new` if no service has used them, `moved` if the last service used them elsewhere, as after a
-   * restore into an empty folder. Undefined if the engine does not know.
-   */
+  /** `new`: no service has used the data. `moved`: the last service used them elsewhere, as after a restore. Undefined: not known. */
   origin?(): Promise<'own' | 'new' | 'moved'>;
 
   /** Changes the origin of the data to `own`. */

@@ -3,15 +3,10 @@ import { StorageUnavailableError } from '../foundation/errors.ts';
 import { ConfigError } from '../foundation/settings/setting.ts';
 import { ForeignKeyError } from './sql.ts';
 
-const deadlockDetected = '40P01';
-
-/**
- * Errors of a transaction that lost a race with another. A unique violation is also one. Stores look for a row before they insert it,
- * so another transaction inserted it in between. The next run finds it.
- */
+/** Errors of a transaction that lost a race. Stores look before they insert, so after a unique violation the next run finds the row. */
 const races = new Set([
   '40001' /* serialization_failure */,
-  deadlockDetected,
+  '40P01' /* deadlock_detected */,
   '23505' /* unique_violation */,
 ]);
 const foreignKeyViolation = '23503';
@@ -44,16 +39,9 @@ const unavailableCodes = new Set([
   ...otherStatements,
 ]);
 
-/**
- * Whether the transaction may succeed if it runs again at once. This includes a broken foreign key, unless the store turned it
- * into an error of its own.
- */
+/** Whether the transaction may succeed if it runs again at once. A broken foreign key may, unless the store has an error for it. */
 export const isRace = (error: unknown): boolean =>
   error instanceof ForeignKeyError || (error instanceof DatabaseError && races.has(error.code ?? ''));
-
-/** Whether the transaction and another waited for each other. */
-export const isDeadlock = (error: unknown): boolean =>
-  error instanceof DatabaseError && error.code === deadlockDetected;
 
 /** Whether a statement failed only because an earlier one did. The client may see this error before the earlier failure. */
 export const isAborted = (error: unknown): boolean =>
@@ -75,10 +63,7 @@ export const missesStatement = (error: unknown): boolean =>
 export const isOutOfSlots = (error: unknown): error is DatabaseError =>
   error instanceof DatabaseError && (error.code === tooManyConnections || poolerLimit.test(error.message));
 
-/**
- * Whether a new connection may succeed where this one failed: the server became read-only, or lost its own connection to another
- * node, as in Citus.
- */
+/** Whether a new connection may succeed where this one failed: the server became read-only, or lost another node, as in Citus. */
 export const isOfConnection = (error: unknown): boolean =>
   error instanceof StorageUnavailableError &&
   error.cause instanceof DatabaseError &&
@@ -87,10 +72,7 @@ export const isOfConnection = (error: unknown): boolean =>
     (error.cause as DatabaseError).code?.startsWith(code),
   );
 
-/**
- * Runs `action` of the client library. Turns a failure of the server, such as a lost connection, into StorageUnavailableError, and a
- * broken foreign key into ForeignKeyError. Errors of lost races stay as they are.
- */
+/** Runs `action`. Turns a failure of the server into StorageUnavailableError and a broken foreign key into ForeignKeyError. */
 export async function attempt<T>(action: () => Promise<T>): Promise<T> {
   try {
     return await action();

@@ -69,10 +69,7 @@ async function check(settings: ClientConfig): Promise<void> {
   }
 }
 
-/**
- * Opens transactions on two connections at once, three times. So a pooler swaps their connections to the server, whether it
- * reuses the latest or the oldest one. Each prepares a different statement under the same name.
- */
+/** Opens transactions on two connections at once, three times, so that a pooler swaps their connections to the server. */
 async function exchange(settings: ClientConfig): Promise<void> {
   const name = `petstore_${randomUUID()}`;
   const opening = [connect(settings), connect(settings)] as const;

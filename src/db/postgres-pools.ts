@@ -20,10 +20,7 @@ interface Use {
   isIdle: boolean;
 }
 
-/**
- * Connections to the primary, for reads and for writes. Writes may wait for locks of other writes. Reads have their own connections,
- * so they do not wait for writes.
- */
+/** Connections to the primary. Reads have their own, so they do not wait for writes that wait for locks. */
 export class Pools {
   readonly #readers: Pool;
   readonly #writers: Pool;
@@ -68,10 +65,7 @@ export class Pools {
     return this.#acquire(this.#writers);
   }
 
-  /**
-   * Replaces all open connections. New ones reach the server that is primary now, while a proxy keeps an open connection with its
-   * old server.
-   */
+  /** Replaces all open connections. A proxy keeps an open one with its old server, and leads new ones to the primary. */
   leave(): void {
     const nowMs = performance.now();
     if (nowMs < this.#leftAtMs + leaveEveryMs) return;
@@ -88,10 +82,7 @@ export class Pools {
     await Promise.all([this.#readers.end(), this.#writers.end()]);
   }
 
-  /**
-   * Removes a lost connection. If it broke, the others may lead to the same dead server, so all are replaced. If it timed out, its
-   * statement may just be slow, so connections that have received data since are kept.
-   */
+  /** Removes a lost connection. If it broke, all are replaced. If it timed out, those that have received data since are kept. */
   #lose(client: PoolClient): void {
     const use = this.#uses.get(client);
     if (!use) return;

@@ -4,10 +4,10 @@ import { StorageUnavailableError } from '../foundation/errors.ts';
 import { corkForTurn } from '../foundation/process.ts';
 import { inSpan } from '../foundation/tracing.ts';
 import type { StorageCounts } from './database.ts';
+import { AbortedError, type GroupTransaction } from './group-commit.ts';
 import { attempt, isAborted, isOfStatement, isRace } from './postgres-errors.ts';
 import { type Statement, type Statements, textOf } from './postgres-statements.ts';
 import type { Row, Sql } from './sql.ts';
-import { AbortedError, type GroupTransaction } from './write-group.ts';
 
 /** How long a connection may take to roll back. */
 const rollBackMs = 3_000;
@@ -101,10 +101,7 @@ export class PostgresTransaction implements GroupTransaction {
     if (this.#options.workspaceId !== undefined) this.#lockWorkspace(this.#options.workspaceId);
   }
 
-  /**
-   * Locks a workspace until the transaction ends, so that the order in which a group locks rows does not matter. Workspaces whose ids
-   * share a remainder wait for each other.
-   */
+  /** Locks a workspace until the transaction ends, so that the order in which a group locks rows does not matter. */
   #lockWorkspace(id: number): void {
     void this.sql`select pg_advisory_xact_lock(${workspaceLocks}, ${id % 2 ** 31})`.catch(() => {});
   }

@@ -11,23 +11,23 @@ import {
   type Transaction,
   type WriteContext,
 } from './database.ts';
-import { attempt, isDeadlock, isOfConnection, isRace, startError, toFinalError } from './postgres-errors.ts';
+import {
+  AbortedError,
+  BeforeCommit,
+  type GroupResult,
+  OneFailedError,
+  type PendingWrite,
+  runInSavepoints,
+  runPipelined,
+  WriteQueue,
+} from './group-commit.ts';
+import { attempt, isOfConnection, isRace, startError, toFinalError } from './postgres-errors.ts';
 import { assertAlone, migratePostgres } from './postgres-migrate.ts';
 import { beginWithin, fitPooler, type Limits } from './postgres-pooler.ts';
 import { Pools, writers } from './postgres-pools.ts';
 import { Statements, textOf } from './postgres-statements.ts';
 import { PostgresTransaction } from './postgres-transaction.ts';
 import type { Sql } from './sql.ts';
-import { BeforeCommit } from './transaction.ts';
-import {
-  AbortedError,
-  type GroupResult,
-  OneFailedError,
-  type PendingWrite,
-  runInSavepoints,
-  runPipelined,
-} from './write-group.ts';
-import { WriteQueue } from './write-queue.ts';
 
 /** How long to wait for a new connection, or for a free one of the pool. */
 const connectMs = 3_000;
@@ -44,8 +44,6 @@ const maxGroupSize = 64;
 const maxWaiting = 10_000;
 /** The maximum number of runs of a write that loses races. */
 const maxRuns = 10;
-/** For this time after a deadlock, the writes of a workspace do not share transactions. */
-const aloneMs = 10_000;
 
 /**
  * Opens a PostgreSQL database and brings its tables up to date. A read or a write that is not done within `deadlineMs`
@@ -75,10 +73,7 @@ export async function openPostgres(url: string, deadlineMs: number, isAlone = fa
   return Object.assign(new PostgresDatabase(accepted, deadlineMs, beginWithin(limits)), { migrations });
 }
 
-/**
- * Checks that a database can be used, and brings its tables up to date. Returns the settings of connections to it, and how many
- * migrations it applied.
- */
+/** Checks that a database can be used, and migrates it. Returns the settings of connections, and the number of migrations. */
 async function prepareServer(settings: PoolConfig, limits: Limits, nameOfOthers: string | undefined) {
   try {
     const accepted = await fitPooler(settings, limits);
@@ -107,8 +102,6 @@ class PostgresDatabase implements Database {
   );
   /** Whether commits waited for a synchronous standby at the last check. */
   #commitsWait = false;
-  /** Until when the writes of a workspace share no transaction, on the clock of `performance.now()`. */
-  readonly #aloneUntilMs = new Map<number, number>();
   #closing: Promise<void> | undefined;
 
   constructor(settings: PoolConfig, deadlineMs: number, begin: string) {
@@ -119,7 +112,7 @@ class PostgresDatabase implements Database {
     this.#writes = new WriteQueue({
       ...{ maxRunning: writers, maxWaiting, deadlineMs },
       queueOf: (context) => context?.workspaceId,
-      groupSize: (workspaceId) => this.#groupSize(workspaceId),
+      groupSize: (workspaceId) => (workspaceId === undefined ? 1 : maxGroupSize),
       commitGroup: (group) => this.#commitGroup(group),
     });
     const readSeconds = new Histogram(durationBounds);
@@ -151,10 +144,7 @@ class PostgresDatabase implements Database {
     }
   }
 
-  /**
-   * Does not wait for another write: if another transaction, such as a migration, has locked the row, the storage can be written. But a commit
-   * that waits for a missing synchronous standby also keeps the lock, on any instance.
-   */
+  /** Skips a row that another transaction has locked. But a commit that waits for a missing synchronous standby fails this. */
   async touch(): Promise<void> {
     this.counts.writes++;
     try {
@@ -216,7 +206,7 @@ class PostgresDatabase implements Database {
           return group.filter((write) => write !== error.write);
         }
         if (isRace(error) && group.length > 1) {
-          await this.#commitAlone(group, error);
+          await this.#commitAlone(group);
           return [];
         }
         const mayRunAgain = isRace(error) && runs < maxRuns && performance.now() < endMs;
@@ -232,25 +222,12 @@ class PostgresDatabase implements Database {
     }
   }
 
-  /**
-   * Commits each write of a group alone. A group locks rows in the order of its writes. An instance of an older version does not lock
-   * the workspace first, so the two can deadlock again and again. A single write locks rows in the order of the tables.
-   */
-  async #commitAlone(group: PendingWrite[], race: unknown): Promise<void> {
-    const workspaceId = group[0]?.context?.workspaceId;
-    if (isDeadlock(race) && workspaceId !== undefined)
-      this.#aloneUntilMs.set(workspaceId, performance.now() + aloneMs);
+  /** Commits each write of a group alone. A group locks rows in the order of its writes, and a single write in the order of the tables. */
+  async #commitAlone(group: PendingWrite[]): Promise<void> {
     for (const write of group) {
       if (performance.now() < write.endMs) await this.#commitGroup([write]);
       else write.reject(new StorageUnavailableError('The write was not done in time.'));
     }
-  }
-
-  #groupSize(workspaceId: number | undefined): number {
-    if (workspaceId === undefined) return 1;
-    if (performance.now() < (this.#aloneUntilMs.get(workspaceId) ?? 0)) return 1;
-    this.#aloneUntilMs.delete(workspaceId);
-    return maxGroupSize;
   }
 
   /** Runs the writes of a group in one transaction, and commits it. */

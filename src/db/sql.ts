@@ -55,10 +55,7 @@ export function flatten(
 /** The prepared forms of a template. More than the resources that share one would be a form for each request. */
 const maxForms = 8;
 
-/**
- * Caches the prepared forms of each template, so that each text is built once. Fragments must be the same objects each time and contain
- * no values, like column lists.
- */
+/** Caches the prepared forms of each template. Its fragments must be the same objects each time and contain no values. */
 export class PreparedByTemplate<Prepared> {
   readonly #known = new WeakMap<TemplateStringsArray, { prepared: Prepared; fragments: Fragment[] }[]>();
 
@@ -112,10 +109,7 @@ export interface Columns<Item> {
   read(row: Row): Item;
 }
 
-/**
- * Declares a select list, its names separated by `, `, and how a row becomes an item. `toItem` must not keep the named row: one object is reused
- * for every row, so that reading by name is as fast as by position.
- */
+/** Declares a select list, its names separated by `, `. `toItem` must not keep the named row: one is reused for all rows, for speed. */
 export function columns<const List extends string, Item>(
   list: List,
   toItem: (row: NamedRow<List>) => Item,

@@ -13,6 +13,13 @@ import {
   type Transaction,
   type WriteContext,
 } from './database.ts';
+import {
+  BeforeCommit,
+  type GroupTransaction,
+  type PendingWrite,
+  runInSavepoints,
+  WriteQueue,
+} from './group-commit.ts';
 import { type Migration, pendingMigrations } from './migrations.ts';
 import {
   type Fragment,
@@ -26,9 +33,6 @@ import {
 import { attempt, isLocked } from './sqlite-errors.ts';
 import { FolderMark, ServiceLock } from './sqlite-folder.ts';
 import { GroupedReads } from './sqlite-reads.ts';
-import { BeforeCommit } from './transaction.ts';
-import { type GroupTransaction, type PendingWrite, runInSavepoints } from './write-group.ts';
-import { WriteQueue } from './write-queue.ts';
 
 /** How long a transaction waits for one of another process, such as the command line. */
 const lockWaitMs = 5_000;
@@ -57,10 +61,7 @@ export async function openSqlite(dataDir: string, options: Options = {}): Promis
   return inDataDir(dataDir, () => attempt(() => open(dataDir, options)));
 }
 
-/**
- * Opens a database in memory. Its data is lost when it is closed. One connection reads and writes, because two connections would
- * lock each other out while one of them writes.
- */
+/** Opens a database in memory, which is lost at the end. It has one connection, because two would lock each other out. */
 export async function openMemory(): Promise<Database> {
   const connection = new DatabaseSync(':memory:', { returnArrays: true });
   connection.exec('pragma foreign_keys = on; pragma temp_store = memory');
@@ -269,10 +270,7 @@ function executor(connection: DatabaseSync, counts: StorageCounts) {
     attempt(() => execute(template, values));
 }
 
-/**
- * Applies each pending migration in a transaction that also records its number. Only reads the number if nothing is pending, so
- * that a command opens a database to which another process writes all the time.
- */
+/** Applies pending migrations. If none is pending it only reads the version, so that it never waits for another process. */
 function migrate(connection: DatabaseSync, pending: (version: number) => Migration[]): number {
   const missing = () => pending(Number(connection.prepare('pragma user_version').get()?.user_version));
   if (missing().length === 0) return 0;

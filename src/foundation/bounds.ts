@@ -20,8 +20,5 @@ export const counted = (count: number, noun: string) => `${count} ${noun}${count
 /** A size, such as `64 KiB`. */
 export const kibibytes = (bytes: number) => `${grouped(bytes / 1024)} KiB`;
 
-/**
- * Formats an integer that rarely repeats, such as a count or a new id. V8 caches the texts that `String` and templates make of numbers, and
- * moves them to the old space. Thousands a second would cause a collection of the whole heap every few seconds.
- */
+/** Formats an integer that rarely repeats. V8 caches what `String` makes, and thousands a second would fill the old space. */
 export const digits = (integer: number): string => JSON.stringify(integer);

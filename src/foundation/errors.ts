@@ -79,10 +79,7 @@ export function shortMessage(message: string, maxBytes = maxMessageBytes): strin
   return shortMessage(`${kept}…`.toWellFormed(), maxBytes);
 }
 
-/**
- * An error that is sent to the caller. Its code decides the status. API keys are removed from its message, and a long message is cut. Its
- * `cause` is only logged.
- */
+/** An error that is sent to the caller, by its code. Its message is cut and has no API key. Its `cause` is only logged. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly headers: Fields;

@@ -1,7 +1,4 @@
-/**
- * Limits concurrency: at most `free` tasks at once, and `perOwner` of one owner. Owners take turns. The tasks of one owner run in
- * order.
- */
+/** Limits concurrency: at most `free` tasks at once, `perOwner` of one owner. Owners take turns; the tasks of one run in order. */
 export class Slots {
   #free: number;
   readonly #perOwner: number;

@@ -21,17 +21,11 @@ export function withUserUmask<T>(work: () => T): T {
   }
 }
 
-/**
- * Starts a thread of a module, named by its TypeScript file. The package contains JavaScript instead. The thread gets no options of
- * Node.js, because some (`--eval`, `--input-type`) keep a module from running.
- */
+/** Starts a thread of a module, named by its TypeScript file, without options of Node.js: some keep a module from running. */
 export const startThread = ({ href }: URL, options: WorkerOptions = {}): Worker =>
   new Worker(new URL(href.replace(/\.ts$/, extname(import.meta.url))), { execArgv: [], ...options });
 
-/**
- * Sends everything that is written to a socket in this turn of the event loop by one system call, because a call costs as much as making a
- * small message, and wakes the receiver.
- */
+/** Sends all that is written to a socket in this turn by one system call, which costs as much as making a small message. */
 export function corkForTurn(socket: Writable): void {
   if (socket.writableCorked > 0) return;
   socket.cork();

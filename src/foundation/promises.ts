@@ -1,7 +1,4 @@
-/**
- * Memoizes `make` for `ms` from its start, and while it runs. A failure is also shared. `nowMs` is a clock that never goes
- * back.
- */
+/** Memoizes `make` for `ms` from its start, and while it runs. A failure is also shared. `nowMs` never goes back. */
 export function memoizeFor<T>(ms: number, make: () => Promise<T>, nowMs: () => number): () => Promise<T> {
   let answer: Promise<T> | undefined;
   let isMade = false;
@@ -59,10 +56,7 @@ export function withTimeout<T>(ms: number, promise: Promise<T>, timeoutError: ()
   });
 }
 
-/**
- * Calls `work` repeatedly, `ms` after each call ends, until the returned function is called. Calls `failed` with the error of a
- * call.
- */
+/** Calls `work`, `ms` after each call ends, until the returned function is called. `failed` gets the error of a call. */
 export function repeat(ms: number, work: () => Promise<void>, failed: (error: unknown) => void): () => void {
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;

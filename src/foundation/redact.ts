@@ -1,7 +1,4 @@
-/**
- * The start of a JSON escape of an ASCII character. JSON within JSON has more backslashes. The pattern matches all of them at once,
- * because a match attempt at each of them would be slow.
- */
+/** The start of a JSON escape of an ASCII character. It matches all backslashes at once, because an attempt at each would be slow. */
 const jsonEscape = String.raw`(?<!\\)\\+u00`;
 
 /** A pattern for `character`, plain or as an escape of JSON of its two `hexadecimal` digits. */
@@ -19,9 +16,7 @@ const prefix = (letters: string) =>
 /** A letter or digit of ASCII. */
 const digit = orEncoded('[0-9A-Za-z]', '(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa])');
 
-/**
- * API keys in any text, including URLs. A second key may follow without a space. Then its beginning matches as the end of the first key.
- */
+/** API keys in any text, including URLs. The beginning of a second key that follows without a space matches as the end of the first. */
 const keysInText = new RegExp(`${prefix('pet')}${digit}{36}(?:${digit}|${underscore})*`, 'g');
 
 /** A slash, before which JSON may have a backslash. */
@@ -48,10 +43,7 @@ const passwordsInText = new RegExp(
 
 /** A percent sign, which may itself be percent-encoded up to four times. Without this bound a hostile text would take long to search. */
 const percent = '(%(?:25){0,4})';
-/**
- * The percent sign in the form of this address: group 2 from its colon, or group 3 from its slashes. The password itself may be encoded
- * more often.
- */
+/** The percent sign in the form of this address: group 2 from its colon, or group 3 from its slashes. */
 const same = String.raw`(?:\2\3)`;
 const encodedPartOf = (characters: string, hexadecimal: string) =>
   String.raw`(?:[^\s"&/%${characters}]|(?!${same}(?:${hexadecimal}))%)*`;
@@ -69,9 +61,7 @@ const sentinelPasswordsInText = new RegExp(
   'g',
 );
 
-/**
- * Every text that a pattern above matches also matches this one. It is cheaper than the patterns, and nearly no line of a log matches.
- */
+/** Matches every text that a pattern above matches, and nearly no other line of a log. So it saves their cost. */
 const hint = /pet_|whsec_|%|:\/\/|\\u00|\\\//;
 
 /** The text with `pet_***` in place of each API key, and `whsec_***` in place of each secret of a webhook. */

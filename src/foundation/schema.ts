@@ -91,10 +91,7 @@ export const integerBounds = {
   int64: { minimum: -maxInt64Double, maximum: maxInt64Double },
 };
 
-/**
- * The number for a decimal integer without leading zeros, or undefined outside 64 bits. Beyond 2^53 it is the nearest
- * double within 64 bits: such an id is valid and columns accept it, but no row has an id that large.
- */
+/** The number for a decimal integer, or undefined outside 64 bits. Beyond 2^53 it is the nearest double: no row has such an id. */
 export function toInt64(digits: string): number | undefined {
   if (digits.length <= digitsOfSafeIntegers) return Number(digits);
   const last = digits.startsWith('-') ? minInt64 : maxInt64;
@@ -179,9 +176,7 @@ export const ProblemBody = Type.Object(
   },
 );
 
-/**
- * The properties of a JSON Merge Patch (RFC 7396). Each may be absent. Null removes an optional property or sets its default.
- */
+/** The properties of a JSON Merge Patch (RFC 7396). Null removes an optional property or sets its default. */
 export function patchOf(properties: TProperties): TProperties {
   const changed = Object.entries(properties).map(([name, property]) => [
     name,

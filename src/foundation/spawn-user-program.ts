@@ -3,10 +3,7 @@ import spawn from 'cross-spawn';
 import { userEnvironment, userFolder } from '#distribution';
 import { withUserUmask } from './process.ts';
 
-/**
- * Starts a program of the user, with the folder, the umask and the PATH of the user. On Windows cross-spawn finds `npm.cmd` for `npm`. Without NODE_TEST_CONTEXT
- * it joins no test run of ours.
- */
+/** Starts a program of the user, in its folder and environment. Without NODE_TEST_CONTEXT it joins no test run of ours. */
 export function spawnUserProgram(
   [program = '', ...args]: readonly string[],
   { env: { NODE_TEST_CONTEXT: _, ...env } = process.env, ...options }: SpawnOptions,

@@ -17,10 +17,7 @@ export const toUtc = (text: string): string | undefined => read(text).utc;
 /** The rule that a text breaks, for a message. Undefined if it has not even the form of a date-time. */
 export const instantProblem = (text: string): string | undefined => read(text).problem;
 
-/**
- * Reads an RFC 3339 date-time with at most nine fractional digits and a UTC year of 0000 to 9999. A leap second becomes
- * the next second, as POSIX time counts it.
- */
+/** Reads an RFC 3339 date-time of the years 0000 to 9999. A leap second becomes the next second, as in POSIX time. */
 function read(text: string): { utc?: string; problem?: string } {
   const [, year = '', monthAndDay, minute, second, fraction = '0', offset] = dateTime.exec(text) ?? [];
   if (second === undefined) return {};

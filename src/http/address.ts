@@ -7,10 +7,7 @@ export const unknownGroup = 'unknown';
 export const addressGroupOf = ({ ip, socket }: FastifyRequest): string =>
   addressGroup(ip) ?? addressGroup(socket.remoteAddress) ?? unknownGroup;
 
-/**
- * The unit that counts as one caller without a key: an IPv4 address, or the /64 network of an IPv6 address, because one customer
- * usually has a whole one. Ignores a port, which some proxies add. Undefined if the text is no address.
- */
+/** The unit that counts as one caller without a key: an IPv4 address, or a /64 network, because one customer usually has a whole one. */
 export function addressGroup(address: string | undefined): string | undefined {
   const [, bracketed, bare = address] = /^(?:\[(.*)\](?::\d+)?|([\d.]+):\d+)$/.exec(address ?? '') ?? [];
   const text = bracketed ?? bare;

@@ -1,9 +1,7 @@
 import type { RequestListener, Server } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 
-/**
- * Limits of one turn, so that new arrivals are read soon: the number of requests, and the time after which it handles no further request.
- */
+/** The most requests of one turn, so that new arrivals are read soon, and the time after which a turn begins no further request. */
 const maxTogether = 64;
 const requestsMs = 4;
 /** A body of more bytes is large: reading it can take longer than serving the request. */

@@ -4,10 +4,7 @@ import { ApiError } from '../foundation/errors.ts';
 
 const noProxy = new ApiError('invalid_request', 'CONNECT is not supported: this server is not a proxy.');
 
-/**
- * Has `answer` refuse CONNECT requests, whose connections Node.js hands over to the server. Returns a function that ends those
- * that are still open: Node.js no longer counts them as connections, but waits for their end.
- */
+/** Refuses CONNECT requests by `answer`. Returns a function that ends those still open, because Node.js would wait for their end. */
 export function refuseConnect(
   server: Server,
   answer: (refusal: ApiError, socket: Socket, accept: string | undefined) => void,

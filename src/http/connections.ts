@@ -33,10 +33,7 @@ export const defaultTimeLimits: TimeLimits = {
 
 /** Requests that a client may send on one connection before it has read the response to the first of them. */
 const maxUnread = 32;
-/**
- * The maximum of bytes to read from a client after the end of its connection. It is above the limit of `deploy/nginx.conf`, because nginx
- * would treat a reset as a broken instance.
- */
+/** The most bytes to read after the end of a connection. nginx takes a reset for a broken instance. */
 export const lingerBytes = 4 * 1024 * 1024;
 
 type EndLimits = Pick<TimeLimits, 'unreadMs' | 'lingerMs' | 'checkEveryMs'>;
@@ -152,10 +149,7 @@ export function isAnsweredEarly(socket: Socket): boolean {
   return connection !== undefined && !connection.latest.complete && connection.answer.writableEnded;
 }
 
-/**
- * Makes a long response the last on its connection, so that no response of a further request waits for its end. Returns false if the
- * client has already sent further requests.
- */
+/** Makes a long response the last on its connection, so that none waits behind it. False if the client already sent further requests. */
 export function makeLast(request: IncomingMessage, answer: ServerResponse): boolean {
   const { socket } = request;
   const connection = connections.get(socket);
@@ -179,10 +173,7 @@ export function cameAfterIdling(request: IncomingMessage): boolean {
 /** Whether a connection is being ended, so that what it still receives is ignored. */
 export const isEnding = (socket: Socket) => ending.has(socket);
 
-/**
- * Writes `last` and ends the connection. For a while, bytes that the client still sends are read and dropped. Closing with
- * unread bytes would reset the connection, and the client might lose the response (RFC 9112, section 9.6).
- */
+/** Writes `last` and ends the connection, but reads on for a while: a reset could lose the response (RFC 9112, section 9.6). */
 export function endConnection(socket: Socket, last = ''): void {
   ending.add(socket);
   const { unreadMs, lingerMs } = limitsOf.get(socket) as EndLimits;
@@ -213,10 +204,7 @@ function dropInput(socket: Socket): void {
 /** Errors are ignored, because code that waits for the connection sees that it ended. */
 function ignore(): void {}
 
-/**
- * Aborts when the client of a request has disconnected or has its response. A client that closes its side of the connection counts as
- * disconnected. A few clients close it and still read. They get the reason as the response.
- */
+/** Aborts when the client has its response or has closed its side. A client that still reads gets the reason as the response. */
 export function disconnected({ raw: request }: FastifyRequest, { raw: response }: FastifyReply): AbortSignal {
   const { socket } = request;
   const ended = new AbortController();

@@ -64,10 +64,7 @@ export const formsOf = (text: string): Forms => formsOfHashed(hashed(text));
 /** Many times what a thread needs on a slow machine. */
 const longestMs = 30_000;
 
-/**
- * The forms of a text that takes long to make. It is made in a thread of its own, by a module that calls `sendText`.
- * Rejects when the thread fails, ends without it, or takes more than `limitMs`, after which it is ended.
- */
+/** The forms of a text that a thread makes, by a module that calls `sendText`. Rejects when it fails or takes more than `limitMs`. */
 export async function formsFromThread(module: URL, workerData?: string, limitMs = longestMs): Promise<Forms> {
   const worker = startThread(module, { workerData });
   const limit = setTimeout(() => worker.terminate(), limitMs);

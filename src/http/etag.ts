@@ -2,10 +2,7 @@ import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { errorAt } from '../foundation/errors.ts';
 
-/**
- * A strong entity tag (RFC 9110, section 8.8.3): equal representations have equal tags, even if the resource
- * changed in between.
- */
+/** A strong entity tag (RFC 9110, section 8.8.3): equal representations have equal tags, also after changes in between. */
 export const etagOf = (representation: string): string => `"${hash('sha1', representation, 'base64url')}"`;
 
 const tagOf = (characters: string) => `(?:W/)?"[${characters}]*"`;
@@ -50,10 +47,7 @@ export function isKnown(ifNoneMatch: '*' | string[], etag: string): boolean {
   return ifNoneMatch === '*' || ifNoneMatch.some((tag) => tag === etag || tag === `W/${etag}`);
 }
 
-/**
- * Throws `precondition_failed` unless a change to `current`, the present representation, is allowed: If-Match must match
- * it (RFC 9110, section 13.1.1, strong comparison) and If-None-Match must not.
- */
+/** Throws `precondition_failed` unless If-Match (RFC 9110, section 13.1.1) and If-None-Match allow a change to `current`. */
 export function assertMayChange({ ifMatch, ifNoneMatch }: Preconditions, current: string): void {
   if (ifMatch !== undefined && ifMatch !== '*' && !ifMatch.includes(etagOf(current))) {
     throw errorAt(

@@ -3,9 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { exposedNames, type Fields } from '../foundation/field-names.ts';
 
-/**
- * Any web page may read a response of the API: callers are identified by a key that they send, never by a cookie.
- */
+/** Any web page may read a response of the API: a key identifies the caller, never a cookie. */
 const corsHeaders = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': exposedNames.join(', '),
@@ -37,10 +35,7 @@ export const isPreflight = ({ method, headers }: FastifyRequest) =>
   headers.origin !== undefined &&
   headers['access-control-request-method'] !== undefined;
 
-/**
- * The values of all field lines with a name (in lower case). `headers` of Node.js does not show them one by one: it joins
- * them with commas, or keeps the first and drops the others.
- */
+/** The values of all field lines with a name (in lower case). `headers` of Node.js joins them, or drops all but the first. */
 export function fieldLines({ rawHeaders }: IncomingMessage, name: string): string[] {
   const values: string[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -62,10 +57,7 @@ export const isPassedOn = ({ headers }: Pick<IncomingMessage, 'headers'>) =>
 export const hasContent = ({ headers }: FastifyRequest) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
-/**
- * Whether other software may see the end of a request elsewhere (RFC 9112, sections 6.1 and 6.3). Its Transfer-Encoding is other than
- * `chunked`, such as the obsolete `identity`, or it has one in HTTP/1.0.
- */
+/** Whether a proxy may see the end of a request elsewhere, by its Transfer-Encoding (RFC 9112, sections 6.1 and 6.3). */
 export const isMisframed = ({ headers, httpVersion }: IncomingMessage) => {
   const coding = headers['transfer-encoding'];
   return coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0');

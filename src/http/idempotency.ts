@@ -3,7 +3,6 @@ import { batchSize, type Database, inBatches, type Transaction } from '../db/dat
 import { Fragment, fragment, type Sql } from '../db/sql.ts';
 import { grouped } from '../foundation/bounds.ts';
 import { ApiError, errorAt } from '../foundation/errors.ts';
-import { withDocumentedNames } from '../foundation/field-names.ts';
 import { hourMs, toTime } from '../foundation/time.ts';
 import { fieldLines } from './headers.ts';
 import type { OperationResponse } from './operation.ts';
@@ -53,49 +52,49 @@ export interface AnswerCipher {
 export const ownKey = ({ keyId, text }: Pick<KeyedRequest, 'keyId' | 'text'>) => `${keyId}\n${text}`;
 
 /**
- * Runs `run` once for each Idempotency-Key of an API key. Within `rememberHours`, a request with the same fingerprint gets the first
- * response again, marked `Idempotency-Replayed`, and one with another fingerprint gets `idempotency_key_reused`. A new key beyond
- * the bounds gets `conflict`: removing an older key early would let its request happen twice. All of it happens in the transaction
- * of `sql`, so a refused request leaves the key unused.
+ * Claims the Idempotency-Key of a request in the transaction that handles it. Returns undefined if the request must be handled; then
+ * call `storeResponse`. Within `rememberHours`, a request with the same fingerprint gets the first response again, marked
+ * `Idempotency-Replayed`, and one with another fingerprint gets `idempotency_key_reused`. A new key beyond the bounds gets `conflict`:
+ * removing an older key early would let its request happen twice. A refused request leaves the key unused.
  */
-export async function once(
+export async function claimKey(
   sql: Transaction,
   request: KeyedRequest,
-  run: () => Promise<OperationResponse>,
-): Promise<OperationResponse> {
-  const { workspaceId, bounds, text, fingerprint, nowMs } = request;
-  const key = ownKey(request);
-  const forgottenMs = nowMs - rememberMs;
-  // Older versions stored the text alone. If the fingerprint is equal, the request already has a response.
+): Promise<OperationResponse | undefined> {
+  const { workspaceId, bounds, fingerprint, nowMs } = request;
   const [claimed] = await sql`
     insert into idempotency_keys (workspace_id, key, fingerprint, created_at_ms, resets)
-    select ${workspaceId}, ${key}, ${fingerprint}, ${nowMs}, (select resets from workspaces where id = ${workspaceId})
+    select ${workspaceId}, ${ownKey(request)}, ${fingerprint}, ${nowMs},
+      (select resets from workspaces where id = ${workspaceId})
     where not exists (
-      select 1 from idempotency_keys
-      where workspace_id = ${workspaceId} and key = ${text} and fingerprint = ${fingerprint}
-        and created_at_ms > ${forgottenMs})
-      and not exists (
-        select 1 from idempotency_hours where ${countedOf(request)}
-        group by account having sum(kept) >= ${bounds.keys} or sum(bytes) >= ${bounds.bytes})
+      select 1 from idempotency_hours where ${countedOf(request)}
+      group by account having sum(kept) >= ${bounds.keys} or sum(bytes) >= ${bounds.bytes})
     on conflict (workspace_id, key) do update
       set fingerprint = excluded.fingerprint, created_at_ms = excluded.created_at_ms, resets = excluded.resets
       where idempotency_keys.created_at_ms <= excluded.created_at_ms - ${remembered}
         or idempotency_keys.resets < excluded.resets
     returning key`;
-  if (!claimed) return replay(sql, request);
-  const answer = await run();
-  const body =
-    answer.body === undefined ? null : (request.cipher?.seal(answer.body, placeOf(request)) ?? answer.body);
-  const headers = JSON.stringify(answer.headers);
-  const bytes = [key, fingerprint, headers, body ?? ''].reduce(
-    (sum, part) => sum + Buffer.byteLength(part),
-    0,
-  );
+  return claimed ? undefined : replay(sql, request);
+}
+
+/** Stores the response to a request whose key was claimed. These are the last statements of its transaction. */
+export async function storeResponse(
+  sql: Transaction,
+  request: KeyedRequest,
+  response: OperationResponse,
+): Promise<void> {
+  const { workspaceId, fingerprint, nowMs, cipher } = request;
+  const key = ownKey(request);
+  const text = response.body ?? null;
+  const body = text === null ? null : (cipher?.seal(text, placeOf(request)) ?? text);
+  const headers = JSON.stringify(response.headers);
+  const bytes = Buffer.byteLength([key, fingerprint, headers, body].join(''));
   const resets = request.outlivesResets ? fragment`null` : fragment`resets`;
   await sql.finalStatements(
     Promise.all([
       sql`
-        update idempotency_keys set status = ${answer.status}, headers = ${headers}, body = ${body}, resets = ${resets}
+        update idempotency_keys
+        set status = ${response.status}, headers = ${headers}, body = ${body}, resets = ${resets}
         where workspace_id = ${workspaceId} and key = ${key}`,
       sql`
         insert into idempotency_hours (workspace_id, account, hour, kept, bytes)
@@ -104,34 +103,28 @@ export async function once(
           set kept = idempotency_hours.kept + 1, bytes = idempotency_hours.bytes + excluded.bytes`,
     ]),
   );
-  return answer;
 }
 
 /** The response that is kept, or the refusal of a key that cannot be used. */
 async function replay(sql: Sql, request: KeyedRequest): Promise<OperationResponse> {
-  const { workspaceId, text, fingerprint, nowMs } = request;
-  const own = ownKey(request);
-  const known = await sql`
-    select key, fingerprint, status, headers, body from idempotency_keys
-    where workspace_id = ${workspaceId} and key in (${own}, ${text}) and created_at_ms > ${nowMs - rememberMs}
+  const { workspaceId, nowMs } = request;
+  const [known] = await sql`
+    select fingerprint, status, headers, body from idempotency_keys
+    where workspace_id = ${workspaceId} and key = ${ownKey(request)} and created_at_ms > ${nowMs - rememberMs}
       and (resets is null or resets >= (select resets from workspaces where id = ${workspaceId}))`;
-  const first = known.find(([, knownFingerprint]) => knownFingerprint === fingerprint);
-  if (!first) {
-    if (!known.some(([key]) => key === own)) throw await tooManyKept(sql, request);
+  if (!known) throw await tooManyKept(sql, request);
+  const [fingerprint, status, headers, kept] = known;
+  if (fingerprint !== request.fingerprint)
     throw new ApiError(
       'idempotency_key_reused',
       `This Idempotency-Key was used with another request within the last ${rememberHours} hours. Use a new key for a new request.`,
     );
-  }
-  const [, , status, headers, kept] = first;
   const body = request.cipher ? request.cipher.open(String(kept), placeOf(request)) : String(kept);
-  if (body === undefined) {
+  if (body === undefined)
     throw new ApiError('conflict', 'The first response for this Idempotency-Key can no longer be read.');
-  }
   return {
     status: Number(status),
-    // Older versions stored the names in lower case.
-    headers: { ...withDocumentedNames(JSON.parse(String(headers))), 'Idempotency-Replayed': 'true' },
+    headers: { ...JSON.parse(String(headers)), 'Idempotency-Replayed': 'true' },
     body,
   };
 }
@@ -141,10 +134,7 @@ const hourOf = (ms: number) => Math.floor(ms / hourMs);
 /** Where the keys of an API key count. */
 const accountOf = ({ api, keyId }: Pick<KeyedRequest, 'api' | 'keyId'>) => `${api} ${keyId}`;
 
-/**
- * The hours whose keys count. The whole oldest hour counts, so a key counts for up to an hour longer than it is remembered. Future hours
- * do not count, in case a clock was ahead. The next hour counts, because clocks differ.
- */
+/** The hours whose keys count: all of the oldest, none ahead of the clock except the next one, because clocks differ. */
 function countedOf(request: KeyedRequest): Fragment {
   const hour = hourOf(request.nowMs);
   return fragment`workspace_id = ${request.workspaceId} and account = ${accountOf(request)}

@@ -9,10 +9,7 @@ export interface Exchange {
   reply: FastifyReply;
 }
 
-/**
- * `fetch` for the app of this process, without a connection of its own. `method`, `headers` and a text as `body` are used. Requests on behalf
- * of a caller use the caller's connection: they have its address, end when it breaks, and a fault can break it.
- */
+/** `fetch` for the app of this process. For a caller it uses the caller's connection, with its address and its end. */
 export const injectFetch =
   (app: App, caller?: Exchange): typeof fetch =>
   async (input, { method = 'GET', headers, body } = {}) => {

@@ -35,10 +35,7 @@ interface InputSpec {
   cursorOf: string | undefined;
 }
 
-/**
- * A reader of requests of one operation. It parses path and query strictly from text. It converts no value of the body, and drops
- * undeclared properties. It throws one `invalid_request` that names what is wrong.
- */
+/** A reader of requests of one operation. It converts text of path and query, and names all wrong values at once. */
 export function inputReader(spec: InputSpec): (request: FastifyRequest) => RequestValues {
   const readParams = objectReader(spec.params, pathParameter);
   const readQuery = objectReader(spec.query, queryParameter);

@@ -44,10 +44,7 @@ const invalidJson = (reason: string, cause?: unknown) =>
 /** TypeScript does not know the third argument yet: https://tc39.es/proposal-json-parse-with-source */
 type Reviver = Parameters<typeof JSON.parse>[1];
 
-/**
- * A reviver that refuses unpaired surrogates, keeps 64-bit integers from being rounded out of their range, and keeps
- * fractions from being rounded to integers: NaN fits no schema.
- */
+/** A reviver that refuses unpaired surrogates, keeps 64-bit integers in their range, and makes a fraction rounded to an integer NaN. */
 function keepExact(key: string, value: unknown, context: { source?: string }): unknown {
   if (!key.isWellFormed() || (typeof value === 'string' && !value.isWellFormed())) {
     throw invalidJson('a string has an unpaired surrogate');
@@ -169,8 +166,5 @@ function duplicateProperty(json: string): string {
   throw new Error('No property occurs twice.');
 }
 
-/**
- * The JSON text of a representation, as it is sent. Its ETag is computed from this text. It ends with a newline, so that the prompt of
- * a terminal is on the next line.
- */
+/** The JSON text as it is sent and hashed. It ends with a newline, so that the prompt of a terminal is on the next line. */
 export const jsonText = (value: unknown): string => `${JSON.stringify(value)}\n`;

@@ -28,10 +28,7 @@ function weightsIn(field: string | undefined): Map<string, number> {
   return weights;
 }
 
-/**
- * The coding that a client prefers, by its `Accept-Encoding` (RFC 9110, section 12.5.3). If weights are equal, the first of `codings` wins.
- * A client that accepts none of them gets the text unchanged.
- */
+/** The coding that a client prefers (RFC 9110, section 12.5.3). If weights are equal, the first of `codings` wins. */
 export function preferredCoding(field: string | undefined): Coding {
   // A client that says nothing may not be able to decompress.
   const weights = weightsIn(field);

@@ -34,9 +34,7 @@ export function answerHalfClosed(server: Server): void {
   Object.assign(server, { httpAllowHalfOpen: true });
 }
 
-/**
- * Sends the `readyLines` of responses behind the status line. Node.js checks each field that `writeHead` gets, and joins them one by one.
- */
+/** Sends `readyLines` behind the status line. Node.js would check each field of `writeHead` and join them one by one. */
 export function sendReadyLines(prototype: ServerResponse & { readyLines: string }): void {
   const internal = prototype as typeof prototype & { _storeHeader(firstLine: string, fields: unknown): void };
   const { _storeHeader } = internal;

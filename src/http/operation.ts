@@ -91,10 +91,7 @@ interface Definition<
   errors?: readonly ErrorCode[];
   /** Is waited for before the request is handled, and before its transaction. */
   prepare?(input: Input<Params, Query, Body>, ...services: Services): Promise<void>;
-  /**
-   * Handles the request. For GET `sql` reads committed rows. For every other method it is one transaction, which is
-   * committed before the response leaves and rolled back when this throws. A resource or a page may be rendered already.
-   */
+  /** For GET `sql` reads committed rows. Otherwise it is a transaction, committed before the response and rolled back when this throws. */
   handle(
     sql: M extends 'GET' ? Sql : Transaction,
     input: Input<Params, Query, Body>,

@@ -22,10 +22,7 @@ export const maxLimit = 100;
 /** The bytes of the texts on one page. One item always fits. */
 export const maxPageBytes = 50_000;
 
-/**
- * How many items of a page fit. Long texts end a page early, so that no page takes much longer than others. `sizes` returns the bytes of
- * the items.
- */
+/** How many items of a page fit: long texts end a page early, so that no page takes much longer. `sizes`: the bytes of the items. */
 export async function fittingLimit(limit: number, sizes: () => Promise<Row[]>): Promise<number> {
   if (limit === 1) return limit;
   let left = maxPageBytes;
@@ -107,10 +104,7 @@ export const pageQueryOf = (operationId: string) => {
   };
 };
 
-/**
- * A page from rows that begin with their id and were read with `limit + 1`: the extra row shows that more
- * follow.
- */
+/** A page from rows that begin with their id and were read with `limit + 1`: the extra row shows that more follow. */
 export function toPage<Item>(rows: Row[], limit: number, toItem: (row: Row) => Item): Page<Item> {
   const items = rows.slice(0, limit).map(toItem);
   return rows.length > limit ? { items, next: Number(rows[limit - 1]?.[0]) } : { items };

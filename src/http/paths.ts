@@ -15,10 +15,7 @@ export class Paths {
   readonly #others: ReadonlyMap<string, RegExp>;
   readonly #methodsByPattern: [RegExp, string[]][];
 
-  /**
-   * The operations of each API by the beginning of its paths. `documents` are read-only paths from the root, as the router
-   * takes them: a part may be a parameter with the pattern of its values. `mcpPath` is another path, which takes POST.
-   */
+  /** `apis`: the operations by the beginning of their paths. `documents`: read-only paths, as the router takes them. */
   constructor(apis: Readonly<Record<string, readonly Operation[]>>, documents: readonly string[]) {
     this.#starts = Object.keys(apis);
     this.#others = new Map([...documents, mcpPath].map((path) => [path, formOf(path)]));
@@ -60,10 +57,7 @@ export class Paths {
     return this.#methodsByPattern.find(([pattern]) => pattern.test(path))?.[1];
   }
 
-  /**
-   * Throws `invalid_request` if other software, such as a proxy, may read the target of a request differently (RFC 9112,
-   * section 3.2). Throws `not_found` if the router matches a path that the description does not have.
-   */
+  /** Throws if a proxy may read the target differently (RFC 9112, section 3.2), or if the description does not have the path. */
   assertTarget(request: FastifyRequest): void {
     assertReadable(request.raw);
     assertHost(request.raw);
@@ -76,10 +70,7 @@ export class Paths {
     if (!request.is404 && !request.operation) throw this.#notFound(request);
   }
 
-  /**
-   * Responds to OPTIONS on a path that exists, also a browser's preflight, which gets permission only within the API. Throws for
-   * everything else.
-   */
+  /** Responds to OPTIONS on a path that exists. A preflight gets permission only within the API. Throws for everything else. */
   answer(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const methods = this.#methods(pathOf(request));
     if (!methods) throw this.#notFound(request);
@@ -124,10 +115,7 @@ export const formOf = (path: string) => {
 
 const hostField = { header: 'Host' };
 
-/**
- * Throws `invalid_request` unless the request has one valid Host (RFC 9112, section 3.2). Checked here, since Node.js would
- * reject a missing Host with a 400 without a body, use the first of several, and accept any value.
- */
+/** Requires one valid Host (RFC 9112, section 3.2). Node.js would use the first of several, and accept any value. */
 function assertHost(request: IncomingMessage): void {
   const [host, ...more] = fieldLines(request, 'host');
   if (more.length > 0 || (host === undefined && request.httpVersion !== '1.0')) {

@@ -7,10 +7,7 @@ const { ServerResponse, STATUS_CODES } = process.getBuiltinModule('node:http');
 
 type Head = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
-/**
- * A response whose header names have the documented case, because some clients keep headers in a plain dictionary. Fastify converts
- * the names to lower case. Lists of headers are written unchanged.
- */
+/** A response whose header names have the documented case, because some clients keep headers in a plain dictionary. */
 export class NamedResponse<
   Request extends IncomingMessage = IncomingMessage,
 > extends ServerResponse<Request> {

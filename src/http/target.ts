@@ -36,10 +36,7 @@ export const isForMcp = (request: Targeted) => decodedPathOf(request) === mcpPat
 export const isForPlan = (request: Targeted) =>
   request.url?.startsWith(`${prefix}/`) || (!isForLab(request) && !isForMcp(request));
 
-/**
- * The path of a request: within an API decoded as the router does, elsewhere as it is written. A proxy may block paths such
- * as `/metrics`, and would not recognize them in another spelling.
- */
+/** The path of a request: decoded within an API, elsewhere as written, because a proxy may block paths such as `/metrics`. */
 export function pathOf(request: FastifyRequest): string {
   const path = decodedPathOf(request);
   return startOf(request, path) === undefined ? withoutQueryAndOrigin(request) : path;

@@ -45,10 +45,7 @@ const randomUuid = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{
 /** Whether an id is a random UUID, as the service and petstore-lab/client make them for requests. */
 export const isRandomId = (id: string) => randomUuid.test(id);
 
-/**
- * The trace context that follows from the id of a request, which is random in a UUID. Undefined for another id, because callers may
- * use it again. Nothing is recorded under it.
- */
+/** The trace context that follows from a random request id. Undefined for another id, because callers may use it again. */
 export function traceparentOfId(requestId: string): string | undefined {
   if (!isRandomId(requestId)) return undefined;
   const traceId = traceIdOfUuid(requestId);

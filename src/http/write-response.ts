@@ -24,10 +24,7 @@ export const headersOf = (request: FastifyRequest): Fields => ({
   ...request.interceptor?.fields,
 });
 
-/**
- * Responds with an error. As bytes, since Fastify asks no serializer where a path cannot be decoded, and would add a charset to the type
- * of a text.
- */
+/** Responds with an error, as bytes: Fastify would add a charset to the type of a text. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: ApiError): FastifyReply {
   request.errorCode = error.code;
   const { type, text } = errorContent(error, request.headers.accept, request.server.errorPages);
@@ -85,10 +82,7 @@ export function streamStarter(lifecycle: RouteHeaders | undefined) {
     writeHead(request, reply, 200, headers);
 }
 
-/**
- * A writer of the heads of responses to an operation. It bypasses Fastify and partly Node.js, which process each header several
- * times: this takes as long as reading the resource from storage. `always` are the same for each response.
- */
+/** A writer of heads. It bypasses Fastify and Node.js, which process each header several times: as costly as reading the resource. */
 function headWriter(lifecycle: RouteHeaders | undefined, always: Fields) {
   const constantLines = linesOf(always);
   return (request: FastifyRequest, reply: FastifyReply, status: number, ...own: (Fields | undefined)[]) => {

@@ -218,7 +218,7 @@ function serveApis(
   { identify, streams, admission, labAdmission, lab }: Components,
   routing: Pick<Parameters<typeof serveApi>[1], 'paths' | 'respondUnrouted'>,
 ): void {
-  const { baseUrl, banRules, enforceSunset } = config;
+  const { baseUrl, enforceSunset } = config;
   const services = {
     ...{ db, changes, installation, streams, clock, enforceSunset, keyChanged },
     inFlight: new Set<string>(),
@@ -229,11 +229,7 @@ function serveApis(
     intercept: (request, reply) => lab?.intercept(request, reply),
   });
   if (!lab) return;
-  const labServices = lab.services(
-    { limiter, banRules, hasDraftLimits: config.hasDraftLimits },
-    stopwatch,
-    hasOthers,
-  );
+  const labServices = lab.services({ limiter, hasDraftLimits: config.hasDraftLimits }, stopwatch, hasOthers);
   serveApi(app, {
     ...{ ...routing, services, start: labPrefix, baseUrl: labUrlOf(baseUrl), admission: labAdmission },
     operations: withServices(labOperations, labServices),

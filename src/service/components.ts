@@ -28,7 +28,7 @@ import { healthPaths, Readiness } from './health.ts';
 
 /** What an app is made of. */
 export interface AppOptions {
-  config: Pick<Config, 'baseUrl' | 'banRules' | 'trustProxy' | 'enforceSunset' | 'lab' | 'hasDraftLimits'>;
+  config: Pick<Config, 'baseUrl' | 'trustProxy' | 'enforceSunset' | 'lab' | 'hasDraftLimits'>;
   db: Database;
   limiter: Limiter;
   log: Log;
@@ -107,7 +107,7 @@ export function createComponents(options: CompleteOptions) {
   });
   const identify = identifier(db, limiter, config.lab ? bindingColumns : []);
   const admission: Admission = {
-    ...{ limiter, accountOf: planAccount(config.banRules), metrics },
+    ...{ limiter, accountOf: planAccount, metrics },
     hasDraftLimits: config.hasDraftLimits,
     identify: (request) => identify(lab?.asIdentified(request) ?? request),
     banBegan: (request, decision) => lab?.banBegan(request, decision),

@@ -7,6 +7,7 @@ import { LocalLimiter } from '../access/limits/local-limiter.ts';
 import type { Database } from '../db/database.ts';
 import { repeat } from '../foundation/promises.ts';
 import type { Config } from '../foundation/settings/config.ts';
+import { banRules } from '../foundation/settings/plans.ts';
 import type { InstallationKey } from '../foundation/settings/secret-key.ts';
 import { forgetOldKeys } from '../http/idempotency.ts';
 import { deleteOldRecordings, deleteRemoved } from '../lab/recordings/recording-store.ts';
@@ -176,7 +177,7 @@ function sweepsOf({ config, db, clock }: Pick<ServiceOptions, 'config' | 'db' | 
     { everyMs: sweepEveryMs, sweep: () => forgetOldRehearsals(db, clock()) },
     { everyMs: forgetEventsEveryMs, sweep: () => deleteOldRecordings(db, clock()) },
     { everyMs: deleteRemovedEveryMs, sweep: () => deleteRemoved(db) },
-    { everyMs: sweepEveryMs, sweep: () => limiter.forgetOld(config.banRules.memoryMs) },
+    { everyMs: sweepEveryMs, sweep: () => limiter.forgetOld(banRules.memoryMs) },
   ];
 }
 

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { Client } from 'pg';
+import { type PendingWrite, WriteQueue } from '../../src/db/group-commit.ts';
 import { requestDeadlineMs } from '../../src/db/open.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
-import type { PendingWrite } from '../../src/db/write-group.ts';
-import { WriteQueue } from '../../src/db/write-queue.ts';
 import { StorageUnavailableError } from '../../src/foundation/errors.ts';
 import { allocateIds } from '../../src/store/workspaces/store.ts';
 import { emptyDatabase, load, startInstances } from '../support/instances.ts';
@@ -228,7 +227,7 @@ suite('concurrent writes to PostgreSQL', { skip: whyNoPostgres() }, () => {
     assert.equal((await waiting).status, 201);
   });
 
-  test('a deadlock with an older version, which locks rows in another order, fails no write', async (t) => {
+  test('a deadlock with another program, which locks rows in another order, fails no write', async (t) => {
     const url = await emptyDatabase(cluster);
     // The service's own connection detects the deadlock first, and gives in.
     const [instance] = await startInstances(t, `${url}%20-cdeadlock_timeout%3D500ms`);

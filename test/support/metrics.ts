@@ -1,5 +1,5 @@
 import { newCounts } from '../../src/db/database.ts';
-import { WriteQueue } from '../../src/db/write-queue.ts';
+import { WriteQueue } from '../../src/db/group-commit.ts';
 import { durationBounds, Histogram } from '../../src/foundation/histogram.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { newDeliveryCounts } from '../../src/store/webhooks/retry-policy.ts';

@@ -6,7 +6,7 @@ import { LocalLimiter } from '../../src/access/limits/local-limiter.ts';
 import { SharedLimiter, type ShareOptions } from '../../src/access/limits/shared-limiter.ts';
 import type { Database, Transaction } from '../../src/db/database.ts';
 import type { LogLevel } from '../../src/foundation/settings/config.ts';
-import { defaultBanRules, type Plan, type Quota } from '../../src/foundation/settings/plans.ts';
+import type { Plan, Quota } from '../../src/foundation/settings/plans.ts';
 import { InstallationKey } from '../../src/foundation/settings/secret-key.ts';
 import { defaultTimeLimits, type TimeLimits } from '../../src/http/connections.ts';
 import type { Handled, Installation } from '../../src/http/operation.ts';
@@ -116,7 +116,6 @@ export class Petstore {
     const clock = () => this.nowMs;
     const config = {
       baseUrl: options.baseUrl ?? baseUrl,
-      banRules: defaultBanRules,
       trustProxy: options.trustProxy ?? false,
       hasDraftLimits: options.hasDraftLimits ?? true,
       enforceSunset: options.enforceSunset ?? false,

@@ -70,10 +70,7 @@ function withoutEach(added: string, path: string): string {
 const run = promisify(execFile);
 const maxBytes = 16 * 1024 * 1024;
 
-/**
- * Bundles a program or a style sheet for browsers from a file of `src`, by esbuild. Only its packages for single platforms are installed:
- * the main package needs an install script.
- */
+/** Bundles a program or style sheet for browsers by esbuild. Only its packages for single platforms need no install script. */
 export async function browserProgram(file: string): Promise<string> {
   const esbuild = esbuildProgram();
   const entry = fileURLToPath(new URL(`../../${file}`, import.meta.url));

@@ -1,5 +1,4 @@
-import { dayMs, hourMs, secondMs } from '../time.ts';
-import { type BanRules, defaultBanRules, minStrikes } from './plans.ts';
+import { dayMs, secondMs } from '../time.ts';
 import {
   baseUrl,
   ConfigError,
@@ -27,7 +26,7 @@ export type LogFormat = (typeof logFormats)[number];
 
 const quoted = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(', ');
 
-/** All settings except those of bans, in the order of the help of `serve` and docs/configuration.md. */
+/** All settings, in the order of the help of `serve` and docs/configuration.md. */
 export const settings = {
   port: {
     variable: 'PORT',
@@ -154,52 +153,15 @@ export const settings = {
   },
 } satisfies Record<string, Setting<unknown>>;
 
-/** The settings of bans. A key is banned if it keeps sending after 429. */
-export const banSettings = {
-  strikesFactor: {
-    variable: 'PETSTORE_BAN_STRIKES_FACTOR',
-    default: String(defaultBanRules.strikesFactor),
-    meaning: `strikes (requests that get 429) allowed in a minute, as a multiple of the plan's requests per minute; never fewer than ${minStrikes}`,
-    read: number(0),
-  },
-  firstMs: {
-    variable: 'PETSTORE_BAN_FIRST_SECONDS',
-    default: String(defaultBanRules.firstMs / secondMs),
-    meaning: 'length of the first ban',
-    read: scaled(number(1), secondMs),
-  },
-  growth: {
-    variable: 'PETSTORE_BAN_GROWTH',
-    default: String(defaultBanRules.growth),
-    meaning: 'factor by which the next ban is longer than the previous one',
-    read: number(1),
-  },
-  longestMs: {
-    variable: 'PETSTORE_BAN_LONGEST_SECONDS',
-    default: String(defaultBanRules.longestMs / secondMs),
-    meaning: 'maximum length of a ban',
-    read: scaled(number(1), secondMs),
-  },
-  memoryMs: {
-    variable: 'PETSTORE_BAN_MEMORY_HOURS',
-    default: String(defaultBanRules.memoryMs / hourMs),
-    meaning:
-      'how long a ban is remembered, from its start; a ban that starts within this time is longer than the one before',
-    read: scaled(number(0), hourMs),
-  },
-} satisfies Record<keyof BanRules, Setting<number>>;
-
-type Settings = Record<string, Setting<unknown>>;
-type Values<Group extends Settings> = { readonly [Name in keyof Group]: ReturnType<Group[Name]['read']> };
-
 /** The values of all settings, read once at the start. */
-export interface Config extends Values<typeof settings> {
-  readonly banRules: BanRules;
+export type Config = {
+  readonly [Name in keyof typeof settings]: ReturnType<(typeof settings)[Name]['read']>;
+} & {
   /** Variables that begin with PETSTORE_ but are not settings. */
   readonly unknownVariables: readonly string[];
-}
+};
 
-const all: readonly Setting<unknown>[] = [...Object.values(settings), ...Object.values(banSettings)];
+const all: readonly Setting<unknown>[] = Object.values(settings);
 
 export type Environment = Record<string, string | undefined>;
 
@@ -222,16 +184,11 @@ export function readConfig(env: Environment): Config {
       name !== goalVariable &&
       !all.some(({ variable }) => variable === name),
   );
-  const banRules = valuesOf(banSettings, env);
-  return Object.freeze({ ...valuesOf(settings, env), banRules, unknownVariables });
-}
-
-function valuesOf<Group extends Settings>(group: Group, env: Environment): Values<Group> {
-  const values = Object.entries(group).map(([name, setting]) => [
+  const values = Object.entries(settings).map(([name, setting]) => [
     name,
     setting.read(textOf(setting, env), setting.variable),
   ]);
-  return Object.fromEntries(values);
+  return Object.freeze({ ...Object.fromEntries(values), unknownVariables });
 }
 
 function textOf(setting: Setting<unknown>, env: Environment): string {
@@ -258,10 +215,7 @@ export const shownDefault = (setting: Setting<unknown>) =>
 const ofTraces = 'OTEL_EXPORTER_OTLP_TRACES_';
 const ofAll = 'OTEL_EXPORTER_OTLP_';
 
-/**
- * Whether the variables of OpenTelemetry ask for traces: an exporter `otlp`, or an address to send them to. Its packages read the other
- * variables. Throws ConfigError for an exporter or a protocol that is not supported.
- */
+/** Whether the variables of OpenTelemetry ask for traces. Throws ConfigError for an exporter or protocol that is not supported. */
 export function tracesAreOn(env: Environment): boolean {
   const read = (name: string) => env[name]?.trim() ?? '';
   const exporter = read('OTEL_TRACES_EXPORTER');

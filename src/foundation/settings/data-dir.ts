@@ -180,10 +180,7 @@ export function replaceFile(path: string, text: string): void {
   }
 }
 
-/**
- * Creates a file that only its owner can read, in one step, unless it exists. If several processes do it at once, one succeeds. The
- * file survives a power cut once this returns.
- */
+/** Creates a file that only its owner can read, unless it exists. It survives a power cut once this returns. */
 export function createOnce(path: string, text: string): void {
   const fresh = `${path}.${randomUUID()}.new`;
   try {

@@ -19,10 +19,7 @@ export const ampleQuota: Quota = { perMinute: 1_000_000, perDay: 10_000_000 };
 
 export type Plan = keyof typeof plans;
 
-/**
- * The maximum number of stored Idempotency-Keys of an API key below `/v1`, and of their bytes. 24 hours span two calendar days, so the plan's limit
- * comes first. Most rows have 500 bytes.
- */
+/** How many Idempotency-Keys of an API key are stored, and their bytes. 24 hours span two days, so the plan's limit comes first. */
 export function keptBoundsOf({ perDay }: Quota) {
   const keys = 2 * perDay;
   return { keys, bytes: Math.max(keys * 2_000, 8_000_000) };
@@ -55,7 +52,7 @@ export interface BanRules {
   memoryMs: number;
 }
 
-export const defaultBanRules: BanRules = {
+export const banRules: BanRules = {
   strikesFactor: 1,
   firstMs: minuteMs,
   longestMs: hourMs,

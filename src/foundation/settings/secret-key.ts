@@ -15,9 +15,7 @@ const tagBytes = 16;
 /** 25 digits of base 36 hold 128 bits. */
 const idDigits = 25;
 
-/**
- * The key of an installation. It derives secrets and ids, so instances with the same key agree, and the storage contains no secret.
- */
+/** The key of an installation. Secrets and ids are derived from it, so instances agree and the storage contains no secret. */
 export class InstallationKey {
   /** Identifies the key without revealing it. */
   readonly fingerprint: string;
@@ -89,10 +87,7 @@ export class InstallationKey {
   }
 }
 
-/**
- * The key of the setting, or else the one in the data folder. Throws ConfigError with PostgreSQL and without the setting, because
- * each instance would create its own key.
- */
+/** The key of the setting, or the one in the data folder. PostgreSQL needs the setting, because each instance would create its own. */
 export function installationKey({
   secretKey,
   databaseUrl,

@@ -51,10 +51,7 @@ export class Announcement {
   }
 }
 
-/**
- * The local URL of a service that listens on an address: on loopback, if it listens on all addresses. Not on localhost, which may
- * resolve to an IPv6 address where another program listens.
- */
+/** The local URL of a service. Not on localhost, which may resolve to an IPv6 address where another program listens. */
 export function localUrl({ address, port }: Pick<AddressInfo, 'address' | 'port'>): string {
   const local = { '0.0.0.0': '127.0.0.1', '::': '::1' }[address] ?? address;
   return `http://${isIPv6(local) ? `[${local}]` : local}:${port}/v1`;

@@ -22,10 +22,7 @@ export class ConfigError extends Error {}
 
 export const text: Reader<string> = (text) => text;
 
-/**
- * An address to listen on. For `localhost` Fastify opens a second server, on 127.0.0.1 or ::1. That server has none of our bounds, and
- * a connection that breaks there ends the process.
- */
+/** An address to listen on. For `localhost` Fastify would open a second server, without our bounds. */
 export const listenAddress: Reader<string> = (text) => (text === 'localhost' ? '127.0.0.1' : text);
 
 /** A secret of at least `minLength` characters. No message repeats it. Undefined: none. */

@@ -71,10 +71,7 @@ const maxMessageLength = 1_000;
 /** This many first characters are enough to recognize a secret that the server has cut. */
 const beginningLength = 16;
 
-/**
- * A message of a server without the users and passwords of `urls`. A server repeats in an error what it was sent, also by AUTH.
- * Old servers cut it off after 128 bytes.
- */
+/** A message of a server without the logins of `urls`: it repeats what it was sent, and old servers cut it after 128 bytes. */
 export function withoutLogins(message: string, urls: readonly string[]): string {
   const secrets = urls.flatMap(secretsOf).sort((a, b) => b.length - a.length);
   const withoutWhole = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), message);

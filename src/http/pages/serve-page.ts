@@ -44,10 +44,7 @@ const withHash = (path: string, folder: string) => path.replace(/(?=[^/]*$)/, `$
 /** The route of a file with the hash in its path. */
 export const hashedPath = (file: string) => withHash(file, anyHash);
 
-/**
- * Serves a page and its files. The page loads files by paths with the current hash, which browsers cache for a year. They revalidate
- * files without a hash, or with the hash of another version.
- */
+/** Serves a page, and its files by paths with the current hash, which browsers cache for a year. Other paths are revalidated. */
 export function servePage(app: FastifyInstance, { path, html, policy, files }: Page): void {
   const made = mapValues(files, memoize) as Record<string, () => Promise<Forms>>;
   const hashOfFiles = memoize(async () => {

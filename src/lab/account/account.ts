@@ -4,17 +4,16 @@ import { allLimitHeaders, bindingWindow } from '../../access/limits/headers.ts';
 import type { Limiter, Sharing } from '../../access/limits/limiter.ts';
 import type { Sql } from '../../db/sql.ts';
 import { unauthorized } from '../../foundation/errors.ts';
-import { type BanRules, plans, type Quota } from '../../foundation/settings/plans.ts';
+import { banRules, plans, type Quota } from '../../foundation/settings/plans.ts';
 import { toTime } from '../../foundation/time.ts';
 import { countStreams } from '../../store/events/stream-store.ts';
 import { findActive, type Owner, recordings, rehearsals } from '../key-binding.ts';
 import { findBanStart } from './ban-starts.ts';
 import { type Account, toWindow } from './schema.ts';
 
-/** Where the limits of keys are counted, and the rules of bans. */
+/** Where the limits of keys are counted. */
 export interface AccountState {
   limiter: Pick<Limiter, 'find' | 'sharing'>;
-  banRules: BanRules;
   hasDraftLimits: boolean;
 }
 
@@ -22,7 +21,7 @@ export interface AccountState {
 export async function readAccount(
   sql: Sql,
   { workspaceId, keyId, nowMs: clockMs }: Owner & { nowMs: number },
-  { limiter, banRules, hasDraftLimits }: AccountState,
+  { limiter, hasDraftLimits }: AccountState,
 ): Promise<Account> {
   const owner = { workspaceId, keyId };
   const [key, account, openStreams, rehearsal, recording] = await Promise.all([

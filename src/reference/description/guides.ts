@@ -11,7 +11,7 @@ import {
 } from '../../foundation/bounds.ts';
 import { settings } from '../../foundation/settings/config.ts';
 import {
-  defaultBanRules,
+  banRules,
   keptBoundsOf,
   maxStreams,
   maxWebhooks,
@@ -78,10 +78,10 @@ const facts = () => ({
   plans: planTable(),
   free_pace_seconds: grouped(Math.ceil(dayMs / 1000 / plans.free.perDay)),
   ban_min_strikes: grouped(minStrikes),
-  ban_first_seconds: grouped(defaultBanRules.firstMs / 1000),
-  ban_growth: grouped(defaultBanRules.growth),
-  ban_longest_minutes: grouped(defaultBanRules.longestMs / 60_000),
-  ban_memory_hours: grouped(defaultBanRules.memoryMs / 3_600_000),
+  ban_first_seconds: grouped(banRules.firstMs / 1000),
+  ban_growth: grouped(banRules.growth),
+  ban_longest_minutes: grouped(banRules.longestMs / 60_000),
+  ban_memory_hours: grouped(banRules.memoryMs / 3_600_000),
   max_body: kibibytes(maxBodyBytes),
   max_headers: kibibytes(maxHeaderBytes),
   max_levels: grouped(maxDepth),

@@ -1,7 +1,7 @@
 import type { Static, TObject } from 'typebox';
 import type { Transaction } from '../../db/database.ts';
+import { ignoringFinalStatements } from '../../db/group-commit.ts';
 import type { Row, Sql } from '../../db/sql.ts';
-import { ignoringFinalStatements } from '../../db/transaction.ts';
 import { withoutKeys } from '../../foundation/redact.ts';
 import { outsideSpan } from '../../foundation/tracing.ts';
 import type { EventDefinition } from './event.ts';

@@ -11,7 +11,7 @@ import {
   type Terms,
 } from '../../../src/access/limits/decision.ts';
 import { limitHeaders, limitRefusal } from '../../../src/access/limits/headers.ts';
-import { type BanRules, defaultBanRules } from '../../../src/foundation/settings/plans.ts';
+import { type BanRules, banRules as ourBanRules } from '../../../src/foundation/settings/plans.ts';
 import { dayMs, minuteMs } from '../../../src/foundation/time.ts';
 
 const startMs = Date.parse('2026-06-01T00:00:00Z');
@@ -373,7 +373,7 @@ test('no window is reported to end later than its length from now, whatever the 
 
 test('clearing a ban voids counts made ahead of the clock, and a clearing from the future has no effect', () => {
   const quota = { perMinute: 1, perDay: 1_000 };
-  const terms: Terms = { quota, banRules: defaultBanRules };
+  const terms: Terms = { quota, banRules: ourBanRules };
   for (const leapMs of [minuteMs, 20 * 3_600_000]) {
     const ahead = runAt(terms, Array(12).fill(startMs + leapMs)).at(-1) as Made;
     assert.equal(ahead.decision.outcome, 'banned');

@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { banSettings, readConfig, settings, shownDefault } from '../../../src/foundation/settings/config.ts';
-import { defaultBanRules } from '../../../src/foundation/settings/plans.ts';
+import { readConfig, settings, shownDefault } from '../../../src/foundation/settings/config.ts';
 import { ConfigError } from '../../../src/foundation/settings/setting.ts';
 import { bin, environment, petstore, startService } from '../../support/service.ts';
 import { temporaryStorage } from '../../support/storage.ts';
@@ -29,8 +28,6 @@ const wrongValues: [variable: string, value: string][] = [
   ['LOG_LEVEL', 'loud'],
   ['TRUST_PROXY', '1'],
   ['TRUST_PROXY', 'loopback, 10.1'],
-  ['PETSTORE_BAN_GROWTH', '0.5'],
-  ['PETSTORE_BAN_FIRST_SECONDS', 'x'],
   ['DATABASE_URL', 'mysql://me:hunter2@127.0.0.1/petstore'],
   ['DATABASE_URL', 'localhost:5432'],
   ['VALKEY_URL', 'valkey'],
@@ -112,7 +109,7 @@ test('HOST=localhost is one address, so there is no second server without connec
   assert.deepEqual([host, baseUrl], ['127.0.0.1', 'http://localhost:81/v1']);
 });
 
-const all = [...Object.values(settings), ...Object.values(banSettings)];
+const all = Object.values(settings);
 
 test('with PORT 0 the welcome, the log and every response show the chosen port', async (t) => {
   const { address, output } = await startOnAnyPort(t, { PETSTORE_DATA_DIR: await temporaryStorage(t) });
@@ -165,7 +162,7 @@ test('the help of serve lists every setting with its meaning and its default, in
   }
 });
 
-test('the page on configuration lists the settings with their defaults and meanings, except those of bans', () => {
+test('the page on configuration lists the settings with their defaults and meanings', () => {
   const rows = Object.values(settings).map((setting) => {
     const shown = shownDefault(setting);
     return [`\`${setting.variable}\``, shown === 'none' ? shown : `\`${shown}\``, setting.meaning];
@@ -235,13 +232,6 @@ test('several hosts in DATABASE_URL are refused in one line without its password
 test('a default follows the setting that it names, and an empty variable counts as unset', () => {
   assert.equal(readConfig({ PORT: ' 81 ', PETSTORE_BASE_URL: '' }).baseUrl, 'http://localhost:81/v1');
   assert.deepEqual(readConfig({ LOG_LEVEL: ' ', PETSTORE_DEMO: '' }), readConfig({}));
-});
-
-test('bans are set in seconds and hours', () => {
-  const env = { PETSTORE_BAN_FIRST_SECONDS: '1.5', PETSTORE_BAN_MEMORY_HOURS: '2', PETSTORE_BAN_GROWTH: '3' };
-  const changed = { firstMs: 1_500, memoryMs: 7_200_000, growth: 3 };
-  assert.deepEqual(readConfig({}).banRules, defaultBanRules);
-  assert.deepEqual(readConfig(env).banRules, { ...defaultBanRules, ...changed });
 });
 
 test('no setting is reported as unknown', () => {

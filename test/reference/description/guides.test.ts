@@ -8,7 +8,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { operations } from '../../../src/api/operations.ts';
 import { errorCodes } from '../../../src/foundation/errors.ts';
-import { defaultBanRules, maxStreams, type Plan, plans } from '../../../src/foundation/settings/plans.ts';
+import { banRules, maxStreams, type Plan, plans } from '../../../src/foundation/settings/plans.ts';
 import type { Deprecation } from '../../../src/http/operation.ts';
 import { guides } from '../../../src/reference/description/guides.ts';
 import { guideNames } from '../../support/guide-names.ts';
@@ -61,7 +61,7 @@ test('the guide to rate limits has the numbers of the plans and of bans', () => 
   );
   const text = guide('Rate limits').replaceAll('\n', ' ');
   // "more than the requests per minute of its plan"
-  assert.equal(defaultBanRules.strikesFactor, 1);
+  assert.equal(banRules.strikesFactor, 1);
   assert.match(text, /more than the requests per minute of its plan, and in any case more than 10\./);
   assert.match(text, /first ban lasts 60 seconds/);
   assert.match(text, /within 24 hours .* lasts 2 times as long\. The maximum is 60 minutes/);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { LocalLimiter } from '../../../src/access/limits/local-limiter.ts';
 import { operations } from '../../../src/api/operations.ts';
 import { counts, tables } from '../../../src/db/tables.ts';
-import { defaultBanRules, plans } from '../../../src/foundation/settings/plans.ts';
+import { banRules, plans } from '../../../src/foundation/settings/plans.ts';
 import { sampleRequest } from '../../../src/reference/description/samples.ts';
 import { addPets } from '../../../src/store/demo/bulk.ts';
 import {
@@ -159,7 +159,7 @@ test('limits of a deleted workspace that an instance still counts are not saved'
   const { workspaceId } = await store.addWorkspace('second', false);
   const other = new LocalLimiter(store.db, () => store.nowMs, { warn: assert.fail, info: assert.fail });
   t.after(() => other.close());
-  const terms = { quota: plans.pro, banRules: defaultBanRules };
+  const terms = { quota: plans.pro, banRules };
   const saved = () => store.db.read`select workspace_id, id, minute_count from limit_accounts order by id`;
   const owners = [
     { workspaceId, id: 'of-the-second' },
