@@ -11,10 +11,10 @@ import type { Grade } from '../../src/grade/grade.ts';
 import { gradeProgram } from '../../src/grade/grade-program.ts';
 import { openGradingService } from '../../src/grade/grading-service.ts';
 import { startPetstore } from '../../src/index.ts';
-import { chosenClients } from '../../test/clients/chosen.ts';
-import type { Client } from '../../test/clients/clients.ts';
-import { fileAt, makeClient, missingFor, pythonPrograms } from '../../test/clients/make.ts';
+import { type Client, chosenClients } from '../../test/clients/clients.ts';
+import { makeClient, missingFor, pythonPrograms } from '../../test/clients/make.ts';
 import { type GradedClient, gradedPage } from '../../test/clients/page.ts';
+import { fileAt } from '../../test/support/tree.ts';
 
 const gradeWithinMs = 600_000;
 const atOnce = 2;
@@ -40,7 +40,7 @@ const done: GradedClient[] = chosen.flatMap((client) => {
 });
 const page = gradedPage(done, new Date().toISOString().slice(0, 10), versions());
 if (names.length === 0 && done.length === chosen.length)
-  writeFileSync(fileAt('../../docs/graded-clients.md'), page);
+  writeFileSync(fileAt('docs/graded-clients.md'), page);
 else process.stdout.write(page);
 process.exitCode = done.length === chosen.length ? 0 : 1;
 

@@ -1,3 +1,5 @@
+import assert from 'node:assert/strict';
+
 /** A client that the guide "Generate a client" explains, and the program that uses it. */
 export interface Client {
   /** Its folder in `tours`. */
@@ -121,3 +123,10 @@ export const clients: Client[] = [
     hook: '`createClient({ fetch })` takes a `fetch` that retries.',
   },
 ];
+
+/** The clients with these names, or all if none is given. */
+export function chosenClients(names: readonly string[]): Client[] {
+  const unknown = names.filter((name) => !clients.some((client) => client.name === name));
+  assert.deepEqual(unknown, [], `Clients: ${clients.map(({ name }) => name).join(', ')}`);
+  return clients.filter(({ name }) => names.length === 0 || names.includes(name));
+}

@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileAt } from '../support/tree.ts';
 import type { Client } from './clients.ts';
 import { generation } from './guide.ts';
 
-export const fileAt = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const nodeModules = fileAt('../../node_modules');
+const clientsFile = (path: string) => fileAt(`test/clients/${path}`);
+const nodeModules = fileAt('node_modules');
 const stepTimeoutMs = 600_000;
 
 /** A client that was generated and compiled. */
@@ -32,13 +32,13 @@ export async function makeClient(
   programs: string[],
   document = 'openapi.json',
 ): Promise<MadeClient> {
-  const bins = [nodeModules, fileAt('node_modules')].map((modules) => join(modules, '.bin'));
+  const bins = [nodeModules, clientsFile('node_modules')].map((modules) => join(modules, '.bin'));
   const path = [dirname(process.execPath), ...bins, ...programs, process.env.PATH];
   const env = { ...process.env, PATH: path.join(delimiter) };
   const folder = folderOf(root, client);
   // The programs of a package are in its folder, and those for all in the parent folder.
   if (existsSync(join(folder, 'package-lock.json'))) await run('npm ci', folder, env);
-  else symlinkSync(fileAt('node_modules'), join(folder, 'node_modules'));
+  else symlinkSync(clientsFile('node_modules'), join(folder, 'node_modules'));
   const command = generation(client.heading, baseUrl).replaceAll('/openapi.json', `/${document}`);
   for (const step of [command, ...client.build]) await run(step, folder, env);
   return { folder, env };
@@ -47,14 +47,14 @@ export async function makeClient(
 /** A copy of the folder of a client, and of the files that all share. */
 function folderOf(root: string, { name }: Client): string {
   writeFileSync(join(root, 'package.json'), '{"type":"module"}');
-  cpSync(fileAt('tours/tsconfig.json'), join(root, 'tsconfig.json'));
+  cpSync(clientsFile('tours/tsconfig.json'), join(root, 'tsconfig.json'));
   if (!existsSync(join(root, 'node_modules'))) symlinkSync(nodeModules, join(root, 'node_modules'));
-  cpSync(fileAt(`tours/${name}`), join(root, name), { recursive: true });
+  cpSync(clientsFile(`tours/${name}`), join(root, name), { recursive: true });
   return join(root, name);
 }
 
 /** Installs the Python packages of a pinned list, once for each list. Returns the folder of their programs. */
-export async function pythonPrograms(requirements = fileAt('requirements.txt')): Promise<string> {
+export async function pythonPrograms(requirements = clientsFile('requirements.txt')): Promise<string> {
   const hash = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 12);
   const folder = join(nodeModules, `.cache/clients/python-${hash}`);
   const isDone = join(folder, 'done');

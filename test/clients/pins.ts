@@ -1,7 +1,6 @@
-import { globSync, readFileSync } from 'node:fs';
-import { fileAt } from './make.ts';
+import { globSync } from 'node:fs';
+import { root, textOf } from '../support/tree.ts';
 
-const root = fileAt('../../');
 /** The files that pin packages. */
 const files = globSync(
   [
@@ -19,7 +18,7 @@ export function pinnedVersion(name: string): string | undefined {
     `(?:^|[\\s"]|<artifactId>)${plain}(?:": "|==| v| = "=?|</artifactId>\\s*<version>)([\\w.-]+)`,
     'm',
   );
-  const texts = files.map((path) => readFileSync(`${root}${path}`, 'utf8'));
+  const texts = files.map(textOf);
   // What another package of Go needs counts only if nothing needs it directly.
   const direct = texts.map((text) => text.replaceAll(/^.*\/\/ indirect$/gm, ''));
   return [...direct, ...texts].map((text) => pin.exec(text)?.[1]).find(Boolean);

@@ -1,6 +1,7 @@
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { folder, podman, root, run } from './engine.ts';
+import { root } from '../support/tree.ts';
+import { folder, podman, run } from './engine.ts';
 
 const checks = join(root, 'test/image');
 

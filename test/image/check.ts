@@ -2,8 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { geteuid } from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { root } from '../support/tree.ts';
 import { buildImage, makeBases } from './build.ts';
-import { clear, folder, prepare, root, run } from './engine.ts';
+import { clear, folder, prepare, run } from './engine.ts';
 
 /*
  * Builds the image and tries it, by Podman and runc, without a registry of images. See docs/operations/containers.md.

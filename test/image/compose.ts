@@ -3,7 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { folder, root } from './engine.ts';
+import { root } from '../support/tree.ts';
+import { folder } from './engine.ts';
 
 const file = join(root, 'compose.yaml');
 

@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { root } from '../support/tree.ts';
 
-export const root = fileURLToPath(new URL('../../', import.meta.url));
 /** The folder for images, containers, volumes and other files of these checks. */
 export const folder = join(root, 'node_modules/.cache/image');
 const timeoutMs = 300_000;

@@ -4,8 +4,9 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
+import { root } from '../support/tree.ts';
 import { until } from '../support/until.ts';
-import { attemptPodman, podman, root, run } from './engine.ts';
+import { attemptPodman, podman, run } from './engine.ts';
 
 const origin = 'http://127.0.0.1:8080';
 const uid = 10_001;

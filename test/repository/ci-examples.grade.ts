@@ -3,13 +3,12 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { temporaryFolder } from '../support/folder.ts';
 import { bin } from '../support/service.ts';
+import { root, textOf } from '../support/tree.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const parsed = (file: string) => parse(readFileSync(join(root, file), 'utf8'));
+const parsed = (file: string) => parse(textOf(file));
 const exampleOf = (name: string) => parsed(`examples/ci/${name}`);
 const action = parsed('action.yml');
 

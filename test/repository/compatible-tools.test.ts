@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync } from 'node:fs';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { introOf } from '../../tools/support/page.ts';
 import { clients } from '../clients/clients.ts';
 import { pinnedVersion } from '../clients/pins.ts';
+import { root, textOf } from '../support/tree.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const textOf = (path: string) => readFileSync(join(root, path), 'utf8');
 const page = textOf('docs/compatible-tools.md');
 const rows = [...page.matchAll(/^\| \[(.+?)\]\((.+?)\)( ✓)? \| (?:`(\S+)` )?(.+?) \|/gm)].map(
   ([, name = '', url = '', ran, from, version]) => ({ name, url, ran: ran !== undefined, from, version }),

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { fieldNames } from '../../src/foundation/field-names.ts';
-
-const fileAt = (path: string) => new URL(`../../${path}`, import.meta.url);
-const textOf = (path: string) => readFileSync(fileAt(path), 'utf8');
+import { fileAt, textOf } from '../support/tree.ts';
 
 interface Service {
   image: string;

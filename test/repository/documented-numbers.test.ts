@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { grouped, kibibytes, maxBodyBytes, maxHeaderBytes, maxValues } from '../../src/foundation/bounds.ts';
 import { toApiError } from '../../src/foundation/errors.ts';
@@ -22,25 +21,25 @@ import {
 } from '../../src/lab/lab-bounds.ts';
 import { labOperations } from '../../src/lab/petstore/petstore-api.ts';
 import { workerBounds } from '../../src/lab/readings/worker.ts';
+import { textOf } from '../support/tree.ts';
 
 /** A text of the tree with its lines joined, since sentences span lines. */
-const textOf = (path: string) =>
-  readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8').replaceAll(/\s*\n\s*/g, ' ');
+const proseOf = (path: string) => textOf(path).replaceAll(/\s*\n\s*/g, ' ');
 
 test('the README has the numbers of the plan Free, and the tour those of pages', () => {
   const { perMinute, perDay } = plans.free;
   const shown = `the plan Free: ${grouped(perMinute)} requests per minute and ${grouped(perDay)} per day.`;
-  assert.ok(textOf('README.md').includes(shown), shown);
-  assert.ok(textOf('docs/tour.md').includes(`\`limit\` is 1 to ${maxLimit},`));
+  assert.ok(proseOf('README.md').includes(shown), shown);
+  assert.ok(proseOf('docs/tour.md').includes(`\`limit\` is 1 to ${maxLimit},`));
 });
 
 test('the page on security has the bounds of bodies, header fields and pages', () => {
   const bounds = `bodies of ${kibibytes(maxBodyBytes)} and ${grouped(maxValues)} values, ${kibibytes(maxHeaderBytes)} of headers, pages of ${maxLimit}.`;
-  assert.ok(textOf('docs/security.md').includes(bounds), bounds);
+  assert.ok(proseOf('docs/security.md').includes(bounds), bounds);
 });
 
 test('the page on security has the bounds of Idempotency-Keys and of resets', () => {
-  const page = textOf('docs/security.md');
+  const page = proseOf('docs/security.md');
   const wordsFor = ({ keys, bytes }: KeptBounds) => `${grouped(keys)} and ${grouped(bytes / 1_000_000)} MB`;
   const { free, pro, business } = plans;
   const [ofFree, ofPro, ofBusiness] = [free, pro, business].map((quota) => wordsFor(keptBoundsOf(quota)));
@@ -50,7 +49,7 @@ test('the page on security has the bounds of Idempotency-Keys and of resets', ()
 });
 
 test('the page on security has the bounds of readings', () => {
-  const security = textOf('docs/security.md');
+  const security = proseOf('docs/security.md');
   assert.equal(maxWaitingReadings, 3);
   assert.ok(security.includes('A key has one reading in progress and three that wait.'));
   assert.deepEqual(archiveBounds, { requests: 1_000, characters: 2 * 1024 * 1024 });
@@ -60,7 +59,7 @@ test('the page on security has the bounds of readings', () => {
 });
 
 test('the page on security has what each operation of the lab causes in a day', () => {
-  const page = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8');
+  const page = textOf('docs/security.md');
   const [, table = ''] = /^### The lab: what a key causes in a day$([\s\S]*?)^###/m.exec(page) ?? [];
   const named = [...table.matchAll(/`(\w+)`/g)].map(([, name]) => name);
   for (const { id } of labOperations) assert.ok(named.includes(id), id);
@@ -77,7 +76,7 @@ test('the page on security has what each operation of the lab causes in a day', 
 });
 
 test('the page on security has the bounds of pages and of unread responses', () => {
-  const security = textOf('docs/security.md');
+  const security = proseOf('docs/security.md');
   assert.ok(security.includes(`A page of categories or events has at most ${grouped(maxPageBytes)} bytes`));
   assert.ok(security.includes(`one page at a time, of at most ${grouped(maxPageBytes)} bytes`));
   assert.ok(
@@ -89,19 +88,19 @@ test('the load balancers refuse oversized requests with the same body as the ser
   const wordsOf = (code: string) =>
     JSON.stringify(toApiError(Object.assign(new Error(), { code }), 'any').body);
   const tooLarge = wordsOf('FST_ERR_CTP_BODY_TOO_LARGE');
-  const nginxConf = textOf('deploy/nginx.conf');
+  const nginxConf = proseOf('deploy/nginx.conf');
   for (const words of [tooLarge, wordsOf('HPE_HEADER_OVERFLOW')])
     assert.ok(nginxConf.includes(`'${words}\\n'`), words);
-  assert.ok(textOf('deploy/haproxy.cfg').includes(`'${tooLarge}'\\n`), tooLarge);
+  assert.ok(proseOf('deploy/haproxy.cfg').includes(`'${tooLarge}'\\n`), tooLarge);
 });
 
 test('the load balancers and their pages have one number of connections of an address, and room for several addresses', () => {
-  const numberIn = (file: string, pattern: RegExp) => Number(pattern.exec(textOf(`deploy/${file}`))?.[1]);
+  const numberIn = (file: string, pattern: RegExp) => Number(pattern.exec(proseOf(`deploy/${file}`))?.[1]);
   const most = numberIn('haproxy.cfg', /sc1_conn_cur gt (\d+) /);
   assert.ok(most >= 30 * 7, 'a class of students with six connections and a stream each');
   assert.equal(numberIn('nginx.conf', /limit_conn connections (\d+);/), most);
   for (const page of ['security', 'operations/load-balancer'])
-    assert.ok(textOf(`docs/${page}.md`).includes(`An address has at most ${most} connections`), page);
+    assert.ok(proseOf(`docs/${page}.md`).includes(`An address has at most ${most} connections`), page);
   assert.ok(numberIn('haproxy.cfg', /maxconn (\d+)/) >= 20 * most);
   assert.ok(numberIn('nginx.conf', /worker_connections (\d+)/) >= 10 * 4 * most);
 });

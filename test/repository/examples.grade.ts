@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { toCard } from '../../src/grade/card/card.ts';
 import { toText } from '../../src/grade/card/text.ts';
 import { type Grade, verdicts } from '../../src/grade/grade.ts';
@@ -10,11 +8,12 @@ import { openGradingService } from '../../src/grade/grading-service.ts';
 import { checks } from '../../src/lab/checks/list.ts';
 import { assertShows, below, blocksOf } from '../support/pasted.ts';
 import { pythonWithRequests } from '../support/programs.ts';
+import { fileAt, textOf } from '../support/tree.ts';
 
 /** The card that the README shows. */
-const shownInReadme = blocksOf(
-  below('## Grade your client', readFileSync(new URL('../../README.md', import.meta.url), 'utf8')),
-).find(({ language }) => language === 'text');
+const shownInReadme = blocksOf(below('## Grade your client', textOf('README.md'))).find(
+  ({ language }) => language === 'text',
+);
 const lines = { again: () => '', about: () => '' };
 
 /** The programs, each by its interpreter. */
@@ -30,8 +29,8 @@ describe('the examples have the report cards that their comments show', { concur
   for (const [program, file] of programs) {
     test(file, { skip: !program && !process.env.CI && 'no Python with requests is installed' }, async () => {
       assert.ok(program, 'no Python with requests is installed');
-      const path = fileURLToPath(new URL(`../../examples/${file}`, import.meta.url));
-      const expected = cardIn(readFileSync(path, 'utf8'));
+      const path = fileAt(`examples/${file}`);
+      const expected = cardIn(textOf(`examples/${file}`));
       const graded = await grade([program, path]);
       assert.equal(summaryOf(graded), expected);
       if (file === 'careless.mjs') assertShows(shownInReadme, toText(toCard(graded, Date.now(), lines)));

@@ -5,7 +5,6 @@ import { globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import * as ofPackage from '../../src/foundation/distribution/package.ts';
 import * as ofTree from '../../src/foundation/distribution/tree.ts';
 import { labPagePaths, labPrograms } from '../../src/lab/serve-lab-page.ts';
@@ -16,13 +15,13 @@ import { temporaryFolder } from '../support/folder.ts';
 import { environment, installedPackage, npx, otherNode, serveByNpx } from '../support/installed-package.ts';
 import { blocksOf } from '../support/pasted.ts';
 import { openStream } from '../support/streams.ts';
+import { root } from '../support/tree.ts';
 import { tryPackage } from '../support/try-package.ts';
 import { until } from '../support/until.ts';
 
 /** Less than the duration of a stop that waits for requests in progress. */
 const endsWithinMs = 8_000;
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const { packed, tarball, project, folder } = installedPackage();
 const textOf = (file: string) => readFileSync(join(folder, file), 'utf8');
 const manifest = JSON.parse(textOf('package.json'));

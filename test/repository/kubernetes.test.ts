@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { readConfig } from '../../src/foundation/settings/config.ts';
 import { commandLine } from '../../src/main.ts';
 import { healthPaths } from '../../src/service/health.ts';
+import { textOf } from '../support/tree.ts';
 
-const textOf = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const manifest = (name: string) => parse(textOf(`deploy/kubernetes/${name}.yaml`));
 
 const deployment = manifest('deployment');

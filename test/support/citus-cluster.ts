@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { PostgresCluster, postgresPrograms, whyNoPostgres } from './postgres-cluster.ts';
 import { run } from './storage.ts';
+import { fileAt } from './tree.ts';
 
-const statements = fileURLToPath(new URL('../../deploy/citus.sql', import.meta.url));
+const statements = fileAt('deploy/citus.sql');
 const host = '127.0.0.1';
 /** Queries over all workspaces access each shard, four times a second. Two cores need few shards. */
 const shards = 8;

@@ -4,9 +4,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { root } from './tree.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const packedFile = 'packed.json';
 const commandTimeoutMs = 60_000;
 

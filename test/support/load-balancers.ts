@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { temporaryFolder } from './folder.ts';
 import { freePort } from './port.ts';
 import { env, needs, startProgram, working } from './programs.ts';
+import { textOf } from './tree.ts';
 
 /** Texts of a configuration, with their replacements in a test. */
 export type Changes = Record<string, string>;
@@ -71,16 +72,14 @@ function starting(command: string, conf: string, { file, here, args }: Program) 
   };
 }
 
-const confOf = (file: string) => readFileSync(new URL(`../../deploy/${file}`, import.meta.url), 'utf8');
-
 /** A stream may be silent this long where that timeout is short. */
 export const quickSilenceMs = 6_000;
 
 /** HAProxy's timeout for checks of an instance that shares a busy machine with its test, unless a test is about that. */
 export const patientCheck = '30s';
 
-const nginxConf = confOf('nginx.conf');
-const haproxyCfg = confOf('haproxy.cfg');
+const nginxConf = textOf('deploy/nginx.conf');
+const haproxyCfg = textOf('deploy/haproxy.cfg');
 
 export const nginx: LoadBalancer = {
   name: 'nginx',

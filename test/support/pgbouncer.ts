@@ -2,12 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { freePort } from './port.ts';
 import { startProgram } from './programs.ts';
+import { fileAt } from './tree.ts';
 
 /** The place where `scripts/pgbouncer.sh` installs it if the system has none, or an old one. */
-const built = fileURLToPath(new URL('../../node_modules/.cache/pgbouncer/pgbouncer', import.meta.url));
+const built = fileAt('node_modules/.cache/pgbouncer/pgbouncer');
 const [leastMajor, leastMinor] = [1, 21];
 
 /** The PgBouncer for tests: the one built here, or the system's; undefined if neither is new enough. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
@@ -8,9 +8,10 @@ import { startReceiver } from './dispatching.ts';
 import { type Event, Follower, readLists } from './history.ts';
 import { type CallOptions, fetchChecked } from './petstore.ts';
 import { ampleKey, bin, environment, petstore, type Service, startService } from './service.ts';
+import { textOf } from './tree.ts';
 import { until } from './until.ts';
 
-const page = readFileSync(new URL('../../docs/operations/backup.md', import.meta.url), 'utf8');
+const page = textOf('docs/operations/backup.md');
 
 /** The commands below a heading of docs/operations/backup.md. */
 export function documented(heading: string): string {

@@ -7,8 +7,9 @@ import { createKey } from '../../src/access/keys/store.ts';
 import { openStorage } from '../../src/db/open.ts';
 import { freePort } from './port.ts';
 import { databaseUrlOf } from './storage.ts';
+import { fileAt } from './tree.ts';
 
-export const bin = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
+export const bin = fileAt('bin/petstore.js');
 const callsProgram = fileURLToPath(new URL('calls.ts', import.meta.url));
 const compileCache = new URL('compile-cache.js', import.meta.url).href;
 const endOfWelcome = '/pets?limit=2"\n';
