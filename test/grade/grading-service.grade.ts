@@ -8,7 +8,8 @@ import { gradeProgram } from '../../src/grade/grade-program.ts';
 import { openGradingService } from '../../src/grade/grading-service.ts';
 import { fakeNodeVersion } from '../support/fake-node-version.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { isAlive, programOf } from '../support/grading.ts';
+import { programOf } from '../support/grading.ts';
+import { isAlive } from '../support/programs.ts';
 import { bin, environment, petstore, startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from '../support/folder.ts';
-import { careless, grade, isAlive, programOf } from '../support/grading.ts';
+import { careless, grade, programOf } from '../support/grading.ts';
+import { isAlive } from '../support/programs.ts';
 
 test('without faults the program must exit with 0 and use the store', async () => {
   for (const [command, problem] of [

@@ -10,16 +10,7 @@ const timeoutMs = 300_000;
 /** Needs no daemon and only a plain file system, and shares nothing with another Podman on this machine. */
 const ownStorage = [
   ...['--root', join(folder, 'storage'), '--runroot', join(folder, 'run'), '--tmpdir', join(folder, 'state')],
-  ...[
-    '--storage-driver',
-    'vfs',
-    '--cgroup-manager',
-    'cgroupfs',
-    '--events-backend',
-    'file',
-    '--runtime',
-    'runc',
-  ],
+  ...'--storage-driver vfs --cgroup-manager cgroupfs --events-backend file --runtime runc'.split(' '),
 ];
 
 interface Options {

@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { beginPost } from '../support/begin-post.ts';
 import { fakeNodeVersion } from '../support/fake-node-version.ts';
-import { whyNo } from '../support/programs.ts';
+import { isAlive, whyNo } from '../support/programs.ts';
 import { ampleKey, bin, environment, petstore, type Service, startService } from '../support/service.ts';
 import { temporaryStorage } from '../support/storage.ts';
 import { until } from '../support/until.ts';
@@ -105,7 +105,7 @@ async function beginSeed(t: TestContext, by: string[]) {
   t.after(() => starter.kill('SIGKILL'));
   await until(() => childOf(starter.pid as number) !== undefined);
   const child = childOf(starter.pid as number) as number;
-  t.after(() => isRunning(child) && process.kill(child, 'SIGKILL'));
+  t.after(() => isAlive(child) && process.kill(child, 'SIGKILL'));
   return starter;
 }
 
@@ -116,17 +116,9 @@ async function kill({ child }: Service): Promise<void> {
     signal: AbortSignal.timeout(endsWithinMs),
   });
   child.kill('SIGKILL');
-  await ended.finally(() => isRunning(service) && process.kill(service, 'SIGKILL'));
+  await ended.finally(() => isAlive(service) && process.kill(service, 'SIGKILL'));
 }
 
 function childOf(pid: number): number | undefined {
   return Number(spawnSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' }).stdout) || undefined;
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }

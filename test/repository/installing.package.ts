@@ -14,6 +14,7 @@ import { referencePaths, referencePrograms } from '../../src/reference/pages/ser
 import { temporaryFolder } from '../support/folder.ts';
 import { environment, installedPackage, npx, otherNode, serveByNpx } from '../support/installed-package.ts';
 import { blocksOf } from '../support/pasted.ts';
+import { isAlive } from '../support/programs.ts';
 import { openStream } from '../support/streams.ts';
 import { root } from '../support/tree.ts';
 import { tryPackage } from '../support/try-package.ts';
@@ -206,7 +207,7 @@ for (const [name, { node, skip }] of nodes) {
       t.after(() => silent.destroy());
       await once(silent, 'connect');
       service.npx.kill('SIGTERM');
-      await until(() => !isRunning(service.pid), endsWithinMs);
+      await until(() => !isAlive(service.pid), endsWithinMs);
     });
   });
 }
@@ -281,11 +282,3 @@ const withoutUsing = (code: string) =>
   code.includes('await using store')
     ? `${code.replaceAll('await using', 'const')}\nawait store.stop();`
     : code;
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}

@@ -9,16 +9,8 @@ const { name, bin } = JSON.parse(textOf('package.json'));
 /** The files that readers see, and those in the package. Earlier entries of the changelog do not change. */
 const shipped = globSync(
   [
-    ...[
-      'README.md',
-      'CHANGELOG.md',
-      'CONTRIBUTING.md',
-      'SECURITY.md',
-      'openapi.json',
-      'Dockerfile',
-      'compose.yaml',
-      'deploy/**/*.*',
-    ],
+    ...['{README,CHANGELOG,CONTRIBUTING,SECURITY}.md', 'openapi.json', 'Dockerfile', 'compose.yaml'],
+    'deploy/**/*.*',
     ...['docs/**/*.{md,svg}', 'examples/**/*.*', 'scripts/**/*.*', 'bin/*', 'src/**/*.{ts,md,html,css}'],
   ],
   { cwd: root, exclude: (path) => path.endsWith('node_modules') },

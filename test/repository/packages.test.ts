@@ -60,13 +60,7 @@ for (const [program, prefix, bin] of [
       assert.match(locked.bin?.node ?? '', bin, name);
       return `${os} ${cpu}`;
     });
-    assert.deepEqual(platforms.sort(), [
-      'darwin arm64',
-      'darwin x64',
-      'linux arm64',
-      'linux x64',
-      'win32 x64',
-    ]);
+    assert.equal(platforms.sort().join(), 'darwin arm64,darwin x64,linux arm64,linux x64,win32 x64');
     assert.equal(new Set(own.map(([, version]) => version)).size, 1);
   });
 

@@ -52,19 +52,11 @@ export class CitusCluster {
 
   /** Distributes the existing tables, with the statements for operators. */
   distribute(): void {
-    execFileSync(
-      join(postgresPrograms() as string, 'psql'),
-      [
-        '--quiet',
-        '--single-transaction',
-        '--set',
-        'ON_ERROR_STOP=1',
-        '--file',
-        statements,
-        this.coordinator.url,
-      ],
-      { stdio: ['ignore', 'ignore', 'inherit'] },
-    );
+    const options = '--quiet --single-transaction --set ON_ERROR_STOP=1 --file'.split(' ');
+    const args = [...options, statements, this.coordinator.url];
+    execFileSync(join(postgresPrograms() as string, 'psql'), args, {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
   }
 
   async remove(): Promise<void> {

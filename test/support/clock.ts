@@ -22,14 +22,16 @@ export async function clockWithLeft(leftMs: number): Promise<OwnClock> {
   return clockAhead(aheadMs);
 }
 
+/** Variables for processes that first run this code. */
+const preload = (code: string) => ({
+  NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(code)}`,
+});
+
 /** A clock for processes of a test that is ahead of the real one. */
-export function clockAhead(aheadMs: number): OwnClock {
-  const code = `const real = Date.now; Date.now = () => real() + ${aheadMs};`;
-  return {
-    env: { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(code)}` },
-    now: () => Date.now() + aheadMs,
-  };
-}
+export const clockAhead = (aheadMs: number): OwnClock => ({
+  env: preload(`const real = Date.now; Date.now = () => real() + ${aheadMs};`),
+  now: () => Date.now() + aheadMs,
+});
 
 /**
  * The clock of a process that gets `env`. On the signal it goes back to the moment with `leftMs` left of the previous minute,
@@ -39,20 +41,15 @@ export function clockThatGoesBack(leftMs: number) {
   const [signal, said] = ['SIGUSR2', 'The clock went back.'] as const;
   const code = `const real = Date.now; let backMs = 0; Date.now = () => real() - backMs;
 process.on('${signal}', () => { backMs = (real() % ${minuteMs}) + ${leftMs}; console.log('${said}'); });`;
-  return { env: { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(code)}` }, signal, said };
+  return { env: preload(code), signal, said };
 }
 
 /** A stopped clock for processes, so that no minute ends however long they take. */
-export function clockAt(nowMs: number): OwnClock {
-  const code = `Date.now = () => ${nowMs};`;
-  return {
-    env: { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(code)}` },
-    now: () => nowMs,
-  };
-}
+export const clockAt = (nowMs: number): OwnClock => ({
+  env: preload(`Date.now = () => ${nowMs};`),
+  now: () => nowMs,
+});
 
 /** Variables for a process whose stopwatch is slower by this factor, so that it waits longer on a busy machine. */
-export function slowStopwatch(times: number): Record<string, string> {
-  const code = `const real = performance.now.bind(performance); performance.now = () => real() / ${times};`;
-  return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(code)}` };
-}
+export const slowStopwatch = (times: number): Record<string, string> =>
+  preload(`const real = performance.now.bind(performance); performance.now = () => real() / ${times};`);

@@ -251,16 +251,8 @@ function assertHeaders(
   }
 }
 
-const knownHeaders = [
-  'etag',
-  'location',
-  'link',
-  'idempotency-replayed',
-  'deprecation',
-  'sunset',
-  'retry-after',
-  'www-authenticate',
-];
+const knownHeaders =
+  'etag location link idempotency-replayed deprecation sunset retry-after www-authenticate'.split(' ');
 
 /** Responses outside operations: OPTIONS, and errors about the path or the method. */
 function assertUndescribed(what: string, method: string, answer: Answer): void {

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { GradeOptions } from '../../src/grade/grade-options.ts';
@@ -34,13 +33,4 @@ export async function runUnder(faults: PlannedFault[], command: string[]) {
   const store = await opened;
   const initial = await initialState(store, signal);
   return runOnce({ store, command, env: process.env, initial, plan, timeLimitMs: 60_000, signal });
-}
-
-/** Whether a process runs. An ended process may still wait for its parent to read its status. */
-export function isAlive(pid: number): boolean {
-  try {
-    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    return false;
-  }
 }

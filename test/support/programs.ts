@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { until } from './until.ts';
 
 /** Debian keeps some programs outside everybody's PATH. */
@@ -52,4 +53,13 @@ export async function startProgram(
     await ended;
   };
   return { child, ended, kill };
+}
+
+/** Whether a process runs. An ended process may still wait for its parent to read its status. */
+export function isAlive(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
 }
