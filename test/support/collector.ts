@@ -1,6 +1,6 @@
-import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
+import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import type { TestContext } from 'node:test';
-import { listen } from './receiver.ts';
+import { serve } from './receiver.ts';
 
 /** A received span, by https://opentelemetry.io/docs/specs/otlp/. */
 export interface Span {
@@ -37,8 +37,7 @@ export async function startCollector(t: TestContext) {
       response.setHeader('content-type', 'application/json').end('{}')) as RequestListener,
     ofTrace: (traceId: string) => collector.spans.filter((span) => span.traceId === traceId),
   };
-  const server = createServer(async (request, response) => {
-    const body = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>)).toString();
+  const port = await serve(t, (request, response, body) => {
     collector.requests.push({ url: request.url, headers: request.headers });
     collector.text += body;
     for (const { resource, scopeSpans } of JSON.parse(body).resourceSpans)
@@ -55,7 +54,6 @@ export async function startCollector(t: TestContext) {
           });
     collector.behave(request, response);
   });
-  const { port } = await listen(t, server);
   collector.url = `http://127.0.0.1:${port}`;
   return collector;
 }

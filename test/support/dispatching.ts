@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { TestContext } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
 import { ChangeNotifier, recordEvent } from '../../src/store/history/record.ts';
@@ -14,7 +14,7 @@ import {
 import { signedHeaders } from '../../src/store/webhooks/signature.ts';
 import { assertMessage } from './asyncapi.ts';
 import { type Petstore, testPolicy } from './petstore.ts';
-import { listen } from './receiver.ts';
+import { serve } from './receiver.ts';
 
 export interface Message {
   headers: IncomingHttpHeaders;
@@ -42,17 +42,14 @@ export async function startReceiver(t: TestContext) {
       return at(Date.now());
     },
   };
-  const server = createServer(async (request, response) => {
-    request.on('error', () => {});
-    const chunks = await Array.fromAsync(request as AsyncIterable<Buffer>).catch(() => []);
-    messages.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
-    receiver.behave(request, response);
-  });
   t.after(() => {
     const whole = messages.filter(({ body }) => body !== '');
     for (const { headers, body } of whole) assertMessage('webhookMessages', headers, JSON.parse(body));
   });
-  const { port } = await listen(t, server);
+  const port = await serve(t, (request, response, body) => {
+    messages.push({ headers: request.headers, body });
+    receiver.behave(request, response);
+  });
   receiver.url = `http://127.0.0.1:${port}/`;
   return receiver;
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { NameResolver } from '../../src/store/webhooks/resolve-target.ts';
@@ -54,6 +54,18 @@ export async function listen(
 
 /** A receiver that handles each raw connection with `behave`. */
 export const receive = (t: TestContext, behave: (socket: Socket) => void) => listen(t, createServer(behave));
+
+export type Respond = (request: IncomingMessage, response: ServerResponse, body: string) => void;
+
+/** A server that reads each request and then responds. An aborted request has no body. Returns its port. */
+export async function serve(t: TestContext, respond: Respond): Promise<number> {
+  const server = createHttpServer(async (request, response) => {
+    request.on('error', () => {});
+    const chunks = await Array.fromAsync(request as AsyncIterable<Buffer>).catch(() => []);
+    respond(request, response, Buffer.concat(chunks).toString());
+  });
+  return (await listen(t, server)).port;
+}
 
 /** A listener on both loopback addresses, with its number of connections. */
 export async function listenOnBoth(t: TestContext) {

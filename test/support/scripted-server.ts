@@ -1,7 +1,7 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TestContext } from 'node:test';
 import { createPetstore, type PetstoreOptions } from '../../src/client/index.ts';
-import { listen } from './receiver.ts';
+import { serve } from './receiver.ts';
 
 /** The reaction of a server to a request. */
 type Deed = (response: ServerResponse, request: IncomingMessage) => void;
@@ -48,15 +48,12 @@ export async function startScripted(t: TestContext, deeds: Deed[], options: Part
   const clock = fakeClock();
   const got: Got[] = [];
   const rest = [...deeds];
-  const server = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += chunk;
+  const port = await serve(t, (request, response, body) => {
     const { method = '', url = '', headers } = request;
     got.push({ method, url, headers, body, atMs: clock.nowMs });
     const deed = (rest.length > 1 ? rest.shift() : rest[0]) as Deed;
     deed(response, request);
   });
-  const { port } = await listen(t, server);
   const baseUrl = `http://127.0.0.1:${port}/v1`;
   const store = createPetstore({ baseUrl, apiKey: 'pet_secret', clock, ...options });
   return { store, got, clock, baseUrl };
