@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { plans } from '../../src/foundation/settings/plans.ts';
 import { createLogger } from '../../src/observe/log/logger.ts';
 import { exchange } from '../support/exchange.ts';
-import { type Options, type Petstore, startPetstore } from '../support/petstore.ts';
+import { type Petstore, type StoreSetup, startPetstore } from '../support/petstore.ts';
 
 const maxFieldLength = 200;
 
@@ -68,7 +68,7 @@ test('a truncated log field contains no part of a password', () => {
 });
 
 /** A petstore whose log's minutes pass only when the test says so. Shorter timers run, since costly requests wait for them. */
-async function startAtRest(t: TestContext, options: Options = {}) {
+async function startAtRest(t: TestContext, options: StoreSetup = {}) {
   const store = await startPetstore(t, options);
   const minutes = new Set<() => void>();
   const start = globalThis.setTimeout;

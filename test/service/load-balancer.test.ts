@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { errorCodes } from '../../src/foundation/errors.ts';
 import { type Changes, haproxy, nginx, quickSilenceMs } from '../support/load-balancers.ts';
 import { startNameServer } from '../support/name-server.ts';
-import { type Options, type Petstore, startPetstore } from '../support/petstore.ts';
+import { type Petstore, type StoreSetup, startPetstore } from '../support/petstore.ts';
 import { freePort } from '../support/port.ts';
 import { StallingProxy } from '../support/stalling-proxy.ts';
 import { openStream } from '../support/streams.ts';
@@ -91,7 +91,7 @@ for (const balancer of [nginx, haproxy]) {
   const { name, needs, quick, patient } = balancer;
 
   /** The load balancer in front of a service that trusts it. Tests may shorten its timeouts. */
-  async function start(t: TestContext, changes: Changes = {}, options: Options = {}) {
+  async function start(t: TestContext, changes: Changes = {}, options: StoreSetup = {}) {
     const store = await startPetstore(t, { trustProxy: ['loopback'], ...options });
     const instance = Number(new URL(await store.listen()).port);
     return { store, instance, port: await balancer.start(t, [instance, instance, instance], changes) };

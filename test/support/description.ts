@@ -200,7 +200,7 @@ function assertResponse(
 }
 
 /** The complete blocks of a stream, without the lines that belong to none: the reconnection time and comments. */
-export const blocksOf = (text: string) =>
+export const eventBlocksOf = (text: string) =>
   text
     .replaceAll(/^(?:retry: \d+|:)\n/gm, '')
     .split('\n\n')
@@ -210,7 +210,7 @@ export const blocksOf = (text: string) =>
 function assertStream(what: string, document: Described, text: string): void {
   assert.match(text, /^retry: \d+\n/, what);
   let last = 0;
-  for (const block of blocksOf(text)) {
+  for (const block of eventBlocksOf(text)) {
     const [, id, type, data] = /^id: (\d+)(?:\nevent: (\S+)\ndata: (.+))?$/.exec(block) ?? [];
     assert.ok(Number(id) > last, `${what}: ${block} after ${last}`);
     last = Number(id);

@@ -16,7 +16,7 @@ import {
   readEvents,
   readLists,
 } from './history.ts';
-import { type Request, type Step, steps } from './history-steps.ts';
+import { type HistoryStep, type Request, steps } from './history-steps.ts';
 import type { JsonAnswer, Petstore } from './petstore.ts';
 
 let workspaces = 0;
@@ -39,7 +39,7 @@ export async function proveHistories(
  * Runs the steps in a new workspace, and after each compares its history with every GET response. Returns the
  * history.
  */
-async function proveHistory(store: Petstore, steps: Step[]): Promise<Event[]> {
+async function proveHistory(store: Petstore, steps: HistoryStep[]): Promise<Event[]> {
   const { key, workspaceId } = await store.addWorkspace(`history-${++workspaces}`, false);
   const proof = new HistoryProof(store, workspaceId, key);
   try {
@@ -64,7 +64,7 @@ class HistoryProof {
     this.#key = key;
   }
 
-  async take(step: Step): Promise<void> {
+  async take(step: HistoryStep): Promise<void> {
     this.#store.nowMs += 1;
     const before = this.#lists;
     const answers = 'requests' in step ? await Promise.all(step.requests.map(this.#send)) : [];

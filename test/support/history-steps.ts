@@ -17,7 +17,7 @@ export interface Request {
 }
 
 /** A step in a workspace: one or several concurrent requests, or an operator's command. */
-export type Step = { requests: Request[] } | { command: 'reset' | 'clear' | 'add pets' };
+export type HistoryStep = { requests: Request[] } | { command: 'reset' | 'clear' | 'add pets' };
 
 /** Values of a schema. Few, so that a change often changes nothing, and few ids, so that requests concern the same rows. */
 function fewValues(reference: JsonObject): Arbitrary<unknown> {
@@ -100,13 +100,13 @@ const beginning: Request[] = [
   { method: 'PATCH', path: '/inventory', nth: 0, body: { quantity: 9 } },
 ];
 
-const step: Arbitrary<Step> = fc.oneof(
+const step: Arbitrary<HistoryStep> = fc.oneof(
   { weight: 30, arbitrary: request.map((request) => ({ requests: [request] })) },
   { weight: 4, arbitrary: fc.record({ requests: fc.array(request, { minLength: 2, maxLength: 8 }) }) },
   { weight: 1, arbitrary: fc.record({ command: fc.constantFrom('reset', 'clear', 'add pets') }) },
 );
 
 /** First a category and pets, without which most requests would be refused. */
-export const steps: Arbitrary<Step[]> = fc
+export const steps: Arbitrary<HistoryStep[]> = fc
   .array(step, { minLength: 1, maxLength: 40, size: 'max' })
   .map((steps) => [...beginning.map((request) => ({ requests: [request] })), ...steps]);

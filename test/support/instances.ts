@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openPostgres } from '../../src/db/postgres.ts';
-import { type JsonAnswer, type Options, Petstore } from './petstore.ts';
+import { type JsonAnswer, Petstore, type StoreSetup } from './petstore.ts';
 import type { PostgresCluster } from './postgres-cluster.ts';
 import { newReadingWorker } from './reading-worker.ts';
 import { createSchema, withSchema } from './storage.ts';
@@ -27,7 +27,7 @@ export async function startInstances(
   t: TestContext,
   databaseUrl: string,
   deadlineMs = patienceMs,
-  options: Options = {},
+  options: StoreSetup = {},
 ): Promise<[Petstore, Petstore, Petstore]> {
   const start = async () => {
     const instance = new Petstore(await openPostgres(databaseUrl, deadlineMs), '', {

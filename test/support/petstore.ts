@@ -42,7 +42,7 @@ export interface JsonAnswer extends Answer {
 /** More than any test sends. */
 export const ample: Quota = { perMinute: 1_000_000, perDay: 10_000_000 };
 
-export interface Options {
+export interface StoreSetup {
   seed?: boolean;
   trustProxy?: string[] | boolean;
   hasDraftLimits?: boolean;
@@ -77,7 +77,7 @@ const valkeyOfRun = process.env.PETSTORE_TEST_VALKEY_URL;
 const patienceMs = 5_000;
 
 /** A petstore with its own real database, until the end of a test, or of a test file if it gets the `after` of the file. */
-export async function startPetstore(t: Lifetime, options: Options = {}): Promise<Petstore> {
+export async function startPetstore(t: Lifetime, options: StoreSetup = {}): Promise<Petstore> {
   const folder = await temporaryStorage(t);
   const petstore = new Petstore(await openTestStorage(folder), folder, options);
   t.after(() => petstore.close());
@@ -109,7 +109,7 @@ export class Petstore {
   aheadMs = 0;
   key = '';
 
-  constructor(db: Database, folder: string, options: Options = {}) {
+  constructor(db: Database, folder: string, options: StoreSetup = {}) {
     this.db = db;
     this.folder = folder;
     const log = createLogger(options.logLevel ?? 'info', { write: (line) => this.log.push(line) });

@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type JsonAnswer, type Options, Petstore, startPetstore } from './petstore.ts';
+import { type JsonAnswer, Petstore, type StoreSetup, startPetstore } from './petstore.ts';
 import { openTestStorage } from './storage.ts';
 import { until } from './until.ts';
 
@@ -11,7 +11,7 @@ export const clock = () => Date.parse('2026-06-01T12:00:00Z');
 export async function startInstances(
   t: TestContext,
   count: number,
-  valkey: Options['valkey'],
+  valkey: StoreSetup['valkey'],
 ): Promise<[Petstore, ...Petstore[]]> {
   const options = valkey && { valkey };
   const first = await startPetstore(t, options);

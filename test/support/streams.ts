@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type ClientRequest, get, type IncomingMessage } from 'node:http';
 import type { TestContext } from 'node:test';
 import { assertMessage } from './asyncapi.ts';
-import { assertAsDescribed, blocksOf, isUndescribed } from './description.ts';
+import { assertAsDescribed, eventBlocksOf, isUndescribed } from './description.ts';
 import type { Event } from './history.ts';
 import { until } from './until.ts';
 
@@ -61,7 +61,7 @@ export class Reader {
   }
 
   get #blocks(): string[] {
-    return blocksOf(this.text);
+    return eventBlocksOf(this.text);
   }
 
   /** Waits for exactly this many events. */

@@ -1,11 +1,11 @@
 import type { TestContext } from 'node:test';
-import { type Options, type Petstore, startPetstore } from './petstore.ts';
+import { type Petstore, type StoreSetup, startPetstore } from './petstore.ts';
 
 /** The category that wire tests create. */
 export const dragons = { body: { name: 'Dragons' } };
 
 /** A store that listens on a real socket. */
-export async function startListening(t: TestContext, options: Options = {}): Promise<Petstore> {
+export async function startListening(t: TestContext, options: StoreSetup = {}): Promise<Petstore> {
   const store = await startPetstore(t, options);
   await store.listen();
   return store;

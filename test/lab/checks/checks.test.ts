@@ -10,7 +10,7 @@ import { guides } from '../../../src/reference/description/guides.ts';
 import { baseUrl } from '../../support/description.ts';
 import { rehearse } from '../../support/lab.ts';
 import { bystanders } from '../../support/lab-clients/bystanders.ts';
-import { type Client, type Pair, trySend } from '../../support/lab-clients/client.ts';
+import { type CheckPair, type LabClient, trySend } from '../../support/lab-clients/client.ts';
 import { pairs } from '../../support/lab-clients/pairs.ts';
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
 
@@ -33,7 +33,7 @@ async function startGrading(t: TestContext) {
   const store = await startPetstore(t);
   const url = `${await store.listen()}/v1`;
   const time = skippingTime(store);
-  return async (name: string, client: Client, faults: Pair['faults']): Promise<Report> => {
+  return async (name: string, client: LabClient, faults: CheckPair['faults']): Promise<Report> => {
     const { key } = await store.addWorkspace(name, true);
     if (faults.length > 0) await rehearse(store, faults, { key });
     const { body: recording } = await store.send('POST', '/lab/recordings', { key, body: {} });
@@ -50,7 +50,7 @@ test('each check passes a careful client and fails a careless one, under the fau
   const grade = await startGrading(t);
   for (const { name, level } of checks) {
     await t.test(name, async () => {
-      const { faults, careful, careless, shows, result = 'failed' } = pairs[name] as Pair;
+      const { faults, careful, careless, shows, result = 'failed' } = pairs[name] as CheckPair;
       const good = await grade(`careful ${name}`, careful, faults);
       const bad = await grade(`careless ${name}`, careless, faults);
       const [passed, failed] = [good, bad].map(({ checks }) => checks.find((check) => check.name === name));
@@ -77,7 +77,7 @@ test('no required check fails a careful client that looks careless', async (t) =
 
 test('a check names each fault that makes it observable', async (t) => {
   const grade = await startGrading(t);
-  const client: Client = async (api) => {
+  const client: LabClient = async (api) => {
     // Repeats each request at once, whatever its result.
     const twice = async (...request: [string, object?]) => {
       await trySend(api, ...request);
@@ -88,7 +88,7 @@ test('a check names each fault that makes it observable', async (t) => {
       ...{ method: 'POST', body: { name: 'Dragons' }, headers: { 'Idempotency-Key': 'a' } },
     });
   };
-  const observed = async (name: string, faults: Pair['faults']) =>
+  const observed = async (name: string, faults: CheckPair['faults']) =>
     (await grade(`under ${name}`, client, faults)).checks.filter(({ result }) => result !== 'not_observed');
   const always = (await observed('nothing', [])).map(({ name }) => name);
   const parameters: Record<string, object> = {

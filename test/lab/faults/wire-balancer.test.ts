@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { performedOf, rehearse } from '../../support/lab.ts';
 import { type Changes, haproxy, nginx } from '../../support/load-balancers.ts';
-import { type Options, type Petstore, startPetstore } from '../../support/petstore.ts';
+import { type Petstore, type StoreSetup, startPetstore } from '../../support/petstore.ts';
 import { loggedStatuses } from '../../support/wire.ts';
 
 const cuts = ['reset', 'lost-answer', 'truncated', 'stale-connection', 'stall', 'no-answer'];
@@ -15,7 +15,7 @@ for (const [balancer, tells] of [
   async function start(
     t: TestContext,
     changes: Changes = {},
-    trustProxy: Options['trustProxy'] = ['loopback'],
+    trustProxy: StoreSetup['trustProxy'] = ['loopback'],
   ) {
     const store = await startPetstore(t, { trustProxy });
     const instance = Number(new URL(await store.listen()).port);

@@ -4,7 +4,7 @@ import { deleteRemoved } from '../../../src/lab/recordings/recording-store.ts';
 import { deleteWorkspace } from '../../../src/store/workspaces/store.ts';
 import { filledTables } from '../../support/content.ts';
 import { emptyDatabase, load, patienceMs, startInstances } from '../../support/instances.ts';
-import type { Options } from '../../support/petstore.ts';
+import type { StoreSetup } from '../../support/petstore.ts';
 import { PostgresCluster, whyNoPostgres } from '../../support/postgres-cluster.ts';
 import { deletionsOf, recordedIn, recordingAt, startRecording } from '../../support/recordings.ts';
 
@@ -15,7 +15,7 @@ suite('recordings over three instances on one PostgreSQL', { skip: whyNoPostgres
   });
   after(() => cluster.remove());
 
-  const start = async (t: TestContext, options: Options = {}) =>
+  const start = async (t: TestContext, options: StoreSetup = {}) =>
     startInstances(t, await emptyDatabase(cluster), patienceMs, { hasOthers: true, ...options });
 
   test('each request is kept once, from the response that starts a recording to the one that ends it', async (t) => {

@@ -11,7 +11,7 @@ import {
   rehearse,
 } from '../../support/lab.ts';
 import { times } from '../../support/limits.ts';
-import { type JsonAnswer, type Options, type Petstore, startPetstore } from '../../support/petstore.ts';
+import { type JsonAnswer, type Petstore, type StoreSetup, startPetstore } from '../../support/petstore.ts';
 
 type Start = Parameters<typeof startPetstore>[0];
 
@@ -186,7 +186,7 @@ test('a simulated outage says how long it lasts', async (t) => {
 });
 
 test('a simulated sunset is identical to the real one, and does not use up steps for other operations', async (t) => {
-  const answerOf = async (options: Options, sunset: boolean) => {
+  const answerOf = async (options: StoreSetup, sunset: boolean) => {
     const store = await startPetstore(t, options);
     if (sunset) await rehearse(store, ['sunset', 'internal-error']);
     else store.nowMs = Date.parse('2031-01-01T12:00:00Z');

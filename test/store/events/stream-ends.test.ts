@@ -10,14 +10,14 @@ import { forgetOldEvents } from '../../../src/store/history/store.ts';
 import { categoryCreated } from '../../../src/store/resources/categories/schema.ts';
 import { deleteWorkspace } from '../../../src/store/workspaces/store.ts';
 import { remaining } from '../../support/limits.ts';
-import { type Options, type Petstore, startPetstore } from '../../support/petstore.ts';
+import { type Petstore, type StoreSetup, startPetstore } from '../../support/petstore.ts';
 import { openStream } from '../../support/streams.ts';
 import { until } from '../../support/until.ts';
 
 const path = '/v1/store/events/stream';
 const minuteMs = 60_000;
 
-async function start(t: TestContext, options: Options = {}) {
+async function start(t: TestContext, options: StoreSetup = {}) {
   const store = await startPetstore(t, { seed: false, ...options });
   const origin = await store.listen();
   const open = (key = store.key, query = '') => openStream(t, origin, { key, query });

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { revokeKey } from '../../../src/access/keys/store.ts';
 import { openPostgres } from '../../../src/db/postgres.ts';
 import { emptyDatabase, load, patienceMs } from '../../support/instances.ts';
-import { type Options, Petstore } from '../../support/petstore.ts';
+import { Petstore, type StoreSetup } from '../../support/petstore.ts';
 import { PostgresCluster, whyNoPostgres } from '../../support/postgres-cluster.ts';
 import { openStream, Reader } from '../../support/streams.ts';
 import { until } from '../../support/until.ts';
@@ -21,7 +21,7 @@ suite('streams of several instances', { skip: whyNoPostgres() }, () => {
   after(() => cluster.remove());
 
   /** Instances over one database with an empty history, and their URLs. */
-  async function start(t: TestContext, options: Options = {}, deadlineMs = patienceMs) {
+  async function start(t: TestContext, options: StoreSetup = {}, deadlineMs = patienceMs) {
     const url = await emptyDatabase(cluster);
     const instances: Petstore[] = [];
     for (let i = 0; i < 2; i++) {

@@ -8,7 +8,7 @@ import { idOf, type Write } from './write.ts';
 export const clientCount = 32;
 
 /** Writes to its own resources, one write after the other, and orders the shared pets. */
-export class Client {
+export class WritingClient {
   /** The write in flight when the service was killed. */
   unanswered: Write | undefined;
   /** The resource that it created or changed, if it was kept. */

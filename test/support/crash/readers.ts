@@ -8,7 +8,7 @@ import { until } from '../until.ts';
 import { onlyKilled } from './client.ts';
 
 /** Follows the history while the service runs. Each kill disconnects it, and it continues at its position. */
-export abstract class Reader {
+export abstract class HistoryReader {
   /** Every event that it has received, in order. */
   readonly events: Event[] = [];
   protected readonly key: string;
@@ -43,7 +43,7 @@ export abstract class Reader {
 }
 
 /** Requests the events after the last received one, again and again. */
-export class Poller extends Reader {
+export class Poller extends HistoryReader {
   async readUntilKilled(service: Service): Promise<void> {
     for (;;) {
       const count = await this.#readPage(service).catch((error) => onlyKilled(service, error));
@@ -65,7 +65,7 @@ export class Poller extends Reader {
 }
 
 /** Keeps a stream open, and opens the next one after the last received event. */
-export class StreamReader extends Reader {
+export class StreamReader extends HistoryReader {
   async readUntilKilled(service: Service): Promise<void> {
     const stream = this.#open(service);
     await stream.untilEnded();

@@ -17,7 +17,7 @@ const maxBehind = 100;
 type Counts = Pick<CrashRound, 'received' | 'again'>;
 
 /** The receiver of a webhook for all events of the demo workspace. */
-export class Receiver {
+export class WebhookReceiver {
   /** Whether it accepts everything at once. Otherwise it first refuses some events, and is slow with others. */
   isCalm = false;
   readonly #messages: Message[];
@@ -31,12 +31,17 @@ export class Receiver {
   readonly #accepted = new Set<number>();
 
   /** Adds the webhook, which gets all later events. */
-  static async start(t: TestContext, { origin }: Service, key: string, random: Random): Promise<Receiver> {
+  static async start(
+    t: TestContext,
+    { origin }: Service,
+    key: string,
+    random: Random,
+  ): Promise<WebhookReceiver> {
     const server = await startReceiver(t);
     const body = { url: server.url };
     const added = await fetchChecked(origin, 'POST', '/store/webhooks', { key, body });
     assert.equal(added.status, 201, added.text);
-    const receiver = new Receiver(server.messages, key, added.body.secret, random);
+    const receiver = new WebhookReceiver(server.messages, key, added.body.secret, random);
     server.behave = (request, response) => receiver.#answer(request, response);
     return receiver;
   }

@@ -6,10 +6,10 @@ import { maxUnrecorded } from '../../../src/store/webhooks/retry-policy.ts';
 import { clockAhead } from '../clock.ts';
 import { ampleKey, type Service, startService } from '../service.ts';
 import { temporaryStorage } from '../storage.ts';
-import { Client, clientCount } from './client.ts';
+import { clientCount, WritingClient } from './client.ts';
 import { randomFrom } from './random.ts';
-import { Poller, type Reader, StreamReader } from './readers.ts';
-import { Receiver } from './receiver.ts';
+import { type HistoryReader, Poller, StreamReader } from './readers.ts';
+import { WebhookReceiver } from './receiver.ts';
 import { type CrashRound, noCounts, Store } from './store.ts';
 
 const killAfterMs = { min: 100, max: 400 };
@@ -27,11 +27,11 @@ export async function* crash(t: TestContext, rounds: number, seed: number): Asyn
   let service = await start();
   const key = await ampleKey(folder);
   const store = new Store(folder, key);
-  const receiver = await Receiver.start(t, service, key, random);
+  const receiver = await WebhookReceiver.start(t, service, key, random);
   const seeded = await store.begin(service);
   const poller = new Poller(key, seeded);
-  const readers: Reader[] = [poller, new StreamReader(key, seeded)];
-  const clients = Array.from({ length: clientCount }, (_, i) => new Client(i, store, random));
+  const readers: HistoryReader[] = [poller, new StreamReader(key, seeded)];
+  const clients = Array.from({ length: clientCount }, (_, i) => new WritingClient(i, store, random));
   let repeats = 0;
   for (let round = 1; round <= rounds; round++) {
     receiver.isCalm = round === rounds;

@@ -10,10 +10,10 @@ import { assertInvariants, assertSound } from '../invariants.ts';
 import { fetchChecked, type JsonAnswer } from '../petstore.ts';
 import type { Service } from '../service.ts';
 import { openTestStorage, testDatabaseUrl } from '../storage.ts';
-import type { Client } from './client.ts';
+import type { WritingClient } from './client.ts';
 import { ExpectedHistory } from './history.ts';
 import { pick, type Random } from './random.ts';
-import { type Reader, readAnew } from './readers.ts';
+import { type HistoryReader, readAnew } from './readers.ts';
 import { idOf, type Write } from './write.ts';
 
 /** Pets that every client orders: one with plenty of stock, one that runs out. */
@@ -149,7 +149,7 @@ export class Store {
   }
 
   /** Acknowledged writes are kept exactly, others complete or not at all, and nothing else exists. */
-  async assertKept(clients: Client[]): Promise<void> {
+  async assertKept(clients: WritingClient[]): Promise<void> {
     const stored = await this.#stored((sql) => assertInvariants(sql, workspaceId));
     for (const client of clients) {
       const { unanswered } = client;
@@ -177,7 +177,7 @@ export class Store {
   }
 
   /** The history has every kept write, and no other, for new readers and for disconnected ones. */
-  async assertDelivered(service: Service, readers: Reader[]): Promise<void> {
+  async assertDelivered(service: Service, readers: HistoryReader[]): Promise<void> {
     const stored = await this.#stored(async () => {});
     const events = await readAnew(service, this.#key, this.#position);
     for (const reader of readers) {
@@ -194,7 +194,7 @@ export class Store {
    * The first response is replayed for acknowledged POSTs with an Idempotency-Key: those of the round and
    * some older ones. An unacknowledged one happens now, unless it had happened.
    */
-  async assertReplays(service: Service, clients: Client[], random: Random): Promise<void> {
+  async assertReplays(service: Service, clients: WritingClient[], random: Random): Promise<void> {
     const older = this.#replayable.slice(0, this.#replayableSince);
     const again = this.#replayable.slice(this.#replayableSince);
     for (let i = 0; i < olderReplays && older.length > 0; i++) again.push(pick(older, random));

@@ -17,7 +17,7 @@ export interface Attempt {
 }
 
 /** Writes through every instance, reads acknowledged resources back, and watches `/readyz`. */
-export class Load {
+export class WriteLoad {
   /** The acknowledged resources, by path. */
   readonly ledger: Lists = new Map();
   readonly writes: Attempt[] = [];

@@ -12,7 +12,7 @@ import { until } from '../until.ts';
 export const undecidedMs = 1_500;
 
 /** A primary and its synchronous standby, each with an HTTP server that reports whether it is the primary. */
-export class Pair {
+export class ServerPair {
   primary: PostgresCluster;
   standby: PostgresCluster;
   readonly backends: Backend[];
@@ -23,13 +23,13 @@ export class Pair {
     this.backends = backends;
   }
 
-  static async start(t: TestContext): Promise<Pair> {
+  static async start(t: TestContext): Promise<ServerPair> {
     const primary = await PostgresCluster.start();
     t.after(() => primary.remove());
     const standby = await primary.addStandby();
     t.after(() => standby.remove());
     const backends = await Promise.all([primary, standby].map((server) => startCheck(t, server)));
-    const pair = new Pair(primary, standby, backends);
+    const pair = new ServerPair(primary, standby, backends);
     await pair.#commitOnBoth();
     return pair;
   }

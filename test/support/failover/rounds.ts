@@ -11,8 +11,8 @@ import { fetchChecked } from '../petstore.ts';
 import { ampleKey, startService } from '../service.ts';
 import { until } from '../until.ts';
 import { Followers } from './followers.ts';
-import { type Attempt, Load } from './load.ts';
-import { Pair, undecidedMs } from './pair.ts';
+import { type Attempt, WriteLoad } from './load.ts';
+import { ServerPair, undecidedMs } from './pair.ts';
 
 /** After the proxy has the writable server, service must resume within this time. */
 const resumeWithinMs = 5_000;
@@ -29,7 +29,7 @@ export type Way = 'a planned switch' | 'a crash of the primary';
  * after the other. Prints a line for each, and fails if an acknowledged write is lost or service does not resume.
  */
 export async function* failOver(t: TestContext, ways: Way[], endsSessions: boolean): AsyncGenerator<string> {
-  const pair = await Pair.start(t);
+  const pair = await ServerPair.start(t);
   const haproxy = await Haproxy.start(t, pair.backends, endsSessions);
   const leadsTo = (port: number) => until(async () => String(await haproxy.healthy()) === String(port));
   await leadsTo(pair.primary.port);
@@ -44,7 +44,7 @@ export async function* failOver(t: TestContext, ways: Way[], endsSessions: boole
   await fetchChecked(origins[0] as string, 'PATCH', '/inventory/13', { key, body });
   const [lists, events] = [await readLists(get), await readEvents(get)];
   const followers = await Followers.start(t, origins, key, events.length);
-  const load = new Load(origins, key);
+  const load = new WriteLoad(origins, key);
   t.after(() => load.end().catch(() => {}));
 
   for (const way of ways) {
@@ -91,7 +91,7 @@ const isMade = ({ origin, sentMs, status }: Attempt, of: string, afterMs: number
 
 /** Checks the observations of one way, and returns how long it took. */
 function describeWay(
-  { writes, reads, probes }: Load,
+  { writes, reads, probes }: WriteLoad,
   origins: string[],
   stoppedMs: number,
   leadsMs: number,

@@ -5,7 +5,7 @@ import {
   type Answer,
   type Api,
   type Bystander,
-  endRehearsal,
+  endOwnRehearsal,
   secondMs,
   send,
   startWorker,
@@ -93,7 +93,7 @@ export const bystanders: readonly Bystander[] = [
     faults: [{ fault: 'rate-limited', operation: 'listPets', retryAfterSeconds: 60 }],
     client: async (api) => {
       await send(api, '/pets');
-      await endRehearsal(api);
+      await endOwnRehearsal(api);
       await api.sleep(secondMs);
       await send(api, '/pets');
     },
@@ -110,7 +110,7 @@ export const bystanders: readonly Bystander[] = [
     faults: [{ fault: 'banned', operation: 'listPets', retryAfterSeconds: 60 }],
     client: async (api) => {
       await send(api, '/pets');
-      await endRehearsal(api);
+      await endOwnRehearsal(api);
       await api.sleep(secondMs);
       await send(api, '/pets');
     },

@@ -10,13 +10,13 @@ export interface Api {
   sleep(ms: number): Promise<void>;
 }
 
-export type Client = (api: Api) => Promise<unknown>;
+export type LabClient = (api: Api) => Promise<unknown>;
 
 /** A client that passes a check and one that fails it, under faults that distinguish them. */
-export interface Pair {
+export interface CheckPair {
   faults: readonly { fault: string; [parameter: string]: string | number }[];
-  careful: Client;
-  careless: Client;
+  careful: LabClient;
+  careless: LabClient;
   /** The result of the careless one. Default: `failed`. */
   result?: 'not_observed';
   /** The evidence requests of the careless one. */
@@ -28,8 +28,8 @@ export interface Bystander {
   /** The required check that it must not fail. */
   check: string;
   who: string;
-  faults: Pair['faults'];
-  client: Client;
+  faults: CheckPair['faults'];
+  client: LabClient;
 }
 
 interface Sent {
@@ -75,7 +75,7 @@ export function send(api: Api, target: string, sent?: Sent): Promise<Answer> {
 }
 
 /** Ends the rehearsal of the key, as a user does after seeing enough. */
-export async function endRehearsal({ url, key }: Api) {
+export async function endOwnRehearsal({ url, key }: Api) {
   const worker = startWorker({ url: url.replace(/v1$/, 'lab'), key });
   const [{ id }] = JSON.parse((await worker('/rehearsals')).text);
   await worker(`/rehearsals/${id}`, { method: 'DELETE' });

@@ -4,7 +4,7 @@ import { createPetstore, type PetstoreOptions } from '../../../src/client/index.
 import { takeTour } from '../client-tour.ts';
 import { requestOnce } from '../request-once.ts';
 import { until } from '../until.ts';
-import { type Answer, type Api, type Pair, secondMs, send, trySend } from './client.ts';
+import { type Answer, type Api, type CheckPair, secondMs, send, trySend } from './client.ts';
 
 /** `petstore-lab/client`, which is careful by itself. */
 const careful = ({ url, key, now, sleep }: Api, options: Partial<PetstoreOptions> = {}) =>
@@ -65,7 +65,7 @@ async function follow(api: Api, lastEventId: number): Promise<number> {
 }
 
 /** For each check, by its name, a client that passes it and a client that fails it. */
-export const pairs: Record<string, Pair> = {
+export const pairs: Record<string, CheckPair> = {
   'retry-after.obeyed': {
     faults: [{ fault: 'rate-limited', operation: 'listPets', retryAfterSeconds: 20 }],
     careful: readPets,
