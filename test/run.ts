@@ -42,7 +42,7 @@ const passedFile = join(runFolder, 'passed.json');
 
 /** Whether a file tests programs. Such a file keeps a process of its own: signals, limits and children belong to a process. */
 const startsPrograms = (file: string) =>
-  /node:child_process|support\/(certificate|crash\/rounds|load-balancers|programs|restore|service|terminal|valkey)\.ts/.test(
+  /node:child_process|\/restore\.ts|support\/(certificate|crash\/rounds|load-balancers|programs|service|terminal|valkey)\.ts/.test(
     textOf(file),
   );
 /** Tests begin when all files are loaded. Otherwise hooks for the end could run before the last file is there. */

@@ -10,11 +10,11 @@ import { allOrders, emptyDatabase, startInstances, untilStatus, withStatus } fro
 import { listen, loggedIn, message, oddLogin, saying } from '../support/odd-postgres.ts';
 import { type JsonAnswer, Petstore } from '../support/petstore.ts';
 import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
-import { assertDeclared, postgresCatalog } from '../support/schema.ts';
 import { petstore } from '../support/service.ts';
 import { StallingProxy } from '../support/stalling-proxy.ts';
 import { run } from '../support/storage.ts';
 import { until } from '../support/until.ts';
+import { assertDeclared, postgresCatalog } from './schema.ts';
 
 /** Any request has its response by then, also on a busy machine: three times its own deadline. */
 const answeredMs = 3 * requestDeadlineMs;

@@ -10,9 +10,9 @@ import { openMemory, openSqlite } from '../../src/db/sqlite.ts';
 import { ConfigError } from '../../src/foundation/settings/setting.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { startPetstore } from '../support/petstore.ts';
-import { assertDeclared, sqliteCatalog } from '../support/schema.ts';
 import { petstore } from '../support/service.ts';
 import { aboutSqlite, openTestStorage, temporaryStorage } from '../support/storage.ts';
+import { assertDeclared, sqliteCatalog } from './schema.ts';
 
 test('a database that is newer than the code is refused with one clear line', {
   skip: aboutSqlite,

@@ -14,6 +14,7 @@ import type { FaultRun, Grade, Progress, Verdict } from '../../src/grade/grade.t
 import { progressOn, type Screen } from '../../src/grade/progress.ts';
 import { nth, withoutFaults } from '../../src/grade/run-name.ts';
 import { attemptsOf, lanesOf } from '../../src/lab/recordings/timeline-layout.ts';
+import { whyNo } from '../support/programs.ts';
 import {
   brokenGrade,
   carefulGrade,
@@ -24,8 +25,7 @@ import {
   hostileGrade,
   requests,
   runOf,
-} from '../support/grades.ts';
-import { whyNo } from '../support/programs.ts';
+} from './grades.ts';
 
 const lines = {
   again: (selector?: string) =>

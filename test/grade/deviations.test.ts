@@ -12,7 +12,7 @@ import { isFailing, toFaultRun, worst } from '../../src/grade/verdict.ts';
 import { faultNamed } from '../../src/lab/faults/list.ts';
 import type { Fault } from '../../src/lab/faults/shared/fault.ts';
 import type { RecordedRequest } from '../../src/lab/recordings/schema.ts';
-import { requests as recorded } from '../support/grades.ts';
+import { requests as recorded } from './grades.ts';
 
 /** Rex is pet 1, with a stock of 9. */
 const initial = (): StoreState => ({

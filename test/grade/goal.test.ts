@@ -9,7 +9,7 @@ import { claims } from '../../src/grade/goal/says.ts';
 import { passedOf } from '../../src/grade/goal/trials.ts';
 import type { FaultRun, Grade, Verdict } from '../../src/grade/grade.ts';
 import { guides } from '../../src/reference/description/guides.ts';
-import { carefulGrade } from '../support/grades.ts';
+import { carefulGrade } from './grades.ts';
 
 const goalOf = (wanted: unknown, more: object = {}) =>
   readGoal(JSON.stringify({ goal: 'x', wanted, ...more }));

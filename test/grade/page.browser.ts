@@ -11,7 +11,7 @@ import type { Grade } from '../../src/grade/grade.ts';
 import { findings } from '../support/axe.ts';
 import { args, executablePath, skip, timeout } from '../support/browsers.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { brokenGrade, carefulGrade, carelessGrade, hostileGrade } from '../support/grades.ts';
+import { brokenGrade, carefulGrade, carelessGrade, hostileGrade } from './grades.ts';
 
 const grades = { carelessGrade, carefulGrade, brokenGrade, hostileGrade };
 

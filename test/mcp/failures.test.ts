@@ -5,12 +5,12 @@ import { maxBodyBytes } from '../../src/foundation/bounds.ts';
 import { maxRefusalBytes } from '../../src/foundation/errors.ts';
 import { plans } from '../../src/foundation/settings/plans.ts';
 import { labQuota } from '../../src/lab/lab-bounds.ts';
-import { call, connectAgent, sendMessage } from '../support/agents.ts';
 import { performedOf, rehearse } from '../support/lab.ts';
 import { times } from '../support/limits.ts';
 import { startPetstore } from '../support/petstore.ts';
 import { recordedIn, startRecording } from '../support/recordings.ts';
 import { until } from '../support/until.ts';
+import { call, connectAgent, sendMessage } from './agents.ts';
 
 const store = await startPetstore({ after });
 const origin = await store.listen();

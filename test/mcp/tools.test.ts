@@ -5,9 +5,9 @@ import formats from 'ajv-formats';
 import { annotationsOf, toolsFor } from '../../src/mcp/tools.ts';
 import { guides } from '../../src/reference/description/guides.ts';
 import { pinnedTool, testTool } from '../../tools/support/tool.ts';
-import { call, connectAgent, type Result, type Revision, revisions } from '../support/agents.ts';
 import { baseUrl } from '../support/description.ts';
 import { startPetstore } from '../support/petstore.ts';
+import { call, connectAgent, type Result, type Revision, revisions } from './agents.ts';
 
 const tools = toolsFor(true);
 const ajv = new Ajv2020({ strict: true, strictTypes: false, allowUnionTypes: true });

@@ -1,14 +1,31 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse, stringify } from 'yaml';
-import { testTool } from '../../tools/support/tool.ts';
+import { type Tool, testTool } from '../../tools/support/tool.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { metricsIn, textOfAllMetrics } from '../support/metrics.ts';
 import { startPetstore } from '../support/petstore.ts';
-import { promtool, runPromtool } from '../support/promtool.ts';
+import { metricsIn, textOfAllMetrics } from './metrics.ts';
+
+const spawned = (args: readonly string[], input = '') =>
+  spawnSync('promtool', args, { encoding: 'utf8', input });
+
+/** The promtool of this machine, if there is one. */
+const promtool: Tool = {
+  name: 'promtool',
+  url: 'https://github.com/prometheus/prometheus',
+  version: /version ([\d.]+)/.exec(spawned(['--version']).stdout ?? '')?.[1] ?? '',
+  kind: 'Operates',
+};
+
+/** Runs promtool. It must succeed. */
+function runPromtool(args: readonly string[], input?: string): void {
+  const { status, stdout, stderr } = spawned(args, input);
+  assert.equal(status, 0, stdout + stderr);
+}
 
 interface Alert {
   alert: string;

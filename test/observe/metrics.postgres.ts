@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { writers } from '../../src/db/postgres-pools.ts';
-import { metricsIn, textOfAllMetrics, valueIn } from '../support/metrics.ts';
 import { startPetstore } from '../support/petstore.ts';
 import { testDatabaseUrl } from '../support/storage.ts';
 import { until } from '../support/until.ts';
+import { metricsIn, textOfAllMetrics, valueIn } from './metrics.ts';
 
 test('an instance with PostgreSQL shows its connections, its reads and the waiting work', {
   skip: testDatabaseUrl ? false : 'it needs PostgreSQL',

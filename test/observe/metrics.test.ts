@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { operations } from '../../src/api/operations.ts';
 import { StorageUnavailableError } from '../../src/foundation/errors.ts';
 import { durationBounds, Histogram } from '../../src/foundation/histogram.ts';
-import { metricsIn, textOfAllMetrics, valueIn } from '../support/metrics.ts';
 import { startPetstore } from '../support/petstore.ts';
+import { metricsIn, textOfAllMetrics, valueIn } from './metrics.ts';
 
 test('/metrics shows requests, latency, limit decisions, bans and storage, without any key or id', async (t) => {
   const store = await startPetstore(t);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { valueIn } from '../support/metrics.ts';
 import { startPetstore } from '../support/petstore.ts';
 import { needsValkey, startValkey } from '../support/valkey.ts';
+import { valueIn } from './metrics.ts';
 
 test('the time of each limit decision in Valkey is counted', needsValkey, async (t) => {
   const { url } = await startValkey(t);

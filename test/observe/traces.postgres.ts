@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Span, startCollector, tracesTo } from '../support/collector.ts';
 import { startReceiver } from '../support/dispatching.ts';
 import { ampleKey, startService } from '../support/service.ts';
 import { temporaryStorage } from '../support/storage.ts';
 import { until } from '../support/until.ts';
 import { needsValkey, startValkey } from '../support/valkey.ts';
+import { type Span, startCollector, tracesTo } from './collector.ts';
 
 const callerSpan = 'b7ad6b7169203331';
 const traceOf = (last: string) => `0af7651916cd43dd8448eb211c80319${last}`;

@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { tracePackages } from '../../src/observe/traces.ts';
-import { type Span, startCollector, tracesTo } from '../support/collector.ts';
 import { answer, startReceiver } from '../support/dispatching.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { ampleKey, type Service, startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { type Span, startCollector, tracesTo } from './collector.ts';
 
 const caller = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
 const sampled = `00-${caller.traceId}-${caller.spanId}-01`;

@@ -9,10 +9,10 @@ import { faultNames } from '../../../src/lab/faults/list.ts';
 import { guides } from '../../../src/reference/description/guides.ts';
 import { baseUrl } from '../../support/description.ts';
 import { rehearse } from '../../support/lab.ts';
-import { bystanders } from '../../support/lab-clients/bystanders.ts';
-import { type CheckPair, type LabClient, trySend } from '../../support/lab-clients/client.ts';
-import { pairs } from '../../support/lab-clients/pairs.ts';
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
+import { bystanders } from './clients/bystanders.ts';
+import { type CheckPair, type LabClient, trySend } from './clients/client.ts';
+import { pairs } from './clients/pairs.ts';
 
 const minuteMs = 60_000;
 

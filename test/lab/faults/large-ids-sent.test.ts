@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseExactly } from '../../support/exact-ids.ts';
 import { assertTouched, assertUntouched, endRehearsal, rehearse } from '../../support/lab.ts';
 import { type CallOptions, startPetstore } from '../../support/petstore.ts';
+import { parseExactly } from './exact-ids.ts';
 
 test('large-ids accepts ids, cursors and ETags from before the rehearsal', async (t) => {
   const store = await startPetstore(t);

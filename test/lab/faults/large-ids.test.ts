@@ -6,12 +6,12 @@ import { isId } from '../../../src/foundation/schema.ts';
 import type { Operation } from '../../../src/http/operation.ts';
 import { exampleOf } from '../../../src/reference/description/schemas.ts';
 import { baseUrl } from '../../support/description.ts';
-import { assertNoSmallId, numberFromAfar, parseExactly, writeExactly } from '../../support/exact-ids.ts';
 import { assertTouched, assertUntouched, rehearse } from '../../support/lab.ts';
 import { type CallOptions, type JsonAnswer, type Petstore, startPetstore } from '../../support/petstore.ts';
 import { resources } from '../../support/resources.ts';
 import { openStream } from '../../support/streams.ts';
 import { until } from '../../support/until.ts';
+import { assertNoSmallId, numberFromAfar, parseExactly, writeExactly } from './exact-ids.ts';
 
 type Found = Record<string, bigint>;
 

@@ -11,10 +11,22 @@ import { errorCodes } from '../../../src/foundation/errors.ts';
 import { banRules, maxStreams, type Plan, plans } from '../../../src/foundation/settings/plans.ts';
 import type { Deprecation } from '../../../src/http/operation.ts';
 import { guides } from '../../../src/reference/description/guides.ts';
-import { guideNames } from '../../support/guide-names.ts';
 import { pythonWithRequests, whyNo } from '../../support/programs.ts';
 import { ampleKey, startService } from '../../support/service.ts';
 import { temporaryStorage } from '../../support/storage.ts';
+
+/** The guides in their order. */
+const guideNames = [
+  'Getting started',
+  'Authentication',
+  'Rate limits',
+  'Errors',
+  'Events',
+  'Rehearse failures',
+  'Agents',
+  'Generate a client',
+  'Versioning',
+];
 
 const skip =
   whyNo('curl') || (!pythonWithRequests && !process.env.CI && 'no Python with requests is installed');

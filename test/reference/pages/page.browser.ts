@@ -5,7 +5,7 @@ import { operations } from '../../../src/api/operations.ts';
 import { labOperations } from '../../../src/lab/petstore/petstore-api.ts';
 import { guideNames } from '../../../src/reference/description/guide-names.ts';
 import { skip, timeout } from '../../support/browsers.ts';
-import { heading, openReference } from '../../support/reference.ts';
+import { heading, openReference } from './reference.ts';
 
 /** The text of the page about its key. */
 const bar = (page: Page) => page.locator('#key');

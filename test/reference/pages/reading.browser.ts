@@ -5,7 +5,7 @@ import { labOperations } from '../../../src/lab/petstore/petstore-api.ts';
 import { operationPath } from '../../../src/reference/pages/pages.ts';
 import { findings } from '../../support/axe.ts';
 import { skip, timeout } from '../../support/browsers.ts';
-import { openReference } from '../../support/reference.ts';
+import { openReference } from './reference.ts';
 
 /** Search terms, and the first expected result: a section of a guide, or an operation. */
 const searches: [string, RegExp][] = [

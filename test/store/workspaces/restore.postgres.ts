@@ -5,9 +5,9 @@ import { after, before, suite, test } from 'node:test';
 import { Client } from 'pg';
 import { temporaryFolder } from '../../support/folder.ts';
 import { PostgresCluster, postgresPrograms, whyNoPostgres } from '../../support/postgres-cluster.ts';
-import { checkRestore, documented, Operator } from '../../support/restore.ts';
 import { run } from '../../support/storage.ts';
 import { until } from '../../support/until.ts';
+import { checkRestore, documented, Operator } from './restore.ts';
 
 suite('a restore of PostgreSQL', { skip: whyNoPostgres() }, () => {
   let cluster: PostgresCluster;

@@ -10,10 +10,10 @@ import { listWorkspaces } from '../../../src/store/workspaces/store.ts';
 import { type Message, startReceiver } from '../../support/dispatching.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { fetchChecked, type JsonAnswer, Petstore } from '../../support/petstore.ts';
-import { checkRestore, documented, Operator } from '../../support/restore.ts';
 import { commands, petstore } from '../../support/service.ts';
 import { aboutSqlite } from '../../support/storage.ts';
 import { until } from '../../support/until.ts';
+import { checkRestore, documented, Operator } from './restore.ts';
 
 const options = { skip: aboutSqlite };
 const automatic = 'the database comes from another folder, as after a restore';

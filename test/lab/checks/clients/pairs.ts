@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createPetstore, type PetstoreOptions } from '../../../src/client/index.ts';
-import { takeTour } from '../client-tour.ts';
-import { requestOnce } from '../request-once.ts';
-import { until } from '../until.ts';
+import { createPetstore, type PetstoreOptions } from '../../../../src/client/index.ts';
+import { takeTour } from '../../../support/client-tour.ts';
+import { requestOnce } from '../../../support/request-once.ts';
+import { until } from '../../../support/until.ts';
 import { type Answer, type Api, type CheckPair, secondMs, send, trySend } from './client.ts';
 
 /** `petstore-lab/client`, which is careful by itself. */

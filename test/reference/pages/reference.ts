@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { chromium, type Page, type Request } from 'playwright-core';
-import { args, executablePath } from './browsers.ts';
-import { startService } from './service.ts';
-import { temporaryStorage } from './storage.ts';
+import { args, executablePath } from '../../support/browsers.ts';
+import { startService } from '../../support/service.ts';
+import { temporaryStorage } from '../../support/storage.ts';
 
 /** Long, since browsers are slow on a busy machine. */
 const stepTimeoutMs = 60_000;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { kinds } from '../../src/db/tables.ts';
-import type { Petstore } from './petstore.ts';
+import { kinds } from '../../../src/db/tables.ts';
+import type { Petstore } from '../../support/petstore.ts';
 
 /** The first id of a workspace. No other number resembles it, so a stored id can be found in any text. */
 const firstId = 540_000;

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import type { TestContext } from 'node:test';
-import { serve } from './receiver.ts';
+import { serve } from '../support/receiver.ts';
 
 /** A received span, by https://opentelemetry.io/docs/specs/otlp/. */
 export interface Span {

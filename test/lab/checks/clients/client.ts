@@ -1,5 +1,5 @@
 import { Agent } from 'node:http';
-import { requestOnce } from '../request-once.ts';
+import { requestOnce } from '../../../support/request-once.ts';
 
 /** The input of a client: the address of the API, its key, and time that passes at any speed. */
 export interface Api {

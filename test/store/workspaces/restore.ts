@@ -4,12 +4,12 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { startReceiver } from './dispatching.ts';
-import { type Event, Follower, readLists } from './history.ts';
-import { type CallOptions, fetchChecked } from './petstore.ts';
-import { ampleKey, bin, environment, petstore, type Service, startService } from './service.ts';
-import { textOf } from './tree.ts';
-import { until } from './until.ts';
+import { startReceiver } from '../../support/dispatching.ts';
+import { type Event, Follower, readLists } from '../../support/history.ts';
+import { type CallOptions, fetchChecked } from '../../support/petstore.ts';
+import { ampleKey, bin, environment, petstore, type Service, startService } from '../../support/service.ts';
+import { textOf } from '../../support/tree.ts';
+import { until } from '../../support/until.ts';
 
 const page = textOf('docs/operations/backup.md');
 

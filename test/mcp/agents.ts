@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import type { CallOptions, Petstore } from './petstore.ts';
+import type { CallOptions, Petstore } from '../support/petstore.ts';
 
 /** The modes of the client: the newest revision of the protocol, and the last one with a handshake. */
 export const revisions = {
