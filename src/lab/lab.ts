@@ -14,8 +14,8 @@ import { OpenLinks } from './faults/shared/open-links.ts';
 import { recordings, rehearsals } from './key-binding.ts';
 import { labQuota, othersWriteMs } from './lab-bounds.ts';
 import type { LabServices } from './operations.ts';
+import type { WorkerOfReadings } from './readings/readings.ts';
 import { Readings } from './readings/readings.ts';
-import type { WorkerOfReadings } from './readings/worker.ts';
 import { Recorder, type RecorderParts } from './recordings/recorder.ts';
 import { type CutOff, RehearsalPerformer } from './rehearsals/rehearsal-performer.ts';
 

@@ -1,5 +1,8 @@
+import { parentPort } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import type { Row } from '../../db/sql.ts';
+import { etagOf } from '../../http/etag.ts';
+import { jsonText } from '../../http/json.ts';
 import { reportOn } from '../checks/report.ts';
 import { archiveBounds, maxFollowed } from '../lab-bounds.ts';
 import { toHar } from '../recordings/har.ts';
@@ -8,7 +11,83 @@ import { outcomeOf } from '../recordings/outcome-kinds.ts';
 import type { Recorded, RecordedFacts, UnlinkedRequest } from '../recordings/recorded.ts';
 import { type RecordedRequest, toRecordedRequest } from '../recordings/schema.ts';
 import type { TargetApi } from '../target-api.ts';
-import type { ReadingTask, ReadRows, Slice } from './worker.ts';
+
+/** A report, an HTTP Archive or a page of the first `requests` requests of a recording. */
+export type ReadingTask = {
+  workspaceId: number;
+  recordingId: string;
+  requests: number;
+  /** When the recording began, in milliseconds since 1970. */
+  beganAtMs: number;
+} & (
+  | { kind: 'report' }
+  /** `url`: the address of the first archive. */
+  | { kind: 'archive'; after: number; url: string }
+  | { kind: 'page'; after: number; limit: number }
+);
+
+/** The JSON text of a reading. `next`: more requests follow after this number. */
+export interface ReadingResult {
+  bytes: Uint8Array<ArrayBuffer>;
+  etag: string;
+  next?: number;
+}
+
+/** Requests of a recording, from `after` + 1 to `upTo`, and which of their columns to read. */
+export interface Slice {
+  workspaceId: number;
+  recordingId: string;
+  columns: 'times' | 'facts' | 'all';
+  after: number;
+  upTo: number;
+}
+
+/** Reads the first rows of a slice, in the order of numbers; none if it is empty. */
+export type ReadRows = (slice: Slice) => Promise<Row[]>;
+
+/** Messages to the thread: a task, with a flag that is 1 once the task is cancelled, or the rows of a slice. */
+export type ToThread = { task: ReadingTask; flag: Int32Array } | { rows: Row[] };
+
+/** Messages from the thread: the slice that it needs, and at the end the reading, or the error as text. */
+export type FromThread = { slice: Slice } | { reading: ReadingResult } | { failure: string };
+
+/**
+ * Makes the readings of recordings of an API in this thread, one at a time: their long synchronous steps delay no request. `Readings`
+ * sends the tasks.
+ */
+export function makeReadings(api: TargetApi): void {
+  const links = new LinkCache();
+  let giveRows: (rows: Row[]) => void;
+  const send = (message: FromThread, moved: ArrayBuffer[] = []) => parentPort?.postMessage(message, moved);
+
+  const perform = async (task: ReadingTask, flag: Int32Array): Promise<void> => {
+    const throwIfCanceled = () => {
+      if (Atomics.load(flag, 0) !== 0) throw new Error('This reading is cancelled.');
+    };
+    const readRows: ReadRows = async (slice) => {
+      const rows = await new Promise<Row[]>((resolve) => {
+        giveRows = resolve;
+        send({ slice });
+      });
+      throwIfCanceled();
+      return rows;
+    };
+    try {
+      const { value, next } = await readRecording(task, { api, readRows, links, throwIfCanceled });
+      const text = jsonText(value);
+      throwIfCanceled();
+      const bytes = new TextEncoder().encode(text);
+      send({ reading: { bytes, etag: etagOf(text), ...(next !== undefined && { next }) } }, [bytes.buffer]);
+    } catch (error) {
+      send({ failure: String((error as Error).stack ?? error) });
+    }
+  };
+
+  parentPort?.on('message', (message: ToThread) => {
+    if ('rows' in message) giveRows(message.rows);
+    else void perform(message.task, message.flag);
+  });
+}
 
 /** The content of a report, an archive or a page. `next`: more requests follow after this number. */
 interface Content {
@@ -26,7 +105,7 @@ interface Tools {
   throwIfCanceled: () => void;
 }
 
-export function readRecording(task: ReadingTask, tools: Tools): Promise<Content> {
+function readRecording(task: ReadingTask, tools: Tools): Promise<Content> {
   switch (task.kind) {
     case 'report':
       return report(task, tools);
@@ -138,7 +217,7 @@ interface LinkedAttempts {
  * The links of the recordings that were read last, so that a client that follows a recording costs only the new requests. This is safe,
  * since the rows of a recording never change, and their numbers have no gaps.
  */
-export class LinkCache {
+class LinkCache {
   readonly #known = new LRUCache<string, LinkedAttempts>({ max: maxFollowed });
 
   /** The links of at least the first `requests` requests of a recording. */
