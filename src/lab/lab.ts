@@ -17,7 +17,7 @@ import type { LabServices } from './operations.ts';
 import type { WorkerOfReadings } from './readings/readings.ts';
 import { Readings } from './readings/readings.ts';
 import { Recorder, type RecorderParts } from './recordings/recorder.ts';
-import { type CutOff, RehearsalPerformer } from './rehearsals/rehearsal-performer.ts';
+import { type CutOff, RehearsalPerformer } from './rehearsals/perform-rehearsal.ts';
 
 /** What the lab does to requests of the API: rehearsals change them, recordings store them. */
 export class Lab {
