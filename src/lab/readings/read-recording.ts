@@ -8,8 +8,8 @@ import { archiveBounds, maxFollowed } from '../lab-bounds.ts';
 import { toHar } from '../recordings/har.ts';
 import { type AttemptLink, linkAttempts, type TimedRequest } from '../recordings/link-attempts.ts';
 import { outcomeOf } from '../recordings/outcome-kinds.ts';
-import type { Recorded, RecordedFacts, UnlinkedRequest } from '../recordings/recorded.ts';
-import { type RecordedRequest, toRecordedRequest } from '../recordings/schema.ts';
+import type { Recorded, StoredFacts, UnlinkedRequest } from '../recordings/recorded.ts';
+import { type RecordedRequest, RecordedRequests } from '../recordings/schema.ts';
 import type { TargetApi } from '../target-api.ts';
 
 /** A report, an HTTP Archive or a page of the first `requests` requests of a recording. */
@@ -154,12 +154,12 @@ async function page(task: TaskOf<'page'>, { readRows, links }: Tools): Promise<C
   const recorded: Recorded[] = [];
   for await (const row of rowsOf(readRows, { ...task, columns: 'all', upTo }))
     recorded.push(linked(toRequest(row), linkOf));
-  const onPage = new Map<number, UnlinkedRequest>(recorded.map((one) => [one.number, one]));
+  const onPage = new Map<number, UnlinkedRequest>(recorded.map((one) => [Number(one.id), one]));
   const value: RecordedRequest[] = [];
   for (const one of recorded) {
     const before = one.before && (onPage.get(one.before) ?? (await readOne(task, one.before, readRows)));
     const hasFailed = before && outcomeOf(before).kind !== 'fine';
-    value.push(toRecordedRequest(one, beganAtMs, hasFailed ? before.number : undefined));
+    value.push(toRecordedRequest(one, beganAtMs, hasFailed ? before.id : undefined));
   }
   return { value, ...nextAfter(recorded, requests) };
 }
@@ -186,23 +186,26 @@ async function* rowsOf(readRows: ReadRows, slice: Slice): AsyncGenerator<Row> {
 }
 
 const nextAfter = (recorded: readonly UnlinkedRequest[], requests: number): Pick<Content, 'next'> => {
-  const last = recorded.at(-1)?.number ?? requests;
+  const last = Number(recorded.at(-1)?.id ?? requests);
   return last < requests ? { next: last } : {};
 };
 
-const byTime = (a: UnlinkedRequest, b: UnlinkedRequest) => a.atMs - b.atMs || a.number - b.number;
+const byTime = (a: UnlinkedRequest, b: UnlinkedRequest) => a.atMs - b.atMs || Number(a.id) - Number(b.id);
 
 const linked = (request: UnlinkedRequest, links: ReadonlyMap<number, AttemptLink>): Recorded => ({
   ...request,
-  ...(links.get(request.number) as AttemptLink),
+  ...(links.get(Number(request.id)) as AttemptLink),
 });
 
 function toRequest([number, atUs, tookUs, facts, body]: Row): UnlinkedRequest {
+  const { answer, isProxied, ...rest } = JSON.parse(String(facts)) as StoredFacts;
   return {
-    ...(JSON.parse(String(facts)) as RecordedFacts),
-    number: Number(number),
+    ...rest,
+    id: String(number),
     atMs: Number(atUs) / 1_000,
-    tookMs: Number(tookUs) / 1_000,
+    durationMs: Number(tookUs) / 1_000,
+    answerHeaders: answer,
+    ...(isProxied && { proxied: true }),
     ...(typeof body === 'string' && { body }),
   };
 }
@@ -243,4 +246,21 @@ class LinkCache {
     this.#known.set(key, { attempts, links });
     return links;
   }
+}
+
+const shownProperties = Object.keys(RecordedRequests.items.properties);
+
+/**
+ * A recorded request with only the properties of its schema. `beganAtMs`: when the recording started. `retryOf`: the id of the failed
+ * request that it repeats.
+ */
+function toRecordedRequest(recorded: Recorded, beganAtMs: number, retryOf?: string): RecordedRequest {
+  const known: Record<string, unknown> = {
+    ...recorded,
+    at: new Date(recorded.atMs).toISOString(),
+    offsetMs: Math.round((recorded.atMs - beganAtMs) * 1_000) / 1_000,
+    retryOf,
+  };
+  const shown = shownProperties.filter((name) => known[name] !== undefined);
+  return Object.fromEntries(shown.map((name) => [name, known[name]])) as RecordedRequest;
 }

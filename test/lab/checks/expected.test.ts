@@ -9,7 +9,7 @@ import { recorded, type Sketch } from '../../support/recorded.ts';
 const without = (...sketches: Sketch[]) =>
   expectedOf([recorded(...sketches), recorded(...sketches)], petstoreApi);
 /** Several workers, so that connections and gaps give no evidence. */
-const busy = { at: 0, tookMs: 9_000, ...categories, connection: 'w' };
+const busy = { at: 0, durationMs: 9_000, ...categories, connection: 'w' };
 const once = without({ ...busy }, { at: 5, ...post });
 
 test('the expected number of a request is the maximum of the runs without faults, per operation if its body is new', () => {
@@ -73,7 +73,7 @@ test('a known retry can be too early, also on another connection and beside othe
   finds(name, [busy, reading, readAgain], 'not_observed', [], polls);
   finds(
     name,
-    [busy, { at: 10, ...post, status: 503, answer: { 'retry-after': '1' } }, { ...again(500) }],
+    [busy, { at: 10, ...post, status: 503, answerHeaders: { 'retry-after': '1' } }, { ...again(500) }],
     'failed',
     [2, 3],
     once,
@@ -127,7 +127,7 @@ test('a request with a guessed body is a retry only if more requests have its le
 
 test('a list that a program also leaves without faults need not be read to its end', () => {
   const to = (cursor: string) => ({
-    answer: { link: `<http://localhost/v1/pets?cursor=${cursor}>; rel="next"` },
+    answerHeaders: { link: `<http://localhost/v1/pets?cursor=${cursor}>; rel="next"` },
   });
   const short = { at: 0, ...to('a'), fault: 'small-pages' };
   const name = 'pages.to-the-end';

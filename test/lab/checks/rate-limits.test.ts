@@ -13,24 +13,24 @@ import { startMs } from '../../support/recorded.ts';
 
 test('retry-after.obeyed counts from the beginning of the refused request, less a tolerance for timers', async () => {
   const name = 'retry-after.obeyed';
-  const slow = { at: 0, tookMs: 500, ...limited };
+  const slow = { at: 0, durationMs: 500, ...limited };
   await finds(name, [slow, { at: 1_999 }], 'passed', [1, 2]);
   await finds(name, [slow, { at: 1_948 }], 'passed', [1, 2]);
   await finds(name, [slow, { at: 1_947, ...limited }], 'failed', [1, 2]);
   await finds(name, [slow, { at: 100_000 }], 'passed', [1, 2]);
   await finds(name, [slow], 'not_observed');
   // The service recorded the end of the response late. The client was already waiting.
-  const late = { at: 0, tookMs: 60, ...limited, answer: { 'retry-after': '1' } };
+  const late = { at: 0, durationMs: 60, ...limited, answerHeaders: { 'retry-after': '1' } };
   await finds(name, [late, { at: 1_008 }], 'passed', [1, 2]);
   // The clocks of two machines drift apart within a day.
-  const day = { at: 0, ...limited, answer: { 'retry-after': '86400' } };
+  const day = { at: 0, ...limited, answerHeaders: { 'retry-after': '86400' } };
   await finds(name, [day, { at: 86_398_000 }], 'passed', [1, 2]);
 });
 
 test('retry-after.obeyed reads a date, and tolerates a clock that is slightly ahead', async () => {
   const date = (seconds: number) => ({
     ...limited,
-    answer: { 'retry-after': new Date(startMs + seconds * 1_000).toUTCString() },
+    answerHeaders: { 'retry-after': new Date(startMs + seconds * 1_000).toUTCString() },
   });
   await finds('retry-after.obeyed', [{ at: 0, ...date(5) }, { at: 4_001 }], 'passed', [1, 2]);
   await finds(
@@ -57,18 +57,18 @@ test('retry-after.obeyed reads a date, and tolerates a clock that is slightly ah
 test('a request in flight when another was refused does not fail retry-after.obeyed', async () => {
   const name = 'retry-after.obeyed';
   const other = { ...elsewhere, target: '/v1/pets?limit=1' };
-  const refused = { at: 0, tookMs: 100, ...rehearsed };
+  const refused = { at: 0, durationMs: 100, ...rehearsed };
   await finds(name, [refused, { at: 50, ...elsewhere, ...rehearsed }], 'not_observed');
   await finds(name, [...crowd, refused, { at: 300, ...other, ...rehearsed }], 'not_observed');
   // The same goes for a request of another worker without a refusal, however late a busy machine sends it.
   await finds(name, [...crowd, refused, { at: 1_900, ...other, ...rehearsed }], 'not_observed');
   // A client that sends on the same connection has the response, unless it had waited for a free connection.
   await finds(name, [refused, { at: 102, ...other, connection: 'c1', ...rehearsed }], 'failed', [1, 2]);
-  const busy = { at: 60, tookMs: 100, ...categories, connection: 'c3' };
+  const busy = { at: 60, durationMs: 100, ...categories, connection: 'c3' };
   await finds(name, [refused, busy, { at: 102, ...other, connection: 'c1', ...rehearsed }], 'not_observed');
   await finds(name, [...crowd, refused, { at: 102, ...elsewhere, ...rehearsed }], 'not_observed');
   // A proxy puts the requests of many on one connection.
-  const proxied = { isProxied: true, connection: 'c1' };
+  const proxied = { proxied: true as const, connection: 'c1' };
   await finds(
     name,
     [...crowd, { ...refused, ...proxied }, { at: 102, ...other, ...rehearsed, ...proxied }],
@@ -87,7 +87,7 @@ test('requests that never overlap come from one worker, which knows each respons
     // Another worker may have sent it. But then nothing shows that somebody waited.
     await finds(name, [...crowd, { at: 0, ...rehearsed }, early, later], 'not_observed');
   }
-  const proxied = { isProxied: true };
+  const proxied = { proxied: true as const };
   await finds(
     name,
     [
@@ -98,7 +98,12 @@ test('requests that never overlap come from one worker, which knows each respons
     [1, 2],
   );
   // The stream of events is always open beside other requests.
-  const stream = { at: -50, tookMs: 60_000, operation: 'streamEvents', target: '/v1/store/events/stream' };
+  const stream = {
+    at: -50,
+    durationMs: 60_000,
+    operation: 'streamEvents',
+    target: '/v1/store/events/stream',
+  };
   const early = { at: 21, ...elsewhere, ...rehearsed };
   await finds(name, [{ ...stream, connection: 's' }, { at: 0, ...rehearsed }, early], 'failed', [2, 3]);
 });
@@ -115,7 +120,7 @@ test("workers that wait for one connection do not know each other's responses", 
   await finds(name, loop, 'failed', [1, 2, 3]);
   // An early retry still counts as one.
   await finds(name, [...queued, create(400, 'Ann', limited), create(2_400, 'Ann')], 'failed', [1, 3]);
-  const banned = { status: 403, code: 'key_banned', answer: { 'retry-after': '2' } };
+  const banned = { status: 403, code: 'key_banned', answerHeaders: { 'retry-after': '2' } };
   const held = [create(0, 'Ann', banned), { at: 2, ...banned }];
   await finds('ban.stops', [...held, create(2_100, 'Ann'), { at: 2_101 }], 'not_observed');
   await finds('ban.stops', [...held, { at: 2_101 }], 'failed', [1, 2]);
@@ -130,7 +135,7 @@ test('identical requests on one connection come from one worker only if some of 
   await finds(
     name,
     [
-      { at: 0, tookMs: 40, ...rehearsed },
+      { at: 0, durationMs: 40, ...rehearsed },
       { at: 5, ...rehearsed },
     ],
     'not_observed',
@@ -141,7 +146,13 @@ test('a change whose body was not read is identified by its resource, its length
   const name = 'retry-after.obeyed';
   const change = { method: 'PATCH', target: '/v1/pets/1', operation: 'updatePet', body: '{"name":"a"}' };
   const tag = { headers: { 'if-match': '"a"' } };
-  const down = { ...change, ...tag, status: 503, answer: { 'retry-after': '2' }, isGuessed: true as const };
+  const down = {
+    ...change,
+    ...tag,
+    status: 503,
+    answerHeaders: { 'retry-after': '2' },
+    isGuessed: true as const,
+  };
   await finds(
     name,
     [
@@ -206,7 +217,7 @@ test('a simulated 429 applies to its operation, a real one to requests that get 
     'failed',
     [1, 2],
   );
-  const unavailable = { status: 503, answer: { 'retry-after': '2' } };
+  const unavailable = { status: 503, answerHeaders: { 'retry-after': '2' } };
   await finds(
     name,
     [
@@ -220,7 +231,7 @@ test('a simulated 429 applies to its operation, a real one to requests that get 
 });
 
 test('behind a proxy neither cuts nor connections count as those of the client', async () => {
-  const proxied = { isProxied: true };
+  const proxied = { proxied: true as const };
   await finds(
     'idempotency.no-blind-post-retry',
     [
@@ -246,7 +257,7 @@ test('connections.reused ignores busy, new, old and broken connections', async (
   const each = (gapMs: number, more: object = {}) =>
     [1, 2, 3, 4, 5, 6].map((number) => ({ at: number * gapMs, connection: `c${number}`, ...more }));
   await finds(name, each(10), 'failed', [2, 3, 4, 5, 6]);
-  await finds(name, each(10, { tookMs: 100 }), 'not_observed');
+  await finds(name, each(10, { durationMs: 100 }), 'not_observed');
   await finds(name, each(3_000), 'not_observed');
   // Workers that begin at once. The service has served some before it reads the last.
   await finds(name, [...crowd, ...each(10)], 'not_observed');
@@ -257,7 +268,7 @@ test('connections.reused ignores busy, new, old and broken connections', async (
 });
 
 test('ban.stops and limits.foreseen concern the whole key', async () => {
-  const banned = { status: 403, code: 'key_banned', answer: { 'retry-after': '60' } };
+  const banned = { status: 403, code: 'key_banned', answerHeaders: { 'retry-after': '60' } };
   await finds(
     'ban.stops',
     [
@@ -278,7 +289,7 @@ test('ban.stops and limits.foreseen concern the whole key', async () => {
   );
   await finds('ban.stops', [{ at: 0, ...banned }], 'not_observed');
   const reset = String(startMs / 1_000 + 60);
-  const none = { answer: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset } };
+  const none = { answerHeaders: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset } };
   await finds(
     'limits.foreseen',
     [
@@ -316,9 +327,9 @@ test('a limit or a ban that admits a request has ended, but a 503 has not', asyn
     'failed',
     [1, 2],
   );
-  const banned = { status: 403, code: 'key_banned', answer: { 'retry-after': '60' } };
+  const banned = { status: 403, code: 'key_banned', answerHeaders: { 'retry-after': '60' } };
   await finds('ban.stops', [{ at: 0, ...banned }, { at: 900 }], 'not_observed');
-  const down = { status: 503, answer: { 'retry-after': '2' } };
+  const down = { status: 503, answerHeaders: { 'retry-after': '2' } };
   await finds('retry-after.obeyed', [{ at: 0, ...down }, { at: 500 }], 'failed', [1, 2]);
   // Another worker does not know it.
   await finds(

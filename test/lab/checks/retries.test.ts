@@ -18,7 +18,7 @@ test('backoff.grows fails equal or missing waits, and tolerates jitter', async (
   const mended = [0, 10, 20, 30].flatMap((at) => [{ at, status: 500 }, { at: at + 5 }]);
   await finds(name, mended, 'not_observed');
   // With Retry-After, that time counts.
-  const unavailable = { status: 503, answer: { 'retry-after': '1' } };
+  const unavailable = { status: 503, answerHeaders: { 'retry-after': '1' } };
   const obedient = [0, 1_100, 2_200, 3_300].map((at) => ({ at, ...unavailable }));
   await finds(name, obedient, 'not_observed');
 });
@@ -58,7 +58,7 @@ test('retry.only-when-useful distinguishes a retry from another request, and fro
   await finds(
     name,
     [
-      { at: -5, tookMs: 4, ...elsewhere },
+      { at: -5, durationMs: 4, ...elsewhere },
       { at: 0, ...missing },
       { at: 9, ...missing },
     ],
@@ -123,7 +123,10 @@ test('failures.retried allows giving up after retries, and asks for no blind POS
   await finds(name, [{ at: 0, ...post, ...key('k'), ...cut }], 'failed', [1]);
   await finds(name, [{ at: 0, ...post, status: 503 }], 'failed', [1]);
   // Nobody waits for ten days.
-  const unavailable = (seconds: number) => ({ status: 503, answer: { 'retry-after': String(seconds) } });
+  const unavailable = (seconds: number) => ({
+    status: 503,
+    answerHeaders: { 'retry-after': String(seconds) },
+  });
   await finds(
     name,
     [
@@ -297,7 +300,7 @@ test('idempotency checks pair equal keys first, and do not fail if another worke
   const other = { at: 20, ...post, ...elsewhere, ...key('b') };
   await finds(same, [lost, other, { at: 200, ...post, ...key('a'), connection: 'c3' }], 'passed', [1, 3]);
   await finds(same, [lost, other], 'failed', [1, 2]);
-  const busy = { at: 10, tookMs: 50, connection: 'c9' };
+  const busy = { at: 10, durationMs: 50, connection: 'c9' };
   await finds(same, [lost, busy, other], 'not_observed');
   await finds(same, [...crowd, { at: -9, ...elsewhere }, lost, other], 'not_observed');
   await finds(same, [{ at: -9, ...elsewhere }, lost, other], 'failed', [2, 3]);
@@ -399,7 +402,7 @@ test('401 allows one retry, and 409 one with the same key', async () => {
   await finds(name, [refused(0), { at: 9 }, { at: 20, ...categories }], 'passed', [1]);
   await finds(name, [refused(0), refused(9), { at: 20, ...categories }], 'passed', [1, 2]);
   await finds(name, [refused(0), refused(9), refused(20)], 'failed', [2, 3]);
-  const inUse = { code: 'idempotency_key_in_use', status: 409, answer: { 'retry-after': '1' } };
+  const inUse = { code: 'idempotency_key_in_use', status: 409, answerHeaders: { 'retry-after': '1' } };
   const create = (at: number, name: string, more: object = inUse) => ({ at, ...post, ...key(name), ...more });
   const waits = 'retry-after.obeyed';
   await finds(waits, [create(0, 'a'), create(1_100, 'a', {})], 'passed', [1, 2]);

@@ -6,7 +6,7 @@ import { categories, crowd, cut, finds, post } from '../../support/findings.ts';
 test('pages.to-the-end judges only shortened pages, and requires the page that each links to', async () => {
   const name = 'pages.to-the-end';
   const to = (cursor: string) => ({
-    answer: { link: `<http://localhost:8080/v1/pets?cursor=${cursor}>; rel="next"` },
+    answerHeaders: { link: `<http://localhost:8080/v1/pets?cursor=${cursor}>; rel="next"` },
   });
   const at = (cursor: string) => ({ target: `/v1/pets?limit=5&cursor=${cursor}` });
   const short = { fault: 'small-pages' };
@@ -52,7 +52,7 @@ test('pages.filters-kept compares a page with the links of the same position', a
   const name = 'pages.filters-kept';
   const list = (at: number, query: string, next?: string) => ({
     ...{ at, target: `/v1/pets?${query}` },
-    ...(next && { answer: { link: `<http://localhost:8080/v1/pets?${next}>; rel="next"` } }),
+    ...(next && { answerHeaders: { link: `<http://localhost:8080/v1/pets?${next}>; rel="next"` } }),
   });
   const first = list(0, 'status=sold&limit=2', 'status=sold&limit=2&cursor=a');
   await finds(name, [first], 'not_observed');
@@ -137,11 +137,11 @@ test('if-match.sent and conflict.read-again do not accept * as a decision', asyn
   );
   await finds(again, [change(0, '"a"', 412)], 'not_observed');
   // Another worker may have waited for the connection.
-  const busy = { ...read(-5), tookMs: 9, connection: 'c2' };
+  const busy = { ...read(-5), durationMs: 9, connection: 'c2' };
   await finds(again, [busy, change(0, '"a"', 412), change(9, '"a"', 412)], 'not_observed');
   await finds(again, [busy, change(0, '"a"', 412), change(9, undefined)], 'not_observed');
   // Or it had read the same.
-  const withTag = (at: number) => ({ ...read(at), answer: { etag: '"a"' } });
+  const withTag = (at: number) => ({ ...read(at), answerHeaders: { etag: '"a"' } });
   const twice = [change(5, '"a"', 412), change(9, '"a"', 412)];
   await finds(again, [withTag(0), withTag(2), ...twice], 'not_observed');
   await finds(again, [withTag(0), ...twice], 'failed', [2, 3]);
@@ -223,21 +223,26 @@ test('credentials.not-forwarded and retry.same-body judge the requests after a r
 
 test('time-limit.exists uses only silence that the service ended for a waiting client', async () => {
   const name = 'time-limit.exists';
-  const silent = { at: 0, tookMs: 30_000, fault: 'no-answer', ...cut };
+  const silent = { at: 0, durationMs: 30_000, fault: 'no-answer', ...cut };
   await finds(name, [silent], 'failed', [1]);
   // A good client may wait this long.
-  await finds(name, [{ ...silent, tookMs: 19_000 }], 'not_observed');
-  await finds(name, [{ ...silent, tookMs: 5_000, left: true }], 'passed', [1]);
-  await finds(name, [{ ...silent, tookMs: 5_000, left: true, fault: 'stall', status: 200 }], 'passed', [1]);
-  await finds(name, [{ ...silent, isProxied: true }], 'not_observed');
+  await finds(name, [{ ...silent, durationMs: 19_000 }], 'not_observed');
+  await finds(name, [{ ...silent, durationMs: 5_000, left: true }], 'passed', [1]);
+  await finds(
+    name,
+    [{ ...silent, durationMs: 5_000, left: true, fault: 'stall', status: 200 }],
+    'passed',
+    [1],
+  );
+  await finds(name, [{ ...silent, proxied: true as const }], 'not_observed');
   await finds(name, [{ ...silent, fault: 'lost-answer', left: true }], 'not_observed');
-  await finds(name, [{ at: 0, tookMs: 30_000, fault: 'delay' }], 'not_observed');
-  const stream = { at: 0, tookMs: 50_000, fault: 'stream-silent', operation: 'streamEvents' };
+  await finds(name, [{ at: 0, durationMs: 30_000, fault: 'delay' }], 'not_observed');
+  const stream = { at: 0, durationMs: 50_000, fault: 'stream-silent', operation: 'streamEvents' };
   await finds(name, [stream], 'failed', [1]);
-  await finds(name, [{ ...stream, tookMs: 41_000, silenceMs: 40_000 }], 'passed', [1]);
-  await finds(name, [{ ...stream, tookMs: 40_000 }], 'not_observed');
+  await finds(name, [{ ...stream, durationMs: 41_000, silenceMs: 40_000 }], 'passed', [1]);
+  await finds(name, [{ ...stream, durationMs: 40_000 }], 'not_observed');
   await finds(name, [{ ...stream, fault: 'stream-cut' }], 'not_observed');
-  await finds(name, [{ ...silent, fault: 'delay', tookMs: 5_000, left: true }], 'passed', [1]);
+  await finds(name, [{ ...silent, fault: 'delay', durationMs: 5_000, left: true }], 'passed', [1]);
 });
 
 test('no check finds anything in an empty recording', async () => {

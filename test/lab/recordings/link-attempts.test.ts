@@ -84,7 +84,7 @@ test('a guessed body is no evidence against a client, and does not show that the
   const fresh = { ...next, ...key('b') };
   await finds(same, [{ ...guessed, ...key('a') }, fresh], 'not_observed');
   await finds(same, [{ ...known, ...key('a') }, fresh], 'failed', [1, 2]);
-  const unavailable = { status: 503, answer: { 'retry-after': '2' } };
+  const unavailable = { status: 503, answerHeaders: { 'retry-after': '2' } };
   await finds('retry-after.obeyed', [{ ...guessed, ...unavailable }, next], 'not_observed');
   const again = { ...next, ...key('a') };
   await finds('retry-after.obeyed', [{ ...guessed, ...unavailable, ...key('a') }, again], 'failed', [1, 2]);
