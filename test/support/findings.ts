@@ -45,3 +45,6 @@ export const crowd: Sketch[] = [
   { at: -9_000, durationMs: 50, ...categories, connection: 'w1' },
   { at: -8_990, durationMs: 5, ...categories, connection: 'w2' },
 ];
+
+/** A request at a time, with the properties of all parts. */
+export const sent = (at: number, ...parts: Partial<Sketch>[]): Sketch => Object.assign({ at }, ...parts);
