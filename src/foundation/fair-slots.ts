@@ -1,10 +1,10 @@
 /** Limits concurrency: at most `free` tasks at once, `perOwner` of one owner. Owners take turns; the tasks of one run in order. */
-export class Slots {
+export class Slots<Owner = number> {
   #free: number;
   readonly #perOwner: number;
-  readonly #running = new Map<number, number>();
+  readonly #running = new Map<Owner, number>();
   /** Waiting tasks by owner, in the order of turns. */
-  readonly #waiting = new Map<number, (() => void)[]>();
+  readonly #waiting = new Map<Owner, (() => void)[]>();
 
   constructor(free: number, perOwner: number) {
     this.#free = free;
@@ -12,7 +12,7 @@ export class Slots {
   }
 
   /** Runs `work` when there is room. */
-  async run<T>(owner: number, work: () => Promise<T>): Promise<T> {
+  async run<T>(owner: Owner, work: () => Promise<T>): Promise<T> {
     await new Promise<void>((resolve) => {
       const own = this.#waiting.get(owner);
       if (own) own.push(resolve);
@@ -41,9 +41,9 @@ export class Slots {
     }
   }
 
-  #runningOf = (owner: number) => this.#running.get(owner) ?? 0;
+  #runningOf = (owner: Owner) => this.#running.get(owner) ?? 0;
 
-  #count(owner: number, change: number): void {
+  #count(owner: Owner, change: number): void {
     const running = this.#runningOf(owner) + change;
     if (running > 0) this.#running.set(owner, running);
     else this.#running.delete(owner);

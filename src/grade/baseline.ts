@@ -4,7 +4,7 @@ import { type CheckResult, type Levels, reportOn } from '../lab/checks/report.ts
 import type { Fault } from '../lab/faults/shared/fault.ts';
 import { petstoreApi } from '../lab/petstore/petstore-api.ts';
 import type { RecordedRequest } from '../lab/recordings/schema.ts';
-import { toRecorded } from '../lab/recordings/to-recorded.ts';
+import { toRecorded } from '../lab/recordings/serialize-request.ts';
 import { differencesOf, inWords, type Variation, variationOf } from './compare/compare.ts';
 import { explainer } from './compare/explain.ts';
 import { missingLines } from './compare/missing-lines.ts';

@@ -14,10 +14,10 @@ import { OpenLinks } from './faults/shared/open-links.ts';
 import { recordings, rehearsals } from './key-binding.ts';
 import { labQuota, othersWriteMs } from './lab-bounds.ts';
 import type { LabServices } from './operations.ts';
+import type { WorkerOfReadings } from './readings/readings.ts';
 import { Readings } from './readings/readings.ts';
-import type { WorkerOfReadings } from './readings/worker.ts';
 import { Recorder, type RecorderParts } from './recordings/recorder.ts';
-import { type CutOff, RehearsalPerformer } from './rehearsals/rehearsal-performer.ts';
+import { type CutOff, RehearsalPerformer } from './rehearsals/perform-rehearsal.ts';
 
 /** What the lab does to requests of the API: rehearsals change them, recordings store them. */
 export class Lab {

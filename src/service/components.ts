@@ -12,7 +12,7 @@ import { bindingColumns } from '../lab/key-binding.ts';
 import { Lab, labAccount } from '../lab/lab.ts';
 import { recorderBounds } from '../lab/lab-bounds.ts';
 import { labOperations, petstoreApi, readingThread } from '../lab/petstore/petstore-api.ts';
-import { ReadingWorker, type WorkerOfReadings } from '../lab/readings/worker.ts';
+import { ReadingWorker, type WorkerOfReadings } from '../lab/readings/readings.ts';
 import type { RecorderBounds } from '../lab/recordings/recorder.ts';
 import { mcpAccount } from '../mcp/serve-mcp.ts';
 import { DeprecatedCalls } from '../observe/deprecation.ts';

@@ -12,8 +12,8 @@ import { RunQueue } from '../../src/grade/run/run-queue.ts';
 import { problemOf } from '../../src/grade/run/validate-fault.ts';
 import { faults } from '../../src/lab/faults/list.ts';
 import { petstoreApi } from '../../src/lab/petstore/petstore-api.ts';
+import { validateFaults } from '../../src/lab/rehearsals/compiled-rehearsal.ts';
 import type { PlannedFault } from '../../src/lab/rehearsals/schema.ts';
-import { validateFaults } from '../../src/lab/rehearsals/validate-faults.ts';
 
 const usageOf = (uses: Record<string, number>, rest: Partial<Usage> = {}): Usage => ({
   operations: Object.entries(uses).map(([operation, uses]) => ({ operation, uses })),

@@ -20,7 +20,7 @@ import {
   recorderBounds,
 } from '../../src/lab/lab-bounds.ts';
 import { labOperations } from '../../src/lab/petstore/petstore-api.ts';
-import { workerBounds } from '../../src/lab/readings/worker.ts';
+import { workerBounds } from '../../src/lab/readings/readings.ts';
 import { textOf } from '../support/tree.ts';
 
 /** A text of the tree with its lines joined, since sentences span lines. */

@@ -22,14 +22,14 @@ export function finds(
   const finding = findingOf(check, trafficOf(recorded(...sketches), petstoreApi, expected));
   assert.equal(finding.result, result, finding.because);
   assert.deepEqual(
-    finding.evidence.map(({ number }) => number),
+    finding.evidence.map(({ id }) => Number(id)),
     numbers,
   );
   return finding;
 }
 
 export const cut = { status: undefined } as unknown as Omit<Sketch, 'at'>;
-export const limited = { status: 429, code: 'rate_limited', answer: { 'retry-after': '2' } };
+export const limited = { status: 429, code: 'rate_limited', answerHeaders: { 'retry-after': '2' } };
 export const rehearsed = { ...limited, fault: 'rate-limited' };
 export const categories = { target: '/v1/categories', operation: 'listCategories' };
 export const elsewhere = { connection: 'c2' };
@@ -42,6 +42,9 @@ export const post = {
 export const key = (text: string) => ({ headers: { 'idempotency-key': text } });
 /** Overlapping requests of two workers, long before the others. */
 export const crowd: Sketch[] = [
-  { at: -9_000, tookMs: 50, ...categories, connection: 'w1' },
-  { at: -8_990, tookMs: 5, ...categories, connection: 'w2' },
+  { at: -9_000, durationMs: 50, ...categories, connection: 'w1' },
+  { at: -8_990, durationMs: 5, ...categories, connection: 'w2' },
 ];
+
+/** A request at a time, with the properties of all parts. */
+export const sent = (at: number, ...parts: Partial<Sketch>[]): Sketch => Object.assign({ at }, ...parts);

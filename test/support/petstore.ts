@@ -11,7 +11,7 @@ import { InstallationKey } from '../../src/foundation/settings/secret-key.ts';
 import { defaultTimeLimits, type TimeLimits } from '../../src/http/connections.ts';
 import type { Handled, Installation } from '../../src/http/operation.ts';
 import { recorderBounds } from '../../src/lab/lab-bounds.ts';
-import type { WorkerOfReadings } from '../../src/lab/readings/worker.ts';
+import type { WorkerOfReadings } from '../../src/lab/readings/readings.ts';
 import type { RecorderBounds } from '../../src/lab/recordings/recorder.ts';
 import { createLogger } from '../../src/observe/log/logger.ts';
 import { buildApp } from '../../src/service/app.ts';

@@ -1,5 +1,5 @@
 import { readingThread } from '../../src/lab/petstore/petstore-api.ts';
-import { ReadingWorker, type WorkerOfReadings, type workerBounds } from '../../src/lab/readings/worker.ts';
+import { ReadingWorker, type WorkerOfReadings, type workerBounds } from '../../src/lab/readings/readings.ts';
 
 export const newReadingWorker = (bounds?: typeof workerBounds) => new ReadingWorker(readingThread, bounds);
 

@@ -6,7 +6,7 @@ import { largeNumbersIn } from '../../src/lab/recordings/serialize-request.ts';
 /** The start of recordings in tests. */
 export const startMs = Date.parse('2026-06-01T12:00:00Z');
 
-export type Sketch = Partial<Omit<Recorded, 'atMs' | 'fingerprint' | 'number'>> & {
+export type Sketch = Partial<Omit<Recorded, 'atMs' | 'fingerprint' | 'id'>> & {
   /** Milliseconds after the start. */
   at: number;
 };
@@ -19,15 +19,14 @@ export const recorded = (...sketches: Sketch[]): Recorded[] =>
   sketches.map(({ at, ...given }, index) => {
     const request = {
       requestId: `request ${index + 1}`,
-      tookMs: 1,
+      durationMs: 1,
       method: 'GET',
       target: '/v1/pets',
       operation: 'listPets',
       headers: {},
       status: 200,
-      answer: {},
+      answerHeaders: {},
       connection: 'c1',
-      isProxied: false,
       ...given,
     };
     const { method, target, body = '' } = request;
@@ -35,7 +34,7 @@ export const recorded = (...sketches: Sketch[]): Recorded[] =>
     return {
       ...request,
       largeNumbers,
-      number: index + 1,
+      id: String(index + 1),
       atMs: startMs + at,
       fingerprint: fingerprintOf(hash('sha256', `${method} ${target}`), hash('sha256', body)),
     };

@@ -62,12 +62,13 @@ export async function deletionsOf(
   let wasSeen = false;
   petstore.db.write = (async (...args: Parameters<typeof write>) => {
     const result = await write(...args);
-    const now = await storedRequests(petstore);
-    if (now < left) {
+    const gone = left - (await storedRequests(petstore));
+    // At once, because another write may end meanwhile.
+    left -= gone;
+    if (gone > 0) {
+      deleted.push(gone);
       wasSeen ||= (await petstore.send('GET', recording)).status === 200;
-      deleted.push(left - now);
     }
-    left = now;
     return result;
   }) as typeof write;
   await remove(recording);

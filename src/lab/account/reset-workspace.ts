@@ -7,9 +7,9 @@ import { ApiError } from '../../foundation/errors.ts';
 import { dayMs } from '../../foundation/time.ts';
 import { resetWorkspace } from '../../store/demo/seed.ts';
 import { countContent } from '../../store/workspaces/store.ts';
-import { countToday } from '../count-today.ts';
 import type { Owner } from '../key-binding.ts';
 import { maxResetRows, maxResetsPerDay } from '../lab-bounds.ts';
+import { countToday } from '../recordings/recording-store.ts';
 
 /** A reset costs hundreds of times as much as other writes, and blocks those of its workspace. */
 const pauseMs = 1_000;

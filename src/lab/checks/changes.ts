@@ -114,7 +114,7 @@ class EntityTags {
   readonly #used = new Map<string, number>();
 
   note(request: Recorded): void {
-    count(this.#named, request.answer.etag);
+    count(this.#named, request.answerHeaders.etag);
     // A retry of a temporary failure may use the same tag.
     if (changes.includes(request.method) && !isTransient(request) && !hasDisconnected(request))
       count(this.#used, tagOf(request));

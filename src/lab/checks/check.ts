@@ -56,7 +56,7 @@ export function findingOf(check: Check, traffic: Traffic): Finding {
 }
 
 const inOrder = (requests: readonly Recorded[]) =>
-  [...new Set(requests)].sort((a, b) => a.atMs - b.atMs || a.number - b.number);
+  [...new Set(requests)].sort((a, b) => a.atMs - b.atMs || Number(a.id) - Number(b.id));
 
 const inFull = (text: Text) => (typeof text === 'string' ? text : text());
 

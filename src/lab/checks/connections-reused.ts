@@ -18,7 +18,7 @@ const leavesOpen = (request: Recorded, { isStream }: JudgedApi) =>
   !hasDisconnected(request) &&
   !isStream(request) &&
   !isRedirect(request) &&
-  request.answer.connection?.toLowerCase() !== 'close';
+  request.answerHeaders.connection?.toLowerCase() !== 'close';
 
 const isBetween = (ms: number, leastMs: number, mostMs: number) => ms >= leastMs && ms <= mostMs;
 
@@ -32,7 +32,7 @@ export const connectionsReused: Check = {
   advice: 'Use one session, agent or client object for all requests, and read each response to its end.',
   guide: 'Getting started',
   judge({ requests, api, isOfOneWorker, opens, isLast }) {
-    const isProxied = requests.some((request) => request.isProxied);
+    const isProxied = requests.some((request) => request.proxied);
     const leastIdleMs = isOfOneWorker ? 0 : burstMs;
     const isRunOnce = (request: Recorded) =>
       runOnce.test(request.headers['user-agent'] ?? '') && opens(request) && isLast(request);

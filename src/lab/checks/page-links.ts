@@ -3,7 +3,7 @@ import type { Recorded } from '../recordings/recorded.ts';
 import type { JudgedApi } from './judged-api.ts';
 
 /** The target of the link to the next page; undefined for the last page. */
-export const nextOf = ({ answer }: Recorded): string | undefined => nextLink(answer.link);
+export const nextOf = ({ answerHeaders }: Recorded): string | undefined => nextLink(answerHeaders.link);
 
 /** Path and query. After its secrets were replaced, a target may no longer be a valid URL. */
 function partsOf(target: string): [path: string, query: string] {

@@ -89,7 +89,7 @@ export const filtersKept: Check = {
       good: pages.flatMap(({ link, page }) => [link, page]),
       failed: () => {
         const { link, page, lost } = bad[0] as NextPage;
-        return `${counted(bad.length, 'page')} lost a filter: request ${page.number} has no ${lost.join(' and no ')}, but the link in the response to request ${link.number} has ${lost.length === 1 ? 'it' : 'them'}.`;
+        return `${counted(bad.length, 'page')} lost a filter: request ${page.id} has no ${lost.join(' and no ')}, but the link in the response to request ${link.id} has ${lost.length === 1 ? 'it' : 'them'}.`;
       },
       passed: 'Each page was requested with the filters of its link.',
     };

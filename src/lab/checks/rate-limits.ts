@@ -59,7 +59,7 @@ export const retryAfterObeyed: Check = {
       failed: () => {
         const { by, request } = tooEarly[0] as (typeof tooEarly)[number];
         const waited = Math.max(0, Math.round(request.atMs - endOf(by)));
-        return `${counted(tooEarly.length, 'request')} came too early: request ${request.number} came ${waited} ms after request ${by.number} got ${by.status} with Retry-After: ${by.answer['retry-after']}.`;
+        return `${counted(tooEarly.length, 'request')} came too early: request ${request.id} came ${waited} ms after request ${by.id} got ${by.status} with Retry-After: ${by.answerHeaders['retry-after']}.`;
       },
       passed: `The client waited for Retry-After, after ${counted(obeyed.length, 'refusal')}.`,
     });
@@ -131,7 +131,7 @@ export const limitsForeseen: Check = {
     const observed = pausesOf(
       traffic,
       (answered) => {
-        const { 'x-ratelimit-remaining': remaining, 'x-ratelimit-reset': reset } = answered.answer;
+        const { 'x-ratelimit-remaining': remaining, 'x-ratelimit-reset': reset } = answered.answerHeaders;
         const untilMs = Number(reset) * 1_000 - clockToleranceMs;
         if (remaining !== '0' || isLimited(answered) || !(untilMs > endOf(answered))) return undefined;
         return { untilMs, scope: 'key', shownBy: (early) => shownAfterLimit(early, answered) };

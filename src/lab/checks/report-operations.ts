@@ -1,11 +1,11 @@
 import { operation, resource, text } from '../../http/operation.ts';
-import { recordingId } from '../recordings/schema.ts';
 import {
   type Reader,
   type RecordingServices,
   readingsBounded,
   whenRecorded,
-} from '../recordings/services.ts';
+} from '../recordings/operations.ts';
+import { recordingId } from '../recordings/schema.ts';
 import { checks, checksVersion } from './list.ts';
 import type { Report as ReportCard } from './report.ts';
 import { asJunit } from './report-as-junit.ts';

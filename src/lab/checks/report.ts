@@ -61,7 +61,7 @@ export function reportOn(
 function judge(check: Check, traffic: Traffic): CheckResult {
   const { name, level, advice, guide } = check;
   const { result, evidence, because } = findingOf(check, traffic);
-  const shown = evidence.slice(0, maxEvidence).map(({ number }) => String(number));
+  const shown = evidence.slice(0, maxEvidence).map(({ id }) => id);
   const more =
     evidence.length > maxEvidence ? ` The evidence names ${maxEvidence} of ${evidence.length} requests.` : '';
   return { name, level, result, evidence: shown, because: because + more, advice, guide };

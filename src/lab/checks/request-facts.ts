@@ -3,20 +3,21 @@ import { connectionFaults, faults } from '../faults/list.ts';
 import type { Recorded } from '../recordings/recorded.ts';
 import { earliestRetryMs } from '../recordings/timeline-layout.ts';
 
-export const endOf = ({ atMs, tookMs }: Recorded) => atMs + tookMs;
+export const endOf = ({ atMs, durationMs }: Recorded) => atMs + durationMs;
 
 export const isTouchedByAny = ({ fault }: Recorded, names: readonly string[]) =>
   fault?.split(' ').some((name) => names.includes(name)) ?? false;
 
 /** Whether a client sent both on one connection of its own. A proxy mixes the requests of many clients. */
 export const shareConnection = (one: Recorded, other: Recorded) =>
-  !one.isProxied && !other.isProxied && one.connection === other.connection;
+  !one.proxied && !other.proxied && one.connection === other.connection;
 
 /** A client may get the end of a response, and send its next request, this long before the service records the end. */
 const endToleranceMs = 2;
 
 /** The earliest time at which the client may have had the complete response. */
-export const freeAtMs = (request: Recorded) => endOf(request) - Math.min(endToleranceMs, request.tookMs / 2);
+export const freeAtMs = (request: Recorded) =>
+  endOf(request) - Math.min(endToleranceMs, request.durationMs / 2);
 
 /** Whether `later` began after `earlier` ended. On one connection every later request does. */
 export const follows = (later: Recorded, earlier: Recorded) =>
@@ -35,11 +36,11 @@ const cutFaults = connectionFaults.filter((name) => !silentFaults.includes(name)
 
 /** Whether the client disconnected before the complete response: its timeout ended, or it cancelled the request. */
 export const hasDisconnected = (request: Recorded) =>
-  request.left === true && !request.isProxied && !isTouchedByAny(request, cutFaults);
+  request.left === true && !request.proxied && !isTouchedByAny(request, cutFaults);
 
 /** Whether the service sent no complete response. Behind a proxy this is unknown, and the proxy itself may retry. */
 export const isBroken = (request: Recorded) =>
-  !request.isProxied &&
+  !request.proxied &&
   !hasDisconnected(request) &&
   (request.status === undefined || isTouchedByAny(request, connectionFaults));
 
@@ -82,7 +83,8 @@ export const isTransient = (request: Recorded) =>
   endedUncertain(request) || (!hasDisconnected(request) && refusedForTime.includes(request.status as number));
 
 /** The earliest time for a request after this one; undefined if the response asks for no wait. */
-export const earliestAfter = ({ answer, atMs }: Recorded) => earliestRetryMs(answer['retry-after'], atMs);
+export const earliestAfter = ({ answerHeaders, atMs }: Recorded) =>
+  earliestRetryMs(answerHeaders['retry-after'], atMs);
 
 /** Whether it came before the time that the response to another request asked for. */
 export const isEarly = ({ atMs }: Recorded, refused: Recorded) => atMs < (earliestAfter(refused) ?? 0);

@@ -89,7 +89,7 @@ export const sameBodyOnRetry: Check = {
       failed: () => {
         const { failed, retry } = bad[0] as Retry;
         const change = changeOf(bad[0] as Retry) ?? 'with another target or body';
-        return `The client repeated ${counted(bad.length, 'request')} with a change: request ${retry.number} repeats request ${failed.number}, but ${change}.`;
+        return `The client repeated ${counted(bad.length, 'request')} with a change: request ${retry.id} repeats request ${failed.id}, but ${change}.`;
       },
       passed: 'Each retry was the same request as the first attempt.',
     };

@@ -69,9 +69,9 @@ export const streamsResumed: Check = {
         const { cut, next } = bad[0] as Resumed;
         const lost =
           positionOf(next) === undefined
-            ? `has no Last-Event-ID, so the events since the end of request ${cut.number} are lost`
-            : `continues after event ${positionOf(next)}, but request ${cut.number} got only half of event ${cut.cutEventId}`;
-        return `${counted(bad.length, 'stream')} lost events: request ${next.number} ${lost}.`;
+            ? `has no Last-Event-ID, so the events since the end of request ${cut.id} are lost`
+            : `continues after event ${positionOf(next)}, but request ${cut.id} got only half of event ${cut.cutEventId}`;
+        return `${counted(bad.length, 'stream')} lost events: request ${next.id} ${lost}.`;
       },
       passed: 'The client resumed after the last event that it had received.',
     };

@@ -14,13 +14,13 @@ const patienceWithStreamsMs = 45_000;
 const gaveUpAfterMs = (request: Recorded): number | undefined => {
   if (isTouchedByAny(request, silentFaults) && request.silenceMs !== undefined) return request.silenceMs;
   return isTouchedByAny(request, [...silentFaults, delay.name]) && hasDisconnected(request)
-    ? request.tookMs
+    ? request.durationMs
     : undefined;
 };
 
 const hasWaited = (request: Recorded, { isStream }: JudgedApi) =>
   isTouchedByAny(request, silentFaults) &&
-  request.tookMs >= (isStream(request) ? patienceWithStreamsMs : patienceMs);
+  request.durationMs >= (isStream(request) ? patienceWithStreamsMs : patienceMs);
 
 export const timeLimitExists: Check = {
   name: 'time-limit.exists',
@@ -33,7 +33,7 @@ export const timeLimitExists: Check = {
     'Set a timeout for each request that covers the whole body. Close a stream after 40 seconds of silence.',
   guide: 'Errors',
   judge({ requests, api }) {
-    const own = requests.filter(({ isProxied }) => !isProxied);
+    const own = requests.filter(({ proxied }) => !proxied);
     const good = own.filter((request) => gaveUpAfterMs(request) !== undefined);
     const bad = own.filter((request) => gaveUpAfterMs(request) === undefined && hasWaited(request, api));
     const times = good.slice(0, 3).map((request) => inSeconds(gaveUpAfterMs(request) as number));
@@ -41,7 +41,7 @@ export const timeLimitExists: Check = {
       bad,
       good,
       failed: () => {
-        const longestMs = bad.reduce((longest, { tookMs }) => Math.max(longest, tookMs), 0);
+        const longestMs = bad.reduce((longest, { durationMs }) => Math.max(longest, durationMs), 0);
         return `The client waited ${inSeconds(longestMs)} in ${counted(bad.length, 'request')}, until the service ended the connection.`;
       },
       passed: `The client gave up after ${times.join(', ')}${good.length > times.length ? ', …' : ''}.`,

@@ -75,4 +75,4 @@ export function trafficOf(requests: readonly Recorded[], target: TargetApi, expe
   };
 }
 
-const connectionOf = ({ isProxied, number, connection }: Recorded) => (isProxied ? `#${number}` : connection);
+const connectionOf = ({ proxied, id, connection }: Recorded) => (proxied ? `#${id}` : connection);

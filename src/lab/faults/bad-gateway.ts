@@ -1,6 +1,6 @@
 import { responseWriter } from '../../http/write-response.ts';
+import { gatewayPage } from './gateway-timeout.ts';
 import { fault } from './shared/fault.ts';
-import { gatewayPage } from './shared/gateway-page.ts';
 
 export const badGateway = fault({
   name: 'bad-gateway',

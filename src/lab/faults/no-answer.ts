@@ -1,6 +1,11 @@
-import { delivering, isDirect, onlyDirect } from './shared/connection-faults.ts';
+import {
+  delivering,
+  isDirect,
+  onlyDirect,
+  resetAfterSilence,
+  silenceMs,
+} from './shared/connection-faults.ts';
 import { fault } from './shared/fault.ts';
-import { resetAfterSilence, silenceMs } from './shared/silence.ts';
 
 export const noAnswer = fault({
   name: 'no-answer',

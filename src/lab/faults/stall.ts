@@ -1,6 +1,13 @@
-import { delivering, hasBody, isDirect, onlyDirect, surelyHasBody } from './shared/connection-faults.ts';
+import {
+  delivering,
+  hasBody,
+  isDirect,
+  onlyDirect,
+  resetAfterSilence,
+  silenceMs,
+  surelyHasBody,
+} from './shared/connection-faults.ts';
 import { fault } from './shared/fault.ts';
-import { resetAfterSilence, silenceMs } from './shared/silence.ts';
 
 export const stall = fault({
   name: 'stall',

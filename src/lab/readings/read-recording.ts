@@ -1,14 +1,93 @@
+import { parentPort } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import type { Row } from '../../db/sql.ts';
+import { etagOf } from '../../http/etag.ts';
+import { jsonText } from '../../http/json.ts';
 import { reportOn } from '../checks/report.ts';
 import { archiveBounds, maxFollowed } from '../lab-bounds.ts';
 import { toHar } from '../recordings/har.ts';
 import { type AttemptLink, linkAttempts, type TimedRequest } from '../recordings/link-attempts.ts';
 import { outcomeOf } from '../recordings/outcome-kinds.ts';
-import type { Recorded, RecordedFacts, UnlinkedRequest } from '../recordings/recorded.ts';
-import { type RecordedRequest, toRecordedRequest } from '../recordings/schema.ts';
+import type { Recorded, StoredFacts, UnlinkedRequest } from '../recordings/recorded.ts';
+import { type RecordedRequest, RecordedRequests } from '../recordings/schema.ts';
 import type { TargetApi } from '../target-api.ts';
-import type { ReadingTask, ReadRows, Slice } from './worker.ts';
+
+/** A report, an HTTP Archive or a page of the first `requests` requests of a recording. */
+export type ReadingTask = {
+  workspaceId: number;
+  recordingId: string;
+  requests: number;
+  /** When the recording began, in milliseconds since 1970. */
+  beganAtMs: number;
+} & (
+  | { kind: 'report' }
+  /** `url`: the address of the first archive. */
+  | { kind: 'archive'; after: number; url: string }
+  | { kind: 'page'; after: number; limit: number }
+);
+
+/** The JSON text of a reading. `next`: more requests follow after this number. */
+export interface ReadingResult {
+  bytes: Uint8Array<ArrayBuffer>;
+  etag: string;
+  next?: number;
+}
+
+/** Requests of a recording, from `after` + 1 to `upTo`, and which of their columns to read. */
+export interface Slice {
+  workspaceId: number;
+  recordingId: string;
+  columns: 'times' | 'facts' | 'all';
+  after: number;
+  upTo: number;
+}
+
+/** Reads the first rows of a slice, in the order of numbers; none if it is empty. */
+export type ReadRows = (slice: Slice) => Promise<Row[]>;
+
+/** Messages to the thread: a task, with a flag that is 1 once the task is cancelled, or the rows of a slice. */
+export type ToThread = { task: ReadingTask; flag: Int32Array } | { rows: Row[] };
+
+/** Messages from the thread: the slice that it needs, and at the end the reading, or the error as text. */
+export type FromThread = { slice: Slice } | { reading: ReadingResult } | { failure: string };
+
+/**
+ * Makes the readings of recordings of an API in this thread, one at a time: their long synchronous steps delay no request. `Readings`
+ * sends the tasks.
+ */
+export function makeReadings(api: TargetApi): void {
+  const links = new LinkCache();
+  let giveRows: (rows: Row[]) => void;
+  const send = (message: FromThread, moved: ArrayBuffer[] = []) => parentPort?.postMessage(message, moved);
+
+  const perform = async (task: ReadingTask, flag: Int32Array): Promise<void> => {
+    const throwIfCanceled = () => {
+      if (Atomics.load(flag, 0) !== 0) throw new Error('This reading is cancelled.');
+    };
+    const readRows: ReadRows = async (slice) => {
+      const rows = await new Promise<Row[]>((resolve) => {
+        giveRows = resolve;
+        send({ slice });
+      });
+      throwIfCanceled();
+      return rows;
+    };
+    try {
+      const { value, next } = await readRecording(task, { api, readRows, links, throwIfCanceled });
+      const text = jsonText(value);
+      throwIfCanceled();
+      const bytes = new TextEncoder().encode(text);
+      send({ reading: { bytes, etag: etagOf(text), ...(next !== undefined && { next }) } }, [bytes.buffer]);
+    } catch (error) {
+      send({ failure: String((error as Error).stack ?? error) });
+    }
+  };
+
+  parentPort?.on('message', (message: ToThread) => {
+    if ('rows' in message) giveRows(message.rows);
+    else void perform(message.task, message.flag);
+  });
+}
 
 /** The content of a report, an archive or a page. `next`: more requests follow after this number. */
 interface Content {
@@ -26,7 +105,7 @@ interface Tools {
   throwIfCanceled: () => void;
 }
 
-export function readRecording(task: ReadingTask, tools: Tools): Promise<Content> {
+function readRecording(task: ReadingTask, tools: Tools): Promise<Content> {
   switch (task.kind) {
     case 'report':
       return report(task, tools);
@@ -75,12 +154,12 @@ async function page(task: TaskOf<'page'>, { readRows, links }: Tools): Promise<C
   const recorded: Recorded[] = [];
   for await (const row of rowsOf(readRows, { ...task, columns: 'all', upTo }))
     recorded.push(linked(toRequest(row), linkOf));
-  const onPage = new Map<number, UnlinkedRequest>(recorded.map((one) => [one.number, one]));
+  const onPage = new Map<number, UnlinkedRequest>(recorded.map((one) => [Number(one.id), one]));
   const value: RecordedRequest[] = [];
   for (const one of recorded) {
     const before = one.before && (onPage.get(one.before) ?? (await readOne(task, one.before, readRows)));
     const hasFailed = before && outcomeOf(before).kind !== 'fine';
-    value.push(toRecordedRequest(one, beganAtMs, hasFailed ? before.number : undefined));
+    value.push(toRecordedRequest(one, beganAtMs, hasFailed ? before.id : undefined));
   }
   return { value, ...nextAfter(recorded, requests) };
 }
@@ -107,23 +186,26 @@ async function* rowsOf(readRows: ReadRows, slice: Slice): AsyncGenerator<Row> {
 }
 
 const nextAfter = (recorded: readonly UnlinkedRequest[], requests: number): Pick<Content, 'next'> => {
-  const last = recorded.at(-1)?.number ?? requests;
+  const last = Number(recorded.at(-1)?.id ?? requests);
   return last < requests ? { next: last } : {};
 };
 
-const byTime = (a: UnlinkedRequest, b: UnlinkedRequest) => a.atMs - b.atMs || a.number - b.number;
+const byTime = (a: UnlinkedRequest, b: UnlinkedRequest) => a.atMs - b.atMs || Number(a.id) - Number(b.id);
 
 const linked = (request: UnlinkedRequest, links: ReadonlyMap<number, AttemptLink>): Recorded => ({
   ...request,
-  ...(links.get(request.number) as AttemptLink),
+  ...(links.get(Number(request.id)) as AttemptLink),
 });
 
 function toRequest([number, atUs, tookUs, facts, body]: Row): UnlinkedRequest {
+  const { answer, isProxied, ...rest } = JSON.parse(String(facts)) as StoredFacts;
   return {
-    ...(JSON.parse(String(facts)) as RecordedFacts),
-    number: Number(number),
+    ...rest,
+    id: String(number),
     atMs: Number(atUs) / 1_000,
-    tookMs: Number(tookUs) / 1_000,
+    durationMs: Number(tookUs) / 1_000,
+    answerHeaders: answer,
+    ...(isProxied && { proxied: true }),
     ...(typeof body === 'string' && { body }),
   };
 }
@@ -138,7 +220,7 @@ interface LinkedAttempts {
  * The links of the recordings that were read last, so that a client that follows a recording costs only the new requests. This is safe,
  * since the rows of a recording never change, and their numbers have no gaps.
  */
-export class LinkCache {
+class LinkCache {
   readonly #known = new LRUCache<string, LinkedAttempts>({ max: maxFollowed });
 
   /** The links of at least the first `requests` requests of a recording. */
@@ -164,4 +246,21 @@ export class LinkCache {
     this.#known.set(key, { attempts, links });
     return links;
   }
+}
+
+const shownProperties = Object.keys(RecordedRequests.items.properties);
+
+/**
+ * A recorded request with only the properties of its schema. `beganAtMs`: when the recording started. `retryOf`: the id of the failed
+ * request that it repeats.
+ */
+function toRecordedRequest(recorded: Recorded, beganAtMs: number, retryOf?: string): RecordedRequest {
+  const known: Record<string, unknown> = {
+    ...recorded,
+    at: new Date(recorded.atMs).toISOString(),
+    offsetMs: Math.round((recorded.atMs - beganAtMs) * 1_000) / 1_000,
+    retryOf,
+  };
+  const shown = shownProperties.filter((name) => known[name] !== undefined);
+  return Object.fromEntries(shown.map((name) => [name, known[name]])) as RecordedRequest;
 }

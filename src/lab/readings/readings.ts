@@ -1,13 +1,17 @@
+import type { Worker } from 'node:worker_threads';
 import type { Database } from '../../db/database.ts';
 import { fragment, type Sql } from '../../db/sql.ts';
+import { ApiError } from '../../foundation/errors.ts';
+import { Slots } from '../../foundation/fair-slots.ts';
+import { startThread } from '../../foundation/process.ts';
 import { Rendered } from '../../http/operation.ts';
 import type { PageRequest } from '../../http/pagination.ts';
 import { checksVersion } from '../checks/list.ts';
 import type { Report } from '../checks/report.ts';
+import { maxWaitingReadings } from '../lab-bounds.ts';
+import type { Reader } from '../recordings/operations.ts';
 import { getRecording } from '../recordings/recording-store.ts';
-import type { Reader } from '../recordings/services.ts';
-import { ReadingQueue } from './queue.ts';
-import type { ReadingResult, ReadingTask, ReadRows, WorkerOfReadings } from './worker.ts';
+import type { FromThread, ReadingResult, ReadingTask, ReadRows, ToThread } from './read-recording.ts';
 
 type Without<Task, Keys extends PropertyKey> = Task extends unknown ? Omit<Task, Keys> : never;
 type Task = Without<ReadingTask, 'workspaceId' | 'requests' | 'beganAtMs'>;
@@ -122,4 +126,133 @@ async function keepReport(db: Database, reported: Reported, report: string): Pro
         requests = excluded.requests, version = excluded.version, report = excluded.report`;
   });
   await keeping.catch(() => {});
+}
+
+/** Queue for readings: the instance makes one at a time, keys take turns, and a few of each key wait. */
+export class ReadingQueue {
+  readonly #ofKeys = new Slots<string>(Number.POSITIVE_INFINITY, 1);
+  readonly #ofAll = new Slots<string>(1, 1);
+  /** The readings of each key that are in progress or wait. */
+  readonly #counts = new Map<string, number>();
+
+  /**
+   * Calls `make` when it is the reader's turn. A client that disconnects loses its turn. The turn of the key ends when the client has its
+   * response, so that a client that reads nothing fills no memory. Throws `rate_limited` if too many wait.
+   */
+  async run<T>(reader: Reader, make: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const key = `${reader.workspaceId} ${reader.keyId}`;
+    if ((this.#counts.get(key) ?? 0) > maxWaitingReadings) throw tooMany();
+    const signal = reader.disconnected();
+    signal.throwIfAborted();
+    this.#count(key, 1);
+    const left = Promise.withResolvers<never>();
+    const leave = () => left.reject(signal.reason);
+    signal.addEventListener('abort', leave, { once: true });
+    const ended = left.promise.catch(() => this.#count(key, -1));
+    const made = Promise.withResolvers<T>();
+    void this.#ofKeys.run(key, async () => {
+      const making = this.#ofAll.run(key, async () => {
+        signal.throwIfAborted();
+        return make(signal);
+      });
+      await making.then(made.resolve, left.reject);
+      await ended;
+    });
+    return Promise.race([made.promise, left.promise]);
+  }
+
+  #count(key: string, change: number): void {
+    const count = (this.#counts.get(key) ?? 0) + change;
+    if (count > 0) this.#counts.set(key, count);
+    else this.#counts.delete(key);
+  }
+}
+
+const tooMany = () =>
+  new ApiError(
+    'rate_limited',
+    `This key already reads one report, archive or page of requests, and ${maxWaitingReadings} more wait. Try again when one of them has finished.`,
+    { 'Retry-After': '1' },
+  );
+
+/** The time of a reading and the memory of the thread: many times what a full recording needs on a slow machine. */
+export const workerBounds = { limitMs: 60_000, maxMiB: 512 };
+
+/** The part of `ReadingWorker` that its users need. */
+export type WorkerOfReadings = Pick<ReadingWorker, 'make' | 'close'>;
+
+/** A thread that makes readings. It starts with the first reading, and again after it ended. */
+export class ReadingWorker {
+  readonly #thread: URL;
+  readonly #bounds: typeof workerBounds;
+  #worker: Worker | undefined;
+
+  /** `thread`: the module that the thread runs. */
+  constructor(thread: URL, bounds = workerBounds) {
+    this.#thread = thread;
+    this.#bounds = bounds;
+  }
+
+  /**
+   * Makes a reading; one at a time. Rejects with the reason of the signal soon after it aborts, or with the error of `readRows`. Also rejects
+   * if the thread ends or the reading exceeds its time limit.
+   */
+  async make(task: ReadingTask, readRows: ReadRows, signal: AbortSignal): Promise<ReadingResult> {
+    this.#worker ??= this.#start();
+    const worker = this.#worker;
+    const { limitMs } = this.#bounds;
+    const made = Promise.withResolvers<ReadingResult>();
+    const flag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+    let reason: unknown;
+    const cancel = (why: unknown) => {
+      reason ??= why;
+      Atomics.store(flag, 0, 1);
+    };
+    const send = (message: ToThread) => worker.postMessage(message);
+    const onAbort = () => cancel(signal.reason);
+    const onMessage = async (message: FromThread) => {
+      if ('reading' in message) made.resolve(message.reading);
+      else if ('failure' in message) made.reject(reason ?? new Error(message.failure));
+      else {
+        const rows = signal.aborted ? [] : await readRows(message.slice).catch(cancel);
+        send({ rows: rows ?? [] });
+      }
+    };
+    const onError = (error: Error) => {
+      reason ??= new Error('The thread that reads recordings failed.', { cause: error });
+    };
+    const onExit = () => made.reject(reason ?? new Error('The thread that reads recordings ended.'));
+    const limit = setTimeout(() => {
+      cancel(new Error(`Reading a recording took more than ${limitMs} ms.`));
+      void worker.terminate();
+    }, limitMs);
+    worker.on('message', onMessage).on('error', onError).on('exit', onExit);
+    signal.addEventListener('abort', onAbort);
+    try {
+      send({ task, flag });
+      return await made.promise;
+    } finally {
+      clearTimeout(limit);
+      worker.off('message', onMessage).off('error', onError).off('exit', onExit);
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** Ends the thread, and the reading in it. */
+  async close(): Promise<void> {
+    await this.#worker?.terminate();
+  }
+
+  #start(): Worker {
+    const worker = startThread(this.#thread, {
+      resourceLimits: { maxOldGenerationSizeMb: this.#bounds.maxMiB },
+    });
+    worker.unref();
+    // Without this listener an error of the thread would end the process. The reading rejects when the thread exits.
+    worker.on('error', () => {});
+    worker.once('exit', () => {
+      if (this.#worker === worker) this.#worker = undefined;
+    });
+    return worker;
+  }
 }

@@ -100,14 +100,25 @@ export const toHar = (
 });
 
 function toEntry(recorded: UnlinkedRequest, origin: string): Static<typeof Entry> {
-  const { number, atMs, tookMs, method, target, headers, answer, body, bodyBytes, status = 0 } = recorded;
+  const {
+    id,
+    atMs,
+    durationMs,
+    method,
+    target,
+    headers,
+    answerHeaders,
+    body,
+    bodyBytes,
+    status = 0,
+  } = recorded;
   // A hostile URL has thousands of parameters. The URL itself shows all of them.
   const pairs = /\?([^#]*)/.exec(target)?.[1]?.split('&').filter(Boolean).slice(0, maxParameters) ?? [];
   const query = new URLSearchParams(pairs.join('&'));
-  const size = Number(answer['content-length'] ?? unknown);
+  const size = Number(answerHeaders['content-length'] ?? unknown);
   return {
     startedDateTime: new Date(atMs).toISOString(),
-    time: tookMs,
+    time: durationMs,
     request: {
       method,
       url: target.startsWith('/') ? origin + target : target,
@@ -124,16 +135,16 @@ function toEntry(recorded: UnlinkedRequest, origin: string): Static<typeof Entry
       statusText: status > 0 ? reasonPhrase(status) : '',
       httpVersion: 'HTTP/1.1',
       cookies: [],
-      headers: toList(answer),
-      content: { size, mimeType: answer['content-type'] ?? '' },
+      headers: toList(answerHeaders),
+      content: { size, mimeType: answerHeaders['content-type'] ?? '' },
       redirectURL: '',
       headersSize: unknown,
       bodySize: method === 'HEAD' ? 0 : size,
     },
     cache: {},
-    timings: { send: 0, wait: tookMs, receive: 0 },
+    timings: { send: 0, wait: durationMs, receive: 0 },
     connection: recorded.connection,
-    comment: [number, recorded.fault, recorded.left && 'client disconnected'].filter(Boolean).join(' '),
+    comment: [id, recorded.fault, recorded.left && 'client disconnected'].filter(Boolean).join(' '),
   };
 }
 

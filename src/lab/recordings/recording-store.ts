@@ -1,9 +1,9 @@
 import { randomDigits } from '../../access/keys/key.ts';
+import type { Subject } from '../../access/limits/limiter.ts';
 import { batchSize, type Database, inBatches } from '../../db/database.ts';
 import { type Fragment, fragment, join, type Row, type Sql } from '../../db/sql.ts';
 import { ApiError } from '../../foundation/errors.ts';
-import { dayMs, toTime } from '../../foundation/time.ts';
-import { countToday } from '../count-today.ts';
+import { dayMs, hourMs, toTime } from '../../foundation/time.ts';
 import { bind, end, endActive, type Owner, recordings, unbind } from '../key-binding.ts';
 import { maxKept, maxKeptSize, type recorderBounds } from '../lab-bounds.ts';
 import { type RecordedRow, sizeOf } from './recorded.ts';
@@ -205,4 +205,15 @@ function toRecording(row: Row): Recording {
     requests: Number(kept),
     leftOut: Number(leftOut),
   };
+}
+
+/** Adds to a count of this day (UTC), in the table of such counts for Idempotency-Keys, which keeps them for a day. Returns the sum. */
+export async function countToday(sql: Sql, { workspaceId, id }: Subject, more: number, nowMs: number) {
+  const firstHour = Math.floor(nowMs / dayMs) * (dayMs / hourMs);
+  const [row] = await sql`
+    insert into idempotency_hours (workspace_id, account, hour, kept, bytes)
+    values (${workspaceId}, ${id}, ${firstHour}, ${more}, 0)
+    on conflict (workspace_id, account, hour) do update set kept = idempotency_hours.kept + excluded.kept
+    returning kept`;
+  return Number(row?.[0]);
 }

@@ -1,7 +1,6 @@
 import { type Static, type TArray, Type } from 'typebox';
 import { DateTime, Shown, Text, Units } from '../../foundation/schema.ts';
 import { maxLifeSeconds, maxRecordedBody, maxRecordedHead, recorderBounds } from '../lab-bounds.ts';
-import type { Recorded } from './recorded.ts';
 
 const exampleId = 'rec_602845719936';
 
@@ -176,24 +175,3 @@ export const RecordedRequests = Type.Array(RecordedRequest, {
   title: 'RecordedRequestList',
   description: 'Requests, ordered by their ends.',
 }) as TArray<typeof RecordedRequest> & { '~item'?: RecordedRequest };
-
-const shownProperties = Object.keys(RecordedRequest.properties);
-
-/**
- * A recorded request with only the properties of its schema. `beganAtMs`: when the recording started. `retryOf`: the number of the failed
- * request that it repeats.
- */
-export function toRecordedRequest(recorded: Recorded, beganAtMs: number, retryOf?: number): RecordedRequest {
-  const known: Record<string, unknown> = {
-    ...recorded,
-    id: String(recorded.number),
-    at: new Date(recorded.atMs).toISOString(),
-    offsetMs: Math.round((recorded.atMs - beganAtMs) * 1_000) / 1_000,
-    durationMs: recorded.tookMs,
-    answerHeaders: recorded.answer,
-    proxied: recorded.isProxied || undefined,
-    retryOf: retryOf?.toString(),
-  };
-  const shown = shownProperties.filter((name) => known[name] !== undefined);
-  return Object.fromEntries(shown.map((name) => [name, known[name]])) as RecordedRequest;
-}

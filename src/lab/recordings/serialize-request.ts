@@ -9,8 +9,9 @@ import type { RequestOutcome } from '../../observe/request-outcome.ts';
 import { cutEvents } from '../faults/shared/stream-writes.ts';
 import { maxRecordedBody, maxRecordedHead } from '../lab-bounds.ts';
 import { labPageHeader } from '../lab-page-token.ts';
-import { fingerprintOf } from './link-attempts.ts';
-import { notKept, type RecordedFacts, type RecordedRow } from './recorded.ts';
+import { fingerprintOf, headOf } from './link-attempts.ts';
+import { notKept, type Recorded, type RecordedRow, type StoredFacts } from './recorded.ts';
+import type { RecordedRequest } from './schema.ts';
 
 /** Headers of requests whose values are kept: none identifies a person or contains a credential. */
 const harmless = new Set(
@@ -57,7 +58,7 @@ export function serializeRequest(facts: RequestOutcome, context: Context): Recor
   const durationUs = Math.round(durationMs * 1_000);
   // On a busy machine a response may be recorded long after its end.
   const atUs = Math.min(admittedAtUs, nowUs - durationUs);
-  const kept: RecordedFacts = {
+  const kept: StoredFacts = {
     requestId: withoutSecrets(requestId),
     method,
     target: withoutSecrets(url).slice(0, maxRecordedHead),
@@ -98,7 +99,7 @@ function bodyOf(body: unknown, hasOne: boolean): Buffer | undefined {
 }
 
 /** The names of the properties of a JSON object. */
-export function propertiesOf(body: Buffer | string | undefined): string[] {
+function propertiesOf(body: Buffer | string | undefined): string[] {
   try {
     return Object.keys(JSON.parse(String(body))).map(withoutSecrets);
   } catch {
@@ -169,4 +170,27 @@ export function largeNumbersIn(text: string): string[] {
   const found = text.replace(strings, '').match(numbers) ?? [];
   const large = found.filter((number) => number.length <= maxNumberLength && isLong.test(number));
   return [...new Set(large)].slice(0, maxNumbers);
+}
+
+/** Requests of one recording as checks read them, in the order of time. They must still have their bodies. */
+export function toRecorded(requests: readonly RecordedRequest[]): Recorded[] {
+  const keyedHead = ({ fingerprint, headers }: RecordedRequest) =>
+    `${headOf(fingerprint)} ${headers['idempotency-key']}`;
+  const isRead = ({ bodyBytes }: RecordedRequest) => bodyBytes !== undefined;
+  const read = new Set(requests.filter(isRead).map(keyedHead));
+  const isKnown = (request: RecordedRequest) =>
+    isRead(request) || (request.headers['idempotency-key'] !== undefined && read.has(keyedHead(request)));
+  const recorded = requests.map((request): Recorded => {
+    const { at, offsetMs, retryOf: _, ...rest } = request;
+    const largeNumbers = largeNumbersIn(rest.body ?? '');
+    return {
+      ...rest,
+      // `at` has whole milliseconds.
+      atMs: Date.parse(at) + offsetMs - Math.floor(offsetMs),
+      ...(largeNumbers.length > 0 && { largeNumbers }),
+      ...(rest.fault?.split(' ').includes('conflict') && { properties: propertiesOf(rest.body) }),
+      ...(!isKnown(request) && { isGuessed: true as const }),
+    };
+  });
+  return recorded.sort((a, b) => a.atMs - b.atMs || Number(a.id) - Number(b.id));
 }

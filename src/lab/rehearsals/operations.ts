@@ -2,9 +2,9 @@ import { created, operation, resource } from '../../http/operation.ts';
 import { maxKept } from '../lab-bounds.ts';
 import type { TargetApi } from '../target-api.ts';
 import { FaultList, faultCatalogue } from './catalogue.ts';
+import { validateFaults } from './compiled-rehearsal.ts';
 import { defaultExpirySeconds, rehearsalId, rehearsalSchemas } from './schema.ts';
 import { endRehearsal, getRehearsal, listRehearsals, startRehearsal } from './store.ts';
-import { validateFaults } from './validate-faults.ts';
 
 /** The operations on the faults and rehearsals of an API. */
 export function rehearsalOperations(api: TargetApi) {

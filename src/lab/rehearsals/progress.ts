@@ -52,9 +52,9 @@ export const noProgress: ScopeProgress = { counts: {}, minutes: {} };
 /** The faults to perform on a request. */
 export interface SelectedFaults {
   /** The index of the step to perform, and until when it holds requests back. */
-  performed?: { index: number; untilMs: number };
+  step?: { index: number; untilMs: number };
   /** The index of the late step, which acts if the request is valid. */
-  planned?: number;
+  lateStep?: number;
   /** The index of `near-limit`, and the requests left in the minute after this one; −1 if none was left for it. */
   nearLimit?: { index: number; left: number; untilMs: number };
 }
@@ -82,8 +82,8 @@ export function advance(steps: readonly Step[], progress: Progress, arriving: Ar
   const { nearLimit } = near.selected;
   if (nearLimit.left < 0) return near;
   const walked = walk(steps, near.progress, arriving);
-  const { performed } = walked.selected;
-  const isRefusedByLimit = performed !== undefined && (steps[performed.index]?.holdMs ?? 0) > 0;
+  const { step } = walked.selected;
+  const isRefusedByLimit = step !== undefined && (steps[step.index]?.holdMs ?? 0) > 0;
   return isRefusedByLimit
     ? walk(steps, progress, arriving)
     : { ...walked, selected: { ...walked.selected, nearLimit } };
@@ -104,7 +104,7 @@ function repeatHeld(
   const { index, step, untilMs } = longest;
   const count = countOf(progress, step, index);
   return {
-    selected: { performed: { index, untilMs } },
+    selected: { step: { index, untilMs } },
     progress: withCount(progress, step, index, { ...count, repeated: count.repeated + 1, untilMs }),
   };
 }
@@ -136,10 +136,10 @@ function walk(steps: readonly Step[], before: Progress, { nowMs, isEligible }: A
       progress = withCount(progress, step, index, { ...count, seen: count.seen + 1 });
       continue;
     }
-    if (step.actsAfterValidation) return { selected: { planned: index }, progress };
+    if (step.actsAfterValidation) return { selected: { lateStep: index }, progress };
     const untilMs = nowMs + step.holdMs;
     return {
-      selected: { performed: { index, untilMs } },
+      selected: { step: { index, untilMs } },
       progress: withCount(progress, step, index, { ...performedOnce(count), untilMs }),
     };
   }

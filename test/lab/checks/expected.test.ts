@@ -3,13 +3,23 @@ import { test } from 'node:test';
 import { expectedOf } from '../../../src/lab/checks/expected.ts';
 import { reportOn } from '../../../src/lab/checks/report.ts';
 import { petstoreApi } from '../../../src/lab/petstore/petstore-api.ts';
-import { categories, crowd, cut, elsewhere, finds, key, limited, post } from '../../support/findings.ts';
+import {
+  categories,
+  crowd,
+  cut,
+  elsewhere,
+  finds,
+  key,
+  limited,
+  post,
+  sent,
+} from '../../support/findings.ts';
 import { recorded, type Sketch } from '../../support/recorded.ts';
 
 const without = (...sketches: Sketch[]) =>
   expectedOf([recorded(...sketches), recorded(...sketches)], petstoreApi);
 /** Several workers, so that connections and gaps give no evidence. */
-const busy = { at: 0, tookMs: 9_000, ...categories, connection: 'w' };
+const busy = { at: 0, durationMs: 9_000, ...categories, connection: 'w' };
 const once = without({ ...busy }, { at: 5, ...post });
 
 test('the expected number of a request is the maximum of the runs without faults, per operation if its body is new', () => {
@@ -43,18 +53,18 @@ test('an identical request beyond the expected number is a retry, on any connect
   finds(same, [busy, lost, again], 'failed', [2, 3], once);
   finds('idempotency.key-for-one-thing', [busy, lost, again], 'not_observed', [], once);
   finds('idempotency.no-blind-post-retry', [busy, lost, again], 'not_observed', [], once);
-  const blind = [busy, { at: 10, ...post, ...cut }, { at: 700, ...post, connection: 'c3' }];
+  const blind = [busy, sent(10, post, cut), sent(700, post, { connection: 'c3' })];
   finds('idempotency.no-blind-post-retry', blind, 'failed', [2, 3], once);
   finds('failures.retried', [busy, lost, again], 'not_observed', [], once);
   // Both are expected. The second is no retry of the first, even on the same connection.
   const twice = without({ at: 0, ...post }, { at: 5, ...post });
   finds(same, [lost, { ...again, connection: 'c1' }], 'not_observed', [], twice);
   finds('failures.retried', [lost, { ...again, connection: 'c1' }], 'failed', [1], twice);
-  finds(same, [lost, { at: 20, ...post, ...key('c') }, again], 'failed', [1, 2], twice);
+  finds(same, [lost, sent(20, post, key('c')), again], 'failed', [1, 2], twice);
   // The key identifies the repeated one of the two.
-  finds(same, [lost, { at: 20, ...post, ...key('c') }, { ...again, ...key('a') }], 'passed', [1, 3], twice);
+  finds(same, [lost, sent(20, post, key('c')), { ...again, ...key('a') }], 'passed', [1, 3], twice);
   // If either of two may have been repeated, it is unknown which.
-  const both = [lost, { ...lost, at: 20, ...key('c'), connection: 'c9' }, { at: 30, ...categories }];
+  const both = [lost, { ...lost, at: 20, ...key('c'), connection: 'c9' }, sent(30, categories)];
   finds(same, [...crowd, ...both, again], 'not_observed', [], twice);
 });
 
@@ -73,7 +83,7 @@ test('a known retry can be too early, also on another connection and beside othe
   finds(name, [busy, reading, readAgain], 'not_observed', [], polls);
   finds(
     name,
-    [busy, { at: 10, ...post, status: 503, answer: { 'retry-after': '1' } }, { ...again(500) }],
+    [busy, sent(10, post, { status: 503, answerHeaders: { 'retry-after': '1' } }), { ...again(500) }],
     'failed',
     [2, 3],
     once,
@@ -84,8 +94,8 @@ const again = (at: number): Sketch => ({ at, ...post, connection: 'c3' });
 
 test('a program with concurrent requests without faults has several workers under faults too', () => {
   const requests = [
-    { at: 0, ...limited, fault: 'rate-limited' },
-    { at: 20, target: '/v1/pets?limit=1', ...limited, ...elsewhere, fault: 'rate-limited' },
+    sent(0, limited, { fault: 'rate-limited' }),
+    sent(20, { target: '/v1/pets?limit=1' }, limited, elsewhere, { fault: 'rate-limited' }),
   ];
   finds('retry-after.obeyed', requests, 'failed', [1, 2]);
   finds('retry-after.obeyed', requests, 'failed', [1, 2], without({ at: 0 }, { at: 5 }));
@@ -95,13 +105,13 @@ test('a program with concurrent requests without faults has several workers unde
 test('requests that a test suite sends on purpose without faults are no retries', () => {
   const missing = (at: number) => ({ at, target: '/v1/inventory/9', status: 404 });
   finds('retry.only-when-useful', [missing(0), missing(9)], 'failed', [1, 2]);
-  const requests = [missing(0), { at: 5 }, missing(9), { at: 20, ...categories }];
+  const requests = [missing(0), sent(5), missing(9), sent(20, categories)];
   const expected = without(missing(0), { at: 5 }, missing(9));
   const refused = { at: 0, ...post, status: 422 };
   finds('retry.only-when-useful', [{ ...refused }, { ...refused, at: 9 }], 'failed', [1, 2], once);
   const suite = without(refused, { ...refused, at: 9 });
   // It is also no evidence that the client repeats nothing.
-  finds('retry.only-when-useful', [refused, { ...refused, at: 9 }, { at: 20 }], 'not_observed', [], suite);
+  finds('retry.only-when-useful', [refused, { ...refused, at: 9 }, sent(20)], 'not_observed', [], suite);
   finds('retry.only-when-useful', requests, 'not_observed', [], expected);
   const posts = [0, 9, 30].map((at) => ({ ...refused, at }));
   finds('retry.only-when-useful', posts, 'failed', [1, 2, 3], without(...posts));
@@ -127,7 +137,7 @@ test('a request with a guessed body is a retry only if more requests have its le
 
 test('a list that a program also leaves without faults need not be read to its end', () => {
   const to = (cursor: string) => ({
-    answer: { link: `<http://localhost/v1/pets?cursor=${cursor}>; rel="next"` },
+    answerHeaders: { link: `<http://localhost/v1/pets?cursor=${cursor}>; rel="next"` },
   });
   const short = { at: 0, ...to('a'), fault: 'small-pages' };
   const name = 'pages.to-the-end';

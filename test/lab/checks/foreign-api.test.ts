@@ -43,7 +43,7 @@ function hotel(hasConventions: boolean): TargetApi {
 
 const rooms = { target: '/api/rooms', operation: 'findRooms' };
 const beds = { target: '/api/beds', operation: 'oldRooms' };
-const booking = { target: '/api/bookings/B7', operation: 'readBooking', answer: { etag: '"1"' } };
+const booking = { target: '/api/bookings/B7', operation: 'readBooking', answerHeaders: { etag: '"1"' } };
 const change = { target: '/api/bookings/B7', operation: 'changeBooking', method: 'PATCH' };
 const watch = { target: '/api/notices/live', operation: 'watch' };
 const notices = { target: '/api/notices', operation: 'readNotices' };
@@ -52,17 +52,19 @@ const failed = { status: 500 };
 const later = { at: 90_000, ...rooms };
 const cut = { status: undefined } as unknown as Partial<Sketch>;
 
-const retryAfter = (seconds: number) => ({ status: 429, answer: { 'retry-after': String(seconds) } });
-const ban = { status: 403, code: 'key_banned', answer: { 'retry-after': '5' } };
+const retryAfter = (seconds: number) => ({ status: 429, answerHeaders: { 'retry-after': String(seconds) } });
+const ban = { status: 403, code: 'key_banned', answerHeaders: { 'retry-after': '5' } };
 const withKey = (key: string) => ({ headers: { 'idempotency-key': key } });
 const ifMatch = (etag: string) => ({ headers: { 'if-match': etag } });
-const next = (query: string) => ({ answer: { link: `<http://hotel/api/rooms?${query}>; rel="next"` } });
+const next = (query: string) => ({
+  answerHeaders: { link: `<http://hotel/api/rooms?${query}>; rel="next"` },
+});
 const away = (status: number, headers: Record<string, string>) => ({
   ...rooms,
   ...{ fault: 'moved-away', status, headers },
 });
 const lastOne = {
-  answer: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(startMs / 1_000 + 5) },
+  answerHeaders: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(startMs / 1_000 + 5) },
 };
 const series = (times: number[], given: object): Sketch[] => times.map((at) => ({ at, ...given }));
 const sixOn = (connectionOf: (index: number) => string) =>
@@ -89,8 +91,8 @@ const clients: Record<string, { bad: Sketch[]; good: Sketch[] }> = {
     good: [...series([0, 300], { ...rooms, ...failed }), { at: 900, ...notices }],
   },
   'time-limit.exists': {
-    bad: [{ at: 0, ...rooms, ...cut, fault: 'no-answer', tookMs: 25_000 }],
-    good: [{ at: 0, ...rooms, ...cut, fault: 'no-answer', tookMs: 3_000, left: true }],
+    bad: [{ at: 0, ...rooms, ...cut, fault: 'no-answer', durationMs: 25_000 }],
+    good: [{ at: 0, ...rooms, ...cut, fault: 'no-answer', durationMs: 3_000, left: true }],
   },
   'retry.only-when-useful': {
     bad: [...series([0, 50], { ...book, status: 422 }), later],

@@ -8,331 +8,199 @@ import {
   limited,
   post,
   rehearsed,
+  sent,
 } from '../../support/findings.ts';
 import { startMs } from '../../support/recorded.ts';
 
-test('retry-after.obeyed counts from the beginning of the refused request, less a tolerance for timers', async () => {
+test('retry-after.obeyed counts from the beginning of the refused request, less a tolerance for timers', () => {
   const name = 'retry-after.obeyed';
-  const slow = { at: 0, tookMs: 500, ...limited };
-  await finds(name, [slow, { at: 1_999 }], 'passed', [1, 2]);
-  await finds(name, [slow, { at: 1_948 }], 'passed', [1, 2]);
-  await finds(name, [slow, { at: 1_947, ...limited }], 'failed', [1, 2]);
-  await finds(name, [slow, { at: 100_000 }], 'passed', [1, 2]);
-  await finds(name, [slow], 'not_observed');
+  const slow = { at: 0, durationMs: 500, ...limited };
+  finds(name, [slow, sent(1_999)], 'passed', [1, 2]);
+  finds(name, [slow, sent(1_948)], 'passed', [1, 2]);
+  finds(name, [slow, sent(1_947, limited)], 'failed', [1, 2]);
+  finds(name, [slow, sent(100_000)], 'passed', [1, 2]);
+  finds(name, [slow], 'not_observed');
   // The service recorded the end of the response late. The client was already waiting.
-  const late = { at: 0, tookMs: 60, ...limited, answer: { 'retry-after': '1' } };
-  await finds(name, [late, { at: 1_008 }], 'passed', [1, 2]);
+  const late = { at: 0, durationMs: 60, ...limited, answerHeaders: { 'retry-after': '1' } };
+  finds(name, [late, sent(1_008)], 'passed', [1, 2]);
   // The clocks of two machines drift apart within a day.
-  const day = { at: 0, ...limited, answer: { 'retry-after': '86400' } };
-  await finds(name, [day, { at: 86_398_000 }], 'passed', [1, 2]);
+  const day = { at: 0, ...limited, answerHeaders: { 'retry-after': '86400' } };
+  finds(name, [day, sent(86_398_000)], 'passed', [1, 2]);
 });
 
-test('retry-after.obeyed reads a date, and tolerates a clock that is slightly ahead', async () => {
+test('retry-after.obeyed reads a date, and tolerates a clock that is slightly ahead', () => {
   const date = (seconds: number) => ({
     ...limited,
-    answer: { 'retry-after': new Date(startMs + seconds * 1_000).toUTCString() },
+    answerHeaders: { 'retry-after': new Date(startMs + seconds * 1_000).toUTCString() },
   });
-  await finds('retry-after.obeyed', [{ at: 0, ...date(5) }, { at: 4_001 }], 'passed', [1, 2]);
-  await finds(
-    'retry-after.obeyed',
-    [
-      { at: 0, ...date(5) },
-      { at: 3_990, ...limited },
-    ],
-    'failed',
-    [1, 2],
-  );
+  finds('retry-after.obeyed', [sent(0, date(5)), sent(4_001)], 'passed', [1, 2]);
+  finds('retry-after.obeyed', [sent(0, date(5)), sent(3_990, limited)], 'failed', [1, 2]);
   // Half of a short wait is not enough.
-  await finds(
-    'retry-after.obeyed',
-    [
-      { at: 0, ...date(1) },
-      { at: 400, ...limited },
-    ],
-    'failed',
-    [1, 2],
-  );
+  finds('retry-after.obeyed', [sent(0, date(1)), sent(400, limited)], 'failed', [1, 2]);
 });
 
-test('a request in flight when another was refused does not fail retry-after.obeyed', async () => {
+test('a request in flight when another was refused does not fail retry-after.obeyed', () => {
   const name = 'retry-after.obeyed';
   const other = { ...elsewhere, target: '/v1/pets?limit=1' };
-  const refused = { at: 0, tookMs: 100, ...rehearsed };
-  await finds(name, [refused, { at: 50, ...elsewhere, ...rehearsed }], 'not_observed');
-  await finds(name, [...crowd, refused, { at: 300, ...other, ...rehearsed }], 'not_observed');
+  const refused = { at: 0, durationMs: 100, ...rehearsed };
+  finds(name, [refused, sent(50, elsewhere, rehearsed)], 'not_observed');
+  finds(name, [...crowd, refused, sent(300, other, rehearsed)], 'not_observed');
   // The same goes for a request of another worker without a refusal, however late a busy machine sends it.
-  await finds(name, [...crowd, refused, { at: 1_900, ...other, ...rehearsed }], 'not_observed');
+  finds(name, [...crowd, refused, sent(1_900, other, rehearsed)], 'not_observed');
   // A client that sends on the same connection has the response, unless it had waited for a free connection.
-  await finds(name, [refused, { at: 102, ...other, connection: 'c1', ...rehearsed }], 'failed', [1, 2]);
-  const busy = { at: 60, tookMs: 100, ...categories, connection: 'c3' };
-  await finds(name, [refused, busy, { at: 102, ...other, connection: 'c1', ...rehearsed }], 'not_observed');
-  await finds(name, [...crowd, refused, { at: 102, ...elsewhere, ...rehearsed }], 'not_observed');
+  finds(name, [refused, sent(102, other, { connection: 'c1' }, rehearsed)], 'failed', [1, 2]);
+  const busy = { at: 60, durationMs: 100, ...categories, connection: 'c3' };
+  finds(name, [refused, busy, sent(102, other, { connection: 'c1' }, rehearsed)], 'not_observed');
+  finds(name, [...crowd, refused, sent(102, elsewhere, rehearsed)], 'not_observed');
   // A proxy puts the requests of many on one connection.
-  const proxied = { isProxied: true, connection: 'c1' };
-  await finds(
-    name,
-    [...crowd, { ...refused, ...proxied }, { at: 102, ...other, ...rehearsed, ...proxied }],
-    'not_observed',
-  );
+  const proxied = { proxied: true as const, connection: 'c1' };
+  finds(name, [...crowd, { ...refused, ...proxied }, sent(102, other, rehearsed, proxied)], 'not_observed');
 });
 
-test('requests that never overlap come from one worker, which knows each response, on any connection', async () => {
+test('requests that never overlap come from one worker, which knows each response, on any connection', () => {
   const name = 'retry-after.obeyed';
   for (const waitMs of [0.5, 20, 100, 249, 1_900]) {
     const early = { at: 1 + waitMs, ...elsewhere, ...rehearsed };
-    await finds(name, [{ at: 0, ...rehearsed }, early], 'failed', [1, 2]);
+    finds(name, [sent(0, rehearsed), early], 'failed', [1, 2]);
     // A later wait does not excuse the early request.
     const later = { at: 4_000, ...elsewhere };
-    await finds(name, [{ at: 0, ...rehearsed }, early, later], 'failed', [1, 2]);
+    finds(name, [sent(0, rehearsed), early, later], 'failed', [1, 2]);
     // Another worker may have sent it. But then nothing shows that somebody waited.
-    await finds(name, [...crowd, { at: 0, ...rehearsed }, early, later], 'not_observed');
+    finds(name, [...crowd, sent(0, rehearsed), early, later], 'not_observed');
   }
-  const proxied = { isProxied: true };
-  await finds(
-    name,
-    [
-      { at: 0, ...rehearsed, ...proxied },
-      { at: 102, ...rehearsed, ...proxied },
-    ],
-    'failed',
-    [1, 2],
-  );
+  const proxied = { proxied: true as const };
+  finds(name, [sent(0, rehearsed, proxied), sent(102, rehearsed, proxied)], 'failed', [1, 2]);
   // The stream of events is always open beside other requests.
-  const stream = { at: -50, tookMs: 60_000, operation: 'streamEvents', target: '/v1/store/events/stream' };
+  const stream = {
+    at: -50,
+    durationMs: 60_000,
+    operation: 'streamEvents',
+    target: '/v1/store/events/stream',
+  };
   const early = { at: 21, ...elsewhere, ...rehearsed };
-  await finds(name, [{ ...stream, connection: 's' }, { at: 0, ...rehearsed }, early], 'failed', [2, 3]);
+  finds(name, [{ ...stream, connection: 's' }, sent(0, rehearsed), early], 'failed', [2, 3]);
 });
 
 /** A POST with its own body. */
 const create = (at: number, name: string, more: object = {}) => ({ at, ...post, body: name, ...more });
 
-test("workers that wait for one connection do not know each other's responses", async () => {
+test("workers that wait for one connection do not know each other's responses", () => {
   const name = 'retry-after.obeyed';
   const queued = [create(0, 'Ann', limited), create(2, 'Bob', limited)];
-  await finds(name, [...queued, create(2_100, 'Ann'), create(2_102, 'Bob')], 'not_observed');
+  finds(name, [...queued, create(2_100, 'Ann'), create(2_102, 'Bob')], 'not_observed');
   // A worker that does not wait sends its next request instead.
   const loop = [...queued, create(400, 'Cat', limited), create(2_100, 'Dan')];
-  await finds(name, loop, 'failed', [1, 2, 3]);
+  finds(name, loop, 'failed', [1, 2, 3]);
   // An early retry still counts as one.
-  await finds(name, [...queued, create(400, 'Ann', limited), create(2_400, 'Ann')], 'failed', [1, 3]);
-  const banned = { status: 403, code: 'key_banned', answer: { 'retry-after': '2' } };
-  const held = [create(0, 'Ann', banned), { at: 2, ...banned }];
-  await finds('ban.stops', [...held, create(2_100, 'Ann'), { at: 2_101 }], 'not_observed');
-  await finds('ban.stops', [...held, { at: 2_101 }], 'failed', [1, 2]);
+  finds(name, [...queued, create(400, 'Ann', limited), create(2_400, 'Ann')], 'failed', [1, 3]);
+  const banned = { status: 403, code: 'key_banned', answerHeaders: { 'retry-after': '2' } };
+  const held = [create(0, 'Ann', banned), sent(2, banned)];
+  finds('ban.stops', [...held, create(2_100, 'Ann'), sent(2_101)], 'not_observed');
+  finds('ban.stops', [...held, sent(2_101)], 'failed', [1, 2]);
 });
 
-test('identical requests on one connection come from one worker only if some of them never wait', async () => {
+test('identical requests on one connection come from one worker only if some of them never wait', () => {
   const name = 'retry-after.obeyed';
   const at = (ms: number, more: object = rehearsed) => ({ at: ms, connection: 'c3', ...more });
-  await finds(name, [...crowd, at(0), at(5), at(2_100, {}), at(2_105, {})], 'not_observed');
-  await finds(name, [...crowd, at(0), at(20), at(40), at(2_100, {})], 'failed', [4, 5]);
+  finds(name, [...crowd, at(0), at(5), at(2_100, {}), at(2_105, {})], 'not_observed');
+  finds(name, [...crowd, at(0), at(20), at(40), at(2_100, {})], 'failed', [4, 5]);
   // A pipelined request was sent before the response.
-  await finds(
-    name,
-    [
-      { at: 0, tookMs: 40, ...rehearsed },
-      { at: 5, ...rehearsed },
-    ],
-    'not_observed',
-  );
+  finds(name, [sent(0, { durationMs: 40 }, rehearsed), sent(5, rehearsed)], 'not_observed');
 });
 
-test('a change whose body was not read is identified by its resource, its length and its conditions', async () => {
+test('a change whose body was not read is identified by its resource, its length and its conditions', () => {
   const name = 'retry-after.obeyed';
   const change = { method: 'PATCH', target: '/v1/pets/1', operation: 'updatePet', body: '{"name":"a"}' };
   const tag = { headers: { 'if-match': '"a"' } };
-  const down = { ...change, ...tag, status: 503, answer: { 'retry-after': '2' }, isGuessed: true as const };
-  await finds(
-    name,
-    [
-      { at: 0, ...down },
-      { at: 500, ...change, ...tag },
-    ],
-    'failed',
-    [1, 2],
-  );
-  await finds(
-    name,
-    [
-      { at: 0, ...down },
-      { at: 2_000, ...change, ...tag },
-    ],
-    'passed',
-    [1, 2],
-  );
-  await finds(
-    name,
-    [
-      { at: 0, ...down },
-      { at: 500, ...change },
-    ],
-    'not_observed',
-  );
+  const down = {
+    ...change,
+    ...tag,
+    status: 503,
+    answerHeaders: { 'retry-after': '2' },
+    isGuessed: true as const,
+  };
+  finds(name, [sent(0, down), sent(500, change, tag)], 'failed', [1, 2]);
+  finds(name, [sent(0, down), sent(2_000, change, tag)], 'passed', [1, 2]);
+  finds(name, [sent(0, down), sent(500, change)], 'not_observed');
   // It may still have another body.
-  await finds(
-    'retry.same-body',
-    [
-      { at: 0, ...down },
-      { at: 2_000, ...change, ...tag },
-    ],
-    'not_observed',
-  );
+  finds('retry.same-body', [sent(0, down), sent(2_000, change, tag)], 'not_observed');
 });
 
-test('a simulated 429 applies to its operation, a real one to requests that get 429 again, and 503 to the same request', async () => {
+test('a simulated 429 applies to its operation, a real one to requests that get 429 again, and 503 to the same request', () => {
   const name = 'retry-after.obeyed';
-  await finds(
-    name,
-    [
-      { at: 0, ...rehearsed },
-      { at: 500, ...categories },
-    ],
-    'not_observed',
-  );
-  await finds(
-    name,
-    [
-      { at: 0, ...limited },
-      { at: 500, ...categories },
-    ],
-    'not_observed',
-  );
-  await finds(
-    name,
-    [
-      { at: 0, ...limited },
-      { at: 500, ...limited, ...categories },
-    ],
-    'failed',
-    [1, 2],
-  );
-  const unavailable = { status: 503, answer: { 'retry-after': '2' } };
-  await finds(
-    name,
-    [
-      { at: 0, ...unavailable },
-      { at: 500, target: '/v1/pets?limit=1' },
-    ],
-    'not_observed',
-  );
-  await finds(name, [{ at: 0, ...unavailable }, { at: 500 }], 'failed', [1, 2]);
-  await finds(name, [{ at: 0, status: 429 }, { at: 5 }], 'not_observed');
+  finds(name, [sent(0, rehearsed), sent(500, categories)], 'not_observed');
+  finds(name, [sent(0, limited), sent(500, categories)], 'not_observed');
+  finds(name, [sent(0, limited), sent(500, limited, categories)], 'failed', [1, 2]);
+  const unavailable = { status: 503, answerHeaders: { 'retry-after': '2' } };
+  finds(name, [sent(0, unavailable), sent(500, { target: '/v1/pets?limit=1' })], 'not_observed');
+  finds(name, [sent(0, unavailable), sent(500)], 'failed', [1, 2]);
+  finds(name, [sent(0, { status: 429 }), sent(5)], 'not_observed');
 });
 
-test('behind a proxy neither cuts nor connections count as those of the client', async () => {
-  const proxied = { isProxied: true };
-  await finds(
+test('behind a proxy neither cuts nor connections count as those of the client', () => {
+  const proxied = { proxied: true as const };
+  finds(
     'idempotency.no-blind-post-retry',
-    [
-      { at: 0, ...post, ...cut, ...proxied },
-      { at: 9, ...post, ...proxied },
-    ],
+    [sent(0, post, cut, proxied), sent(9, post, proxied)],
     'not_observed',
   );
   const apart = ['c1', 'c2', 'c3', 'c4', 'c5', 'c6'].map((connection, index) => ({
     at: index * 10,
     connection,
   }));
-  await finds('connections.reused', apart, 'failed', [2, 3, 4, 5, 6]);
-  await finds(
+  finds('connections.reused', apart, 'failed', [2, 3, 4, 5, 6]);
+  finds(
     'connections.reused',
     apart.map((one) => ({ ...one, ...proxied })),
     'not_observed',
   );
 });
 
-test('connections.reused ignores busy, new, old and broken connections', async () => {
+test('connections.reused ignores busy, new, old and broken connections', () => {
   const name = 'connections.reused';
   const each = (gapMs: number, more: object = {}) =>
     [1, 2, 3, 4, 5, 6].map((number) => ({ at: number * gapMs, connection: `c${number}`, ...more }));
-  await finds(name, each(10), 'failed', [2, 3, 4, 5, 6]);
-  await finds(name, each(10, { tookMs: 100 }), 'not_observed');
-  await finds(name, each(3_000), 'not_observed');
+  finds(name, each(10), 'failed', [2, 3, 4, 5, 6]);
+  finds(name, each(10, { durationMs: 100 }), 'not_observed');
+  finds(name, each(3_000), 'not_observed');
   // Workers that begin at once. The service has served some before it reads the last.
-  await finds(name, [...crowd, ...each(10)], 'not_observed');
-  await finds(name, [...crowd, ...each(1_500)], 'failed', [4, 5, 6, 7, 8]);
-  await finds(name, each(10, cut), 'not_observed');
-  await finds(name, each(10, { operation: 'streamEvents' }), 'not_observed');
-  await finds(name, each(10, { status: 307 }), 'not_observed');
+  finds(name, [...crowd, ...each(10)], 'not_observed');
+  finds(name, [...crowd, ...each(1_500)], 'failed', [4, 5, 6, 7, 8]);
+  finds(name, each(10, cut), 'not_observed');
+  finds(name, each(10, { operation: 'streamEvents' }), 'not_observed');
+  finds(name, each(10, { status: 307 }), 'not_observed');
 });
 
-test('ban.stops and limits.foreseen concern the whole key', async () => {
-  const banned = { status: 403, code: 'key_banned', answer: { 'retry-after': '60' } };
-  await finds(
-    'ban.stops',
-    [
-      { at: 0, ...banned },
-      { at: 59_000, ...banned, ...categories },
-    ],
-    'failed',
-    [1, 2],
-  );
-  await finds(
-    'ban.stops',
-    [
-      { at: 0, ...banned },
-      { at: 60_001, ...categories },
-    ],
-    'passed',
-    [1, 2],
-  );
-  await finds('ban.stops', [{ at: 0, ...banned }], 'not_observed');
+test('ban.stops and limits.foreseen concern the whole key', () => {
+  const banned = { status: 403, code: 'key_banned', answerHeaders: { 'retry-after': '60' } };
+  finds('ban.stops', [sent(0, banned), sent(59_000, banned, categories)], 'failed', [1, 2]);
+  finds('ban.stops', [sent(0, banned), sent(60_001, categories)], 'passed', [1, 2]);
+  finds('ban.stops', [sent(0, banned)], 'not_observed');
   const reset = String(startMs / 1_000 + 60);
-  const none = { answer: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset } };
-  await finds(
-    'limits.foreseen',
-    [
-      { at: 0, ...none },
-      { at: 100, ...limited },
-    ],
-    'failed',
-    [1, 2],
-  );
+  const none = { answerHeaders: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset } };
+  finds('limits.foreseen', [sent(0, none), sent(100, limited)], 'failed', [1, 2]);
   // By the clock of the service the window has ended.
-  await finds('limits.foreseen', [{ at: 0, ...none }, { at: 100 }], 'not_observed');
-  await finds('limits.foreseen', [{ at: 0, ...none }, { at: 60_001 }], 'passed', [1, 2]);
+  finds('limits.foreseen', [sent(0, none), sent(100)], 'not_observed');
+  finds('limits.foreseen', [sent(0, none), sent(60_001)], 'passed', [1, 2]);
   // Another worker does not know it.
-  const others = [...crowd, { at: 0, ...none }, { at: 900, ...elsewhere, ...limited }];
-  await finds('limits.foreseen', others, 'not_observed');
+  const others = [...crowd, sent(0, none), sent(900, elsewhere, limited)];
+  finds('limits.foreseen', others, 'not_observed');
   // A clock that is a second ahead sees that the window has ended.
-  await finds(
-    'limits.foreseen',
-    [
-      { at: 59_100, ...none },
-      { at: 59_200, ...limited },
-    ],
-    'not_observed',
-  );
+  finds('limits.foreseen', [sent(59_100, none), sent(59_200, limited)], 'not_observed');
 });
 
-test('a limit or a ban that admits a request has ended, but a 503 has not', async () => {
-  await finds('retry-after.obeyed', [{ at: 0, ...rehearsed }, { at: 500 }, { at: 600 }], 'not_observed');
-  await finds(
-    'retry-after.obeyed',
-    [
-      { at: 0, ...rehearsed },
-      { at: 500, ...rehearsed },
-    ],
-    'failed',
-    [1, 2],
-  );
-  const banned = { status: 403, code: 'key_banned', answer: { 'retry-after': '60' } };
-  await finds('ban.stops', [{ at: 0, ...banned }, { at: 900 }], 'not_observed');
-  const down = { status: 503, answer: { 'retry-after': '2' } };
-  await finds('retry-after.obeyed', [{ at: 0, ...down }, { at: 500 }], 'failed', [1, 2]);
+test('a limit or a ban that admits a request has ended, but a 503 has not', () => {
+  finds('retry-after.obeyed', [sent(0, rehearsed), sent(500), sent(600)], 'not_observed');
+  finds('retry-after.obeyed', [sent(0, rehearsed), sent(500, rehearsed)], 'failed', [1, 2]);
+  const banned = { status: 403, code: 'key_banned', answerHeaders: { 'retry-after': '60' } };
+  finds('ban.stops', [sent(0, banned), sent(900)], 'not_observed');
+  const down = { status: 503, answerHeaders: { 'retry-after': '2' } };
+  finds('retry-after.obeyed', [sent(0, down), sent(500)], 'failed', [1, 2]);
   // Another worker does not know it.
-  await finds(
+  finds(
     'retry-after.obeyed',
-    [...crowd, { at: -9, ...elsewhere }, { at: 0, ...down }, { at: 500, ...elsewhere }],
+    [...crowd, sent(-9, elsewhere), sent(0, down), sent(500, elsewhere)],
     'not_observed',
   );
-  await finds(
-    'retry-after.obeyed',
-    [
-      { at: 0, ...down },
-      { at: 500, ...elsewhere },
-    ],
-    'failed',
-    [1, 2],
-  );
+  finds('retry-after.obeyed', [sent(0, down), sent(500, elsewhere)], 'failed', [1, 2]);
 });

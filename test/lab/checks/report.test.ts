@@ -222,10 +222,10 @@ test('a report on the largest recording takes a fraction of a second, however it
     method: 'POST',
     operation: 'createCategory',
     status: 503,
-    answer: { 'retry-after': '2' },
+    answerHeaders: { 'retry-after': '2' },
   };
   const worlds: Record<string, (index: number) => Parameters<typeof recorded>[number]> = {
-    'always refused': (index) => ({ at: index * 5, status: 429, answer: { 'retry-after': '2' } }),
+    'always refused': (index) => ({ at: index * 5, status: 429, answerHeaders: { 'retry-after': '2' } }),
     'always 404': (index) => ({ at: index * 5, method: 'DELETE', target: '/v1/pets/9', status: 404 }),
     'redirected, and followed later': (index) => ({
       ...{ at: index * 5, method: 'POST', fault: 'moved', target: `/v1/pets/${index % (maxRecorded / 2)}` },
@@ -233,12 +233,12 @@ test('a report on the largest recording takes a fraction of a second, however it
     }),
     'page after page': (index) => ({
       ...{ at: index * 5, target: `/v1/pets?status=sold&cursor=${index}`, fault: 'small-pages' },
-      answer: { link: `<http://localhost/v1/pets?status=sold&cursor=${index + 1}>; rel="next"` },
+      answerHeaders: { link: `<http://localhost/v1/pets?status=sold&cursor=${index + 1}>; rel="next"` },
     }),
     'in turns': (index) => ({ at: index * 5, ...failing, isGuessed: true }),
-    'all at once': (index) => ({ at: index / 100, tookMs: 9_000, ...failing, connection: `c${index}` }),
+    'all at once': (index) => ({ at: index / 100, durationMs: 9_000, ...failing, connection: `c${index}` }),
     'by twenty workers': (index) => ({
-      ...{ at: index, tookMs: 400, ...failing, connection: `c${index % 20}` },
+      ...{ at: index, durationMs: 400, ...failing, connection: `c${index % 20}` },
       headers: { 'idempotency-key': `k${index % 50}` },
     }),
   };

@@ -23,11 +23,11 @@ test('streams.resumed requires a client to continue after the last complete even
   finds(name, [cut, stream(50), list], 'not_observed');
   finds(name, [cut, stream(50), { ...list, at: -50 }], 'failed', [1, 2]);
   // The end of the first stream was recorded late.
-  finds(name, [{ ...cut, tookMs: 90 }, stream(50)], 'failed', [1, 2]);
+  finds(name, [{ ...cut, durationMs: 90 }, stream(50)], 'failed', [1, 2]);
   // Another worker has a stream of its own.
-  finds(name, [{ ...cut, tookMs: 30 }, stream(5), stream(50, '6')], 'passed', [1, 3]);
+  finds(name, [{ ...cut, durationMs: 30 }, stream(5), stream(50, '6')], 'passed', [1, 3]);
   // A silent stream sent no event.
-  const silent = { ...stream(0), tookMs: 45_000, fault: 'stream-silent', silenceMs: 45_000 };
+  const silent = { ...stream(0), durationMs: 45_000, fault: 'stream-silent', silenceMs: 45_000 };
   finds(name, [silent, stream(45_500, '7')], 'passed', [1, 2]);
   finds(name, [silent, stream(45_500)], 'failed', [1, 2]);
   finds(name, [{ ...silent, fault: '' }, stream(45_500)], 'not_observed');

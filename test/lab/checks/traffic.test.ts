@@ -10,7 +10,7 @@ import { recorded } from '../../support/recorded.ts';
 /** A request with few possible values, so that many overlap: its time, its duration, and its connection. */
 const sketch = fc.record({
   at: fc.integer({ min: 0, max: 40 }),
-  tookMs: fc.integer({ min: 0, max: 15 }),
+  durationMs: fc.integer({ min: 0, max: 15 }),
   connection: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
 });
 
@@ -32,9 +32,9 @@ test('workers found from a few facts about each request equal those found from a
       const inTime = sketches.toSorted((a, b) => a.at - b.at);
       // Each connection has one request at a time.
       const freeMs = new Map<string, number>();
-      const apart = inTime.filter(({ at, tookMs, connection }) => {
+      const apart = inTime.filter(({ at, durationMs, connection }) => {
         const isFree = at >= (freeMs.get(connection) ?? 0);
-        if (isFree) freeMs.set(connection, at + tookMs);
+        if (isFree) freeMs.set(connection, at + durationMs);
         return isFree;
       });
       const requests = recorded(...apart);

@@ -174,7 +174,7 @@ test('the timeline marks the same early retries as the report card', async () =>
   type Answer = { status: number; code?: string };
   const tooSoon = async (refused: Answer, early: Answer, gapMs = 1_000, retryAfter = '3') => {
     const answerHeaders = { 'retry-after': retryAfter };
-    const pair = judged({ at: 0, tookMs: 0, ...refused, answer: answerHeaders }, { at: gapMs, ...early });
+    const pair = judged({ at: 0, durationMs: 0, ...refused, answerHeaders }, { at: gapMs, ...early });
     const findings = [retryAfterObeyed, banStops].map((check) =>
       findingOf(check, trafficOf(pair, petstoreApi)),
     );

@@ -74,22 +74,22 @@ test('attempts with one Idempotency-Key belong together, and an unread body matc
   assert.deepEqual(repeatedBy(...both), [undefined, 1, 1, 2]);
 });
 
-test('a guessed body is no evidence against a client, and does not show that the client gave up', async () => {
+test('a guessed body is no evidence against a client, and does not show that the client gave up', () => {
   const known = { at: 0, ...post, ...cut };
   const guessed = { ...known, isGuessed: true as const };
   const next = { at: 9, ...post };
-  await finds('idempotency.no-blind-post-retry', [guessed, next], 'not_observed');
-  await finds('idempotency.no-blind-post-retry', [known, next], 'failed', [1, 2]);
+  finds('idempotency.no-blind-post-retry', [guessed, next], 'not_observed');
+  finds('idempotency.no-blind-post-retry', [known, next], 'failed', [1, 2]);
   const same = 'idempotency.same-key-on-retry';
   const fresh = { ...next, ...key('b') };
-  await finds(same, [{ ...guessed, ...key('a') }, fresh], 'not_observed');
-  await finds(same, [{ ...known, ...key('a') }, fresh], 'failed', [1, 2]);
-  const unavailable = { status: 503, answer: { 'retry-after': '2' } };
-  await finds('retry-after.obeyed', [{ ...guessed, ...unavailable }, next], 'not_observed');
+  finds(same, [{ ...guessed, ...key('a') }, fresh], 'not_observed');
+  finds(same, [{ ...known, ...key('a') }, fresh], 'failed', [1, 2]);
+  const unavailable = { status: 503, answerHeaders: { 'retry-after': '2' } };
+  finds('retry-after.obeyed', [{ ...guessed, ...unavailable }, next], 'not_observed');
   const again = { ...next, ...key('a') };
-  await finds('retry-after.obeyed', [{ ...guessed, ...unavailable, ...key('a') }, again], 'failed', [1, 2]);
+  finds('retry-after.obeyed', [{ ...guessed, ...unavailable, ...key('a') }, again], 'failed', [1, 2]);
   // Any other request of its length may be its retry.
   const other = { ...next, body: '{"name":"b"}' };
-  await finds('failures.retried', [{ ...guessed, ...unavailable }, other], 'not_observed');
-  await finds('failures.retried', [{ ...known, ...unavailable }, other], 'failed', [1]);
+  finds('failures.retried', [{ ...guessed, ...unavailable }, other], 'not_observed');
+  finds('failures.retried', [{ ...known, ...unavailable }, other], 'failed', [1]);
 });

@@ -89,7 +89,7 @@ test('each request on which a step is performed is counted once, and no other', 
   fc.assert(
     fc.property(someSteps, someArrivals(-100_000), (steps, arrivals) => {
       const { seen, parts } = run(steps, arrivals);
-      const performedCount = seen.filter(({ advanced }) => advanced.selected.performed).length;
+      const performedCount = seen.filter(({ advanced }) => advanced.selected.step).length;
       assert.equal(counted(parts, steps), performedCount);
     }),
   );
@@ -99,7 +99,7 @@ test('a step is performed on a request that is not eligible only if it holds the
   fc.assert(
     fc.property(someSteps, someArrivals(), (steps, arrivals) => {
       for (const { eligible, advanced, before } of run(steps, arrivals).seen) {
-        const { performed } = advanced.selected;
+        const { step: performed } = advanced.selected;
         if (!performed || eligible[performed.index]) continue;
         const { index } = performed;
         const [now, then] = [advanced.progress, before].map((one) => totalOf(partsOf(one), index).repeated);
@@ -113,12 +113,12 @@ test('after the announced wait a step no longer holds the request back', () => {
   fc.assert(
     fc.property(someSteps, someArrivals(), (steps, arrivals) => {
       for (const { advanced } of run(steps, arrivals).seen) {
-        const { performed } = advanced.selected;
+        const { step: performed } = advanced.selected;
         if (!performed || steps[performed.index]?.holdMs === 0) continue;
         const later = { nowMs: performed.untilMs, isEligible: () => false };
         assert.deepEqual(advance(steps, advanced.progress, later).selected, {});
         const sooner = { nowMs: performed.untilMs - 1, isEligible: () => false };
-        assert.ok(advance(steps, advanced.progress, sooner).selected.performed);
+        assert.ok(advance(steps, advanced.progress, sooner).selected.step);
       }
     }),
   );
@@ -128,7 +128,7 @@ test('no announced wait is longer than the step, also if the clock goes back', (
   fc.assert(
     fc.property(someSteps, someArrivals(-10_000_000), (steps, arrivals) => {
       for (const { nowMs, advanced } of run(steps, arrivals).seen) {
-        const { performed } = advanced.selected;
+        const { step: performed } = advanced.selected;
         if (performed) assert.ok(performed.untilMs - nowMs <= (steps[performed.index]?.holdMs ?? Number.NaN));
       }
     }),
@@ -164,7 +164,7 @@ test('steps are performed in order: requests that a step lets pass count for the
   );
   // The third step gets a request once the others are used up.
   assert.deepEqual(
-    seen.map(({ advanced }) => advanced.selected.performed?.index),
+    seen.map(({ advanced }) => advanced.selected.step?.index),
     [1, 0, 1, undefined, 2, undefined, undefined],
   );
 });
@@ -180,7 +180,7 @@ test('if several steps hold a request back, the longest wait applies', () => {
     { operationId: 'getPet', passedMs: 1_000, ...all },
     { operationId: 'deletePet', passedMs: 1_000, eligible: [false, false] },
   ];
-  const indexes = run(steps, arrivals).seen.map(({ advanced }) => advanced.selected.performed?.index);
+  const indexes = run(steps, arrivals).seen.map(({ advanced }) => advanced.selected.step?.index);
   assert.deepEqual(indexes, [0, 1, 0, 1]);
 });
 
@@ -224,7 +224,7 @@ test('selecting a late step does not count it, and it can be claimed as often as
   const arrival = { operationId: 'getPet', passedMs: 1, ...all };
   const { seen } = run(steps, Array(4).fill(arrival));
   assert.deepEqual(
-    seen.map(({ advanced: { selected } }) => selected.planned ?? selected.performed?.index),
+    seen.map(({ advanced: { selected } }) => selected.lateStep ?? selected.step?.index),
     [1, 0, 0, 0],
     'requests that are refused before it acts use nothing up',
   );

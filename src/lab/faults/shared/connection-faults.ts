@@ -1,7 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { cameOverConnection } from '../../../http/connections.ts';
+import { cameOverConnection, disconnected, resetConnection } from '../../../http/connections.ts';
 import type { Operation } from '../../../http/operation.ts';
-import type { Effect, FaultInvocation, FaultServices } from './fault.ts';
+import { maxDelayed, maxDelayMs } from '../../lab-bounds.ts';
+import { waitUnlessReleased } from './delay-queue.ts';
+import { type Effect, type FaultInvocation, type FaultServices, integer } from './fault.ts';
 
 /**
  * Whether the client is connected directly. A load balancer would hide a broken connection from the client, and treat the instance as
@@ -46,4 +48,21 @@ export function onDisconnect({ raw: response, request }: FastifyReply, notify: (
   if (request.raw.socket.destroyed) notify();
   else response.once('finish', stop).once('close', closed);
   return stop;
+}
+
+export const silenceMs = integer(
+  { minimum: 1, maximum: maxDelayMs, default: maxDelayMs },
+  `The length of the silence in milliseconds. At most ${maxDelayed} requests of a key wait. One more ends the silence of the oldest: its connection is reset.`,
+);
+
+/** Sends nothing for this time, or until the client disconnects, and then resets the connection. */
+export async function resetAfterSilence(
+  { request, reply, services, cutOff }: Pick<FaultInvocation, 'request' | 'reply' | 'services' | 'cutOff'>,
+  ms: number,
+): Promise<void> {
+  await services.delayQueue.hold(request, reply, (released) =>
+    waitUnlessReleased(ms, AbortSignal.any([released, disconnected(request, reply)])),
+  );
+  cutOff();
+  resetConnection(request.raw.socket);
 }

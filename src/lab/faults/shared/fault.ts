@@ -26,14 +26,8 @@ export type Group =
 /** Which requests share a counter: those for one operation, or all of the key. */
 export type Scope = 'operation' | 'key';
 
-/**
- * A failure that the lab performs on demand. A fault is either a step, which is performed a number of times, or a condition, which lasts
- * as long as its rehearsal.
- */
-export interface Fault {
-  name: string;
-  /** Parameters in addition to `operation`, `after` and `times`. Declare them with `integer` or `choice`. Each has a default. */
-  parameters: TProperties;
+/** When a fault fires, for rehearsals. It is a step, which is performed a number of times, or a condition, which lasts as long as its rehearsal. */
+interface Trigger {
   isCondition?: boolean;
   /** The fault has no `operation` parameter, since all operations must show the same values. */
   takesNoOperation?: boolean;
@@ -51,6 +45,10 @@ export interface Fault {
   holdMs?(parameters: Parameters): number;
   /** A late step: it acts only if the request is valid, and counts itself with `claim`. */
   actsAfterValidation?: boolean;
+}
+
+/** What a fault answers, for the description and the checks. */
+interface FaultAnswer {
   /** The errors that it returns. The description lists them for each operation that it fits. */
   errors?: readonly ErrorCode[];
   /** It returns this status and an HTML page, like a gateway. The description has no such responses. */
@@ -59,24 +57,39 @@ export interface Fault {
   redirects?: true;
   /** It ends the connection before the response is complete. */
   endsConnection?: boolean;
+  /** Pages have fewer items than requested, although more follow. */
+  shortensPages?: boolean;
+  /** How its responses break the description on purpose: other values, a broken body, another `Retry-After`. */
+  undescribed?: readonly ('values' | 'body' | 'Retry-After')[];
+}
+
+/** How clients are judged under a fault, for `grade`. */
+interface Judging {
+  /** Whether a client must, or should, produce the same result with the fault as without. */
+  level: Level;
   /** It sends nothing for a while. The time that the client waits is judged. */
   isSilent?: true;
   /** A good client may end with an exit status other than 0. */
   mayEnd?: true;
   /** It changes the content of responses, so a good client may print other lines than without it. */
   changesResponses?: true;
-  /** Pages have fewer items than requested, although more follow. */
-  shortensPages?: boolean;
-  /** How its responses break the description on purpose: other values, a broken body, another `Retry-After`. */
-  undescribed?: readonly ('values' | 'body' | 'Retry-After')[];
+}
+
+/** What people read about a fault. */
+interface FaultTexts {
+  name: string;
   group: Group;
-  /** Whether a client must, or should, produce the same result with the fault as without. */
-  level: Level;
   /** What the service does. */
   does: string;
   goodClient: string;
   /** Why it matters: what went wrong for real users. */
   whyItMatters: string;
+}
+
+/** A failure that the lab performs on demand. */
+export interface Fault extends Trigger, FaultAnswer, Judging, FaultTexts {
+  /** Parameters in addition to `operation`, `after` and `times`. Declare them with `integer` or `choice`. Each has a default. */
+  parameters: TProperties;
   perform(invocation: FaultInvocation): Effect | undefined;
 }
 
