@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { counted } from '../foundation/bounds.ts';
+import { counted } from '../foundation/words.ts';
 import { withStorage } from './storage.ts';
 
 /** Opening the storage migrates it. This command exists so that a deployment can do that as a separate step. */

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { counted } from '../foundation/bounds.ts';
+import { counted } from '../foundation/words.ts';
 import { withStorage } from './storage.ts';
 import { statusOf, watchSignals } from './terminal.ts';
 import { workspaceNamed } from './workspaces.ts';

@@ -11,15 +11,6 @@ export const maxValues = 1_000;
 /** How deep a body may be nested. JSON.parse allows more, but its limit depends on the stack. */
 export const maxDepth = 500;
 
-/** A number with separators, such as `1,000`. `toLocaleString` would cost 10 ms at the start. */
-export const grouped = (number: number) => String(number).replaceAll(/(?<!\.\d*)\B(?=(\d{3})+(?!\d))/g, ',');
-
-/** `1 request`, `2 requests`. */
-export const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
-
-/** A size, such as `64 KiB`. */
-export const kibibytes = (bytes: number) => `${grouped(bytes / 1024)} KiB`;
-
 /**
  * Formats an integer that rarely repeats, such as a count or a new id. V8 caches the texts that `String` and templates make of numbers, and
  * moves them to the old space. Thousands a second would cause a collection of the whole heap every few seconds.

@@ -1,15 +1,8 @@
+import { nth } from '../foundation/words.ts';
 import type { PlannedFault } from '../lab/rehearsals/schema.ts';
 
 /** The name of the runs without faults. */
 export const withoutFaults = 'without faults';
-
-export const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
-
-/** `1st`, `2nd`, `11th`. */
-export function nth(count: number): string {
-  const ending = /1\d$/.test(String(count)) ? undefined : { 1: 'st', 2: 'nd', 3: 'rd' }[count % 10];
-  return `${count}${ending ?? 'th'}`;
-}
 
 /** A fault with its chosen parameters: `retry-after-odd zero`, `internal-error 25 times`. */
 export function labelOf({ fault, operation: _, after: __, times = 1, ...chosen }: PlannedFault): string {

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { cardPage } from '../../scripts/generate/card.ts';
+import { nth } from '../../src/foundation/words.ts';
 import { toCard } from '../../src/grade/card/card.ts';
 import { readCard } from '../../src/grade/card/changes.ts';
 import { comparedWith, toData } from '../../src/grade/card/json.ts';
@@ -12,7 +13,7 @@ import { toPage } from '../../src/grade/card/page.ts';
 import { maxSummaryLines, toText } from '../../src/grade/card/text.ts';
 import type { FaultRun, Grade, Progress, Verdict } from '../../src/grade/grade.ts';
 import { progressOn, type Screen } from '../../src/grade/progress.ts';
-import { nth, withoutFaults } from '../../src/grade/run-name.ts';
+import { withoutFaults } from '../../src/grade/run-name.ts';
 import { attemptsOf, lanesOf } from '../../src/lab/recordings/timeline-layout.ts';
 import {
   brokenGrade,

@@ -1,5 +1,5 @@
+import { nth } from '../../src/foundation/words.ts';
 import type { FaultGrade, FaultRun, Grade, Place } from '../../src/grade/grade.ts';
-import { nth } from '../../src/grade/run-name.ts';
 import { checks } from '../../src/lab/checks/list.ts';
 import type { CheckResult } from '../../src/lab/checks/report.ts';
 import { faultNamed, faultNames } from '../../src/lab/faults/list.ts';

@@ -1,5 +1,5 @@
-import { counted } from '../../foundation/bounds.ts';
 import { withoutSecrets } from '../../foundation/redact.ts';
+import { capitalized, counted, cut, inSeconds } from '../../foundation/words.ts';
 import { attemptsBounded } from '../../lab/checks/backoff.ts';
 import { checks as catalogue } from '../../lab/checks/list.ts';
 import type { CheckResult } from '../../lab/checks/report.ts';
@@ -13,7 +13,7 @@ import { type Passed, passedOf } from '../goal/trials.ts';
 import type { Baseline, Deviation, FaultGrade, FaultRun, Grade, Verdict } from '../grade.ts';
 import { mapStrings } from '../map-strings.ts';
 import { errorLine } from '../run/error-line.ts';
-import { capitalized, withoutFaults } from '../run-name.ts';
+import { withoutFaults } from '../run-name.ts';
 import {
   gradesOfTrials,
   isFailing,
@@ -342,7 +342,7 @@ export function evidenceOf(
     .filter(({ id }) => ids.includes(id))
     .map((request) => ({
       ...{ id: request.id, method: request.method, target: request.target },
-      at: `+${((Date.parse(request.at) - startMs) / 1_000).toFixed(2)} s`,
+      at: `+${inSeconds(Date.parse(request.at) - startMs, 2)}`,
       ...keyOf(request),
       outcome: outcomeOf(request).word,
       isAffected: isAffectedBy(fault, request),
@@ -352,8 +352,7 @@ export function evidenceOf(
 /** The first characters of the `Idempotency-Key` of a request. They distinguish keys, and are not secret. */
 export function keyOf({ headers }: Pick<RecordedRequest, 'headers'>): { key?: string } {
   const key = headers['idempotency-key'];
-  if (key === undefined) return {};
-  return { key: key.length > shownKeyLength ? `${key.slice(0, shownKeyLength)}…` : key };
+  return key === undefined ? {} : { key: cut(key, shownKeyLength) };
 }
 
 function refusal({ id, status, code, operation }: Baseline['refused'][number], { requests }: Baseline) {

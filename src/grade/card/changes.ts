@@ -1,5 +1,5 @@
 import { Compile } from 'typebox/schema';
-import { counted } from '../../foundation/bounds.ts';
+import { counted } from '../../foundation/words.ts';
 import { planNameOf } from '../goal/trials.ts';
 import { withoutFaults } from '../run-name.ts';
 import { severity } from '../verdict.ts';

@@ -1,3 +1,4 @@
+import { inSeconds, roundedDuration } from '../../foundation/words.ts';
 import { faultNamed } from '../../lab/faults/list.ts';
 import type { Ending, FaultRun, Verdict } from '../grade.ts';
 import { selectorOf, useInWords } from '../run-name.ts';
@@ -64,9 +65,5 @@ export const howEndedWhen = (ending: Ending) =>
 /** When a program gave up waiting for a silent response. Undefined under other faults. */
 export function gaveUpInWords({ gaveUpAfterMs }: Pick<FaultRun, 'gaveUpAfterMs'>): string | undefined {
   if (gaveUpAfterMs === undefined) return undefined;
-  return gaveUpAfterMs === null ? 'never gave up' : `gave up after ${(gaveUpAfterMs / 1_000).toFixed(1)} s`;
+  return gaveUpAfterMs === null ? 'never gave up' : `gave up after ${inSeconds(gaveUpAfterMs)}`;
 }
-
-/** A duration for people: `61 ms`, `0.7 s`, `12 s`. */
-export const roundedDuration = (ms: number) =>
-  ms < 100 ? `${Math.round(ms)} ms` : `${Number((ms / 1_000).toFixed(ms < 10_000 ? 2 : 0))} s`;

@@ -1,10 +1,9 @@
-import { counted } from '../../foundation/bounds.ts';
+import { capitalized, counted } from '../../foundation/words.ts';
 import { connectionFaults } from '../../lab/faults/list.ts';
 import { samePage } from '../../lab/faults/same-page.ts';
 import type { Fault } from '../../lab/faults/shared/fault.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import type { Deviation } from '../grade.ts';
-import { capitalized } from '../run-name.ts';
 import type { Difference } from './compare.ts';
 import type { Change, StoreResult } from './store-result.ts';
 

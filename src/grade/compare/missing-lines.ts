@@ -1,6 +1,5 @@
-import { counted } from '../../foundation/bounds.ts';
-import { withoutSecrets } from '../../foundation/redact.ts';
-import { escapeTerminal } from '../../foundation/terminal-text.ts';
+import { safeText } from '../../foundation/redact.ts';
+import { counted } from '../../foundation/words.ts';
 import type { Printed } from './printed-lines.ts';
 
 /** The maximum number of sentences, and of characters of a line that they show. */
@@ -38,7 +37,4 @@ function inCommon(one: string, other: string): number {
   return before + after;
 }
 
-function quoted(line: string): string {
-  const shown = escapeTerminal(withoutSecrets(line));
-  return `"${shown.length > maxShown ? `${shown.slice(0, maxShown)}…` : shown}"`;
-}
+const quoted = (line: string) => `"${safeText(line, maxShown)}"`;

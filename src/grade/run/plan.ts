@@ -1,5 +1,6 @@
 import { operations } from '../../api/operations.ts';
 import { minuteMs } from '../../foundation/time.ts';
+import { nth } from '../../foundation/words.ts';
 import { internalError } from '../../lab/faults/internal-error.ts';
 import { faultNamed, faults } from '../../lab/faults/list.ts';
 import type { Fault } from '../../lab/faults/shared/fault.ts';
@@ -8,7 +9,7 @@ import { petstoreApi } from '../../lab/petstore/petstore-api.ts';
 import { parametersOf } from '../../lab/rehearsals/compiled-rehearsal.ts';
 import type { PlannedFault } from '../../lab/rehearsals/schema.ts';
 import type { Place } from '../grade.ts';
-import { labelOf, nth, useInWords } from '../run-name.ts';
+import { labelOf, useInWords } from '../run-name.ts';
 
 /** A run under a fault. */
 export interface RunPlan {

@@ -2,6 +2,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { stripVTControlCharacters } from 'node:util';
 import { withoutCutBeginning, withoutSecrets } from '../../foundation/redact.ts';
 import { escapeTerminal } from '../../foundation/terminal-text.ts';
+import { cut } from '../../foundation/words.ts';
 
 /** The maximum number of lines that are shown, and that are stored of each stream. */
 const [maxLines, maxKeptLines] = [20, 100];
@@ -89,6 +90,6 @@ function shown({ order, text, isCut }: Line): Line[] {
   const plain = withoutSecrets(isCut ? withoutCutBeginning(whole) : whole)
     .replaceAll('\t', '  ')
     .trimEnd();
-  const line = escapeTerminal(plain.length > maxLineLength ? `${plain.slice(0, maxLineLength)}…` : plain);
+  const line = escapeTerminal(cut(plain, maxLineLength));
   return line === '' ? [] : [{ order, text: line, isCut }];
 }
