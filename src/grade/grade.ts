@@ -69,7 +69,7 @@ export interface FaultRun extends Ending {
   name: string;
   /** The number of this run among the runs under the same fault at the same place. */
   trial?: number;
-  /** The fault with its chosen parameters: `retry-after-odd zero`. */
+  /** The fault with its given parameters: `retry-after-odd zero`. */
   label: string;
   place: Place;
   /** The fault with all its parameters, once for each use that it affects. */
@@ -131,3 +131,20 @@ export type Progress =
   | { stage: 'faults'; runs: string[]; baseline: Baseline }
   | { stage: 'begun'; run: string }
   | { stage: 'ended'; fault: string; required: boolean; run: FaultRun };
+
+/** The name of the runs without faults. */
+export const withoutFaults = 'without faults';
+
+/** Whether a fault affected a request. */
+export const isAffectedBy = (fault: string, request: { fault?: string }) =>
+  request.fault?.split(' ').includes(fault) ?? false;
+
+/** The value of `--fault` for a fault. */
+export function selectorOf({ fault, ...parameters }: PlannedFault): string {
+  const pairs = Object.entries(parameters).map(([name, value]) => `${name}=${value}`);
+  return pairs.length > 0 ? `${fault}:${pairs.join(',')}` : fault;
+}
+
+/** Copies JSON data and replaces each string with the result of `change`. */
+export const mapStrings = <T>(data: T, change: (text: string) => string): T =>
+  JSON.parse(JSON.stringify(data), (_, value) => (typeof value === 'string' ? change(value) : value));

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { Database } from '../db/database.ts';
 import { openStorage } from '../db/open.ts';
 import { readConfig, settings } from '../foundation/settings/config.ts';
+import { petstoreApi } from '../lab/petstore/petstore-api.ts';
+import type { TargetApi } from '../lab/target-api.ts';
 import { addWorkspace } from '../service/start/from-code/access.ts';
 import { assertLab, type ServiceAccess, withService } from '../service/start/running-service.ts';
 import { startPetstoreOn } from '../service/start/start-petstore.ts';
@@ -14,6 +16,8 @@ export interface Grading extends ServiceAccess {
 
 /** A pet store for graded programs. */
 export interface GradingService {
+  /** Its API, as the lab sees it. */
+  api: TargetApi;
   /** Creates a workspace with the same demo data each time, and a key whose limits no program reaches. */
   addWorkspace(): Promise<Grading>;
   /** Deletes a workspace that `addWorkspace` created. */
@@ -48,6 +52,7 @@ async function ownStore(host?: string): Promise<GradingService> {
   const server = await startPetstoreOn(host);
   const nextName = namer();
   return {
+    api: petstoreApi,
     async addWorkspace() {
       const access = await server.addWorkspace(nextName());
       return { ...access, baseUrl: server.baseUrl };
@@ -60,6 +65,7 @@ async function ownStore(host?: string): Promise<GradingService> {
 
 /** A running service. Workspaces are created directly in its storage. */
 class RunningService implements GradingService {
+  readonly api = petstoreApi;
   readonly #db: Database;
   readonly #baseUrl: string;
   readonly #nextName = namer();

@@ -11,9 +11,14 @@ import { comparedWith, toData } from '../../src/grade/card/json.ts';
 import { toJunit } from '../../src/grade/card/junit.ts';
 import { toPage } from '../../src/grade/card/page.ts';
 import { maxSummaryLines, toText } from '../../src/grade/card/text.ts';
-import type { FaultRun, Grade, Progress, Verdict } from '../../src/grade/grade.ts';
+import {
+  type FaultRun,
+  type Grade,
+  type Progress,
+  type Verdict,
+  withoutFaults,
+} from '../../src/grade/grade.ts';
 import { progressOn, type Screen } from '../../src/grade/progress.ts';
-import { withoutFaults } from '../../src/grade/run-name.ts';
 import { attemptsOf, lanesOf } from '../../src/lab/recordings/timeline-layout.ts';
 import {
   brokenGrade,

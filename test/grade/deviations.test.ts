@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { operations } from '../../src/api/operations.ts';
 import { BaselineRuns } from '../../src/grade/baseline.ts';
 import { PrintedLines } from '../../src/grade/compare/printed-lines.ts';
 import type { Item, StoreState } from '../../src/grade/compare/state.ts';
 import { type StoreEvent, storeResultOf } from '../../src/grade/compare/store-result.ts';
 import type { Deviation, Verdict } from '../../src/grade/grade.ts';
-import { plansOf, type RunPlan } from '../../src/grade/run/plan.ts';
+import { plansOf, type RunPlan, type SelectedFault, selectFaults } from '../../src/grade/run/plan.ts';
 import type { Run } from '../../src/grade/run/run.ts';
-import { isFailing, toFaultRun, worst } from '../../src/grade/verdict.ts';
-import { faultNamed } from '../../src/lab/faults/list.ts';
-import type { Fault } from '../../src/lab/faults/shared/fault.ts';
+import { isFailing, judgeRun, worst } from '../../src/grade/verdict.ts';
+import { petstoreApi } from '../../src/lab/petstore/petstore-api.ts';
 import type { RecordedRequest } from '../../src/lab/recordings/schema.ts';
 import { requests as recorded } from '../support/grades.ts';
 
@@ -82,12 +80,16 @@ function judge(
   run: Run,
   { fault = 'lost-answer', times = 1, ignoresOutput = false } = {},
 ) {
-  const reference = new BaselineRuns(calm, initial(), { ignoresOutput });
-  const [plan] = plansOf({ fault, times, after: 0 }, usage) as [RunPlan];
-  return toFaultRun(faultNamed(fault) as Fault, plan, run, reference);
+  const [selected] = selectFaults({ faults: [{ fault, times, after: 0 }] }) as [SelectedFault];
+  const [plan] = plansOf(selected, usage) as [RunPlan];
+  return judgeRun(plan, run, baselineOf(calm, ignoresOutput));
 }
+const baselineOf = (calm: [Run, ...Run[]], ignoresOutput = false) =>
+  new BaselineRuns(calm, initial(), { ignoresOutput, api: petstoreApi });
 const usage = {
-  ...{ operations: operations.map(({ id }) => ({ operation: id, uses: 1 })), requestCount: 9, longestMs: 1 },
+  api: petstoreApi,
+  operations: petstoreApi.operations.map((operation) => ({ operation, uses: 1 })),
+  ...{ requestCount: 9, longestMs: 1 },
 };
 
 const found = ({ deviations }: { deviations: Deviation[] }) =>
@@ -395,7 +397,7 @@ test('printed lines do not count under faults that change content, or if the pro
 
 test('a program that changes nothing and prints nothing has nothing to compare', () => {
   const isNothing = (run: Run, ignoresOutput = false) =>
-    new BaselineRuns([run], initial(), { ignoresOutput }).toBaseline().nothingToCompare;
+    baselineOf([run], ignoresOutput).toBaseline().nothingToCompare;
   assert.equal(isNothing(runOf([list])), true);
   assert.equal(isNothing(runOf([list], ['20 pets'])), false);
   assert.equal(isNothing(runOf([list], ['20 pets']), true), true);
@@ -425,7 +427,7 @@ test('refusals that occur in each run without faults are listed', () => {
     runOf([refused(422, 'validation_failed'), refused(404, 'not_found')]),
     runOf([list, refused(422, 'validation_failed')]),
   ];
-  assert.deepEqual(new BaselineRuns(calm, initial()).toBaseline().refused, [
+  assert.deepEqual(baselineOf(calm).toBaseline().refused, [
     { id: '2', operation: 'createPet', status: 422, code: 'validation_failed' },
   ]);
 });

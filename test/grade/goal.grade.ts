@@ -11,7 +11,7 @@ import { toPage } from '../../src/grade/card/page.ts';
 import { toText } from '../../src/grade/card/text.ts';
 import { readGoal } from '../../src/grade/goal/goal-file.ts';
 import type { FaultRun, Grade } from '../../src/grade/grade.ts';
-import type { GradeOptions } from '../../src/grade/grade-options.ts';
+import type { GradeOptions } from '../../src/grade/grade-program.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { grade } from '../support/grading.ts';
 

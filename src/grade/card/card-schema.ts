@@ -3,7 +3,7 @@ import { DateTime, Shown, Units } from '../../foundation/schema.ts';
 import { Report } from '../../lab/checks/report-schema.ts';
 import { RecordedRequests } from '../../lab/recordings/schema.ts';
 import { verdicts } from '../grade.ts';
-import { ranks } from './words.ts';
+import { ranks } from '../verdict.ts';
 
 /** Raise it when a property is removed or changes its meaning. */
 export const cardVersion = 1;

@@ -10,30 +10,29 @@ import { type Fault, levels } from '../../lab/faults/shared/fault.ts';
 import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import { type Passed, passedOf } from '../goal/trials.ts';
-import type { Baseline, Deviation, FaultGrade, FaultRun, Grade, Verdict } from '../grade.ts';
-import { mapStrings } from '../map-strings.ts';
-import { errorLine } from '../run/error-line.ts';
-import { withoutFaults } from '../run-name.ts';
+import {
+  type Baseline,
+  type Deviation,
+  type FaultGrade,
+  type FaultRun,
+  type Grade,
+  isAffectedBy,
+  mapStrings,
+  type Verdict,
+  withoutFaults,
+} from '../grade.ts';
 import {
   gradesOfTrials,
-  isFailing,
   isUndoneByHung,
-  type Judged,
-  judgedRuns,
   kindVerdicts,
+  type Rank,
+  rankOf,
+  ranks,
   severity,
+  worstRank,
 } from '../verdict.ts';
 import type { Changes } from './card-schema.ts';
-import {
-  gaveUpInWords,
-  howEnded,
-  inWords,
-  isAffectedBy,
-  type Rank,
-  ranks,
-  useOf,
-  verdictWords,
-} from './words.ts';
+import { errorLine, gaveUpInWords, howEnded, inWords, useOf, verdictWords } from './words.ts';
 
 /** A request behind a finding. */
 export interface Evidence {
@@ -192,18 +191,6 @@ function rowOf(
     findings: run ? findingsOf(fault, rank, run, failed, lines) : [],
     again: lines.again(run ? useOf(fault, run).selector : fault),
   };
-}
-
-/** The rank of a run under a fault. */
-export function rankOf(run: Judged): Rank {
-  if (run.verdict === 'survived' || run.verdict === 'not-reached') return run.verdict;
-  return isFailing(run) ? 'must-fix' : 'should-fix';
-}
-
-/** The rank of the worst run under a fault. */
-export function worstRank(fault: FaultGrade): Rank {
-  const found = judgedRuns(fault).map(rankOf);
-  return ranks.find((rank) => found.includes(rank)) ?? 'not-reached';
 }
 
 /** What happened in a run, in a few words. */

@@ -1,7 +1,7 @@
 import { Compile } from 'typebox/schema';
 import { counted } from '../../foundation/words.ts';
 import { planNameOf } from '../goal/trials.ts';
-import { withoutFaults } from '../run-name.ts';
+import { withoutFaults } from '../grade.ts';
 import { severity } from '../verdict.ts';
 import { CardData, type Changes, cardVersion } from './card-schema.ts';
 import { inWords } from './words.ts';

@@ -1,6 +1,6 @@
 import { escapeXml } from '../../foundation/escape-xml.ts';
 import { escapeTerminal } from '../../foundation/terminal-text.ts';
-import { withoutFaults } from '../run-name.ts';
+import { withoutFaults } from '../grade.ts';
 import type { Card, Evidence, Finding, Row } from './card.ts';
 import { howEnded } from './words.ts';
 

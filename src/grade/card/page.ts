@@ -5,13 +5,13 @@ import { capitalized, counted, inSeconds, roundedDuration } from '../../foundati
 import { faultNamed } from '../../lab/faults/list.ts';
 import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
-import type { FaultGrade, Grade } from '../grade.ts';
-import { withoutFaults } from '../run-name.ts';
-import { type Card, type Evidence, type Finding, keyOf, type Problem, type Row, worstRank } from './card.ts';
+import { type FaultGrade, type Grade, withoutFaults } from '../grade.ts';
+import { type Rank, worstRank } from '../verdict.ts';
+import { type Card, type Evidence, type Finding, keyOf, type Problem, type Row } from './card.ts';
 import type { Changes } from './card-schema.ts';
 import { html, Markup } from './markup.ts';
 import { timeline } from './timeline.ts';
-import { howEndedWhen, type Rank, verdictWords } from './words.ts';
+import { howEndedWhen, verdictWords } from './words.ts';
 
 const style = readFileSync(new URL('page.css', import.meta.url), 'utf8');
 /** The page loads nothing and runs nothing. Only its own style applies. */

@@ -1,5 +1,4 @@
-import type { FaultRun, Grade } from '../grade.ts';
-import { withoutFaults } from '../run-name.ts';
+import { type FaultRun, type Grade, withoutFaults } from '../grade.ts';
 import { gradesOfTrials } from '../verdict.ts';
 
 /** How often an agent passed. */

@@ -13,8 +13,8 @@ import { type Printed, PrintedLines } from '../compare/printed-lines.ts';
 import { readHistory, readState } from '../compare/read.ts';
 import type { StoreState } from '../compare/state.ts';
 import { type StoreResult, storeResultOf } from '../compare/store-result.ts';
+import { mapStrings } from '../grade.ts';
 import type { Grading, GradingService } from '../grading-service.ts';
-import { mapStrings } from '../map-strings.ts';
 import type { RunPlan } from './plan.ts';
 import { type Ended, runProgram } from './program.ts';
 
