@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import type { TSchema } from 'typebox';
 import { markdownTable } from '../../src/foundation/words.ts';
-import { CardData, cardVersion } from '../../src/grade/card/card-schema.ts';
+import { CardData, cardVersion } from '../../src/grade/card-schema.ts';
 
 /** What the page reads of a schema. */
 interface Described {

@@ -7,7 +7,7 @@ import { withoutSecrets } from '../foundation/redact.ts';
 import { settings } from '../foundation/settings/config.ts';
 import { escapeTerminal, toColumns } from '../foundation/terminal-text.ts';
 import type { Card, CommandLines } from '../grade/card/card.ts';
-import type { CardData } from '../grade/card/card-schema.ts';
+import type { CardData } from '../grade/card-schema.ts';
 import type { Goal } from '../grade/goal/goal-file.ts';
 import { selectorOf } from '../grade/grade.ts';
 import type { GradingService } from '../grade/grading-service.ts';

@@ -3,6 +3,7 @@ import { minuteMs } from '../foundation/time.ts';
 import type { CheckResult } from '../lab/checks/report.ts';
 import type { Fault } from '../lab/faults/shared/fault.ts';
 import type { RecordedRequest } from '../lab/recordings/schema.ts';
+import { ranks } from './card-schema.ts';
 import {
   type Baseline,
   type Deviation,
@@ -129,8 +130,6 @@ export const isFailing = ({ required, verdict, mayWaitLong }: Judged) =>
   (verdict === 'hung' && !mayWaitLong) ||
   (required && (verdict === 'failed' || verdict === 'hung'));
 
-/** How urgent something is for the author of the program, the most urgent first. */
-export const ranks = ['must-fix', 'should-fix', 'survived', 'not-reached'] as const;
 export type Rank = (typeof ranks)[number];
 
 /** The rank of a run under a fault. */
@@ -161,7 +160,10 @@ export const gradesOfTrials = ({ trials }: Baseline): FaultGrade[] =>
       ]
     : [];
 
-/** The verdict on the program, as `Grade.verdict` describes it. */
+/**
+ * The verdict on the program. `incomplete`: no fault was reached. `failed`: the baseline has a problem, a run is failing, or a required
+ * check failed.
+ */
 export function programVerdict(baseline: Baseline, grades: readonly FaultGrade[]): Grade['verdict'] {
   const { checks, problem } = baseline;
   const all = [...gradesOfTrials(baseline), ...grades];

@@ -9,7 +9,7 @@ import { onlyDirect } from '../../lab/faults/shared/connection-faults.ts';
 import { type Fault, levels } from '../../lab/faults/shared/fault.ts';
 import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
-import { type Passed, passedOf } from '../goal/trials.ts';
+import { type CardRun, type Changes, ranks } from '../card-schema.ts';
 import {
   type Baseline,
   type Deviation,
@@ -27,11 +27,10 @@ import {
   kindVerdicts,
   type Rank,
   rankOf,
-  ranks,
   severity,
   worstRank,
 } from '../verdict.ts';
-import type { Changes } from './card-schema.ts';
+import { type Passed, passedOf } from './trials.ts';
 import { errorLine, gaveUpInWords, howEnded, inWords, useOf, verdictWords } from './words.ts';
 
 /** A request behind a finding. */
@@ -51,23 +50,13 @@ export interface Evidence {
 }
 
 /** Something that a run did wrong, with its cause. */
-export interface Finding {
-  rank: 'must-fix' | 'should-fix';
-  /** `check`: a check failed. */
-  kind: Verdict | 'check';
-  /** The words of the verdict, or the name of the check. */
-  title: string;
-  what: string;
-  /** The run, and the use at which the fault was performed: `lost-answer at the 4th createPet`. */
-  where: string;
+export interface Finding extends Omit<CardRun['findings'][number], 'requests' | Remedy> {
   evidence: Evidence[];
   service?: string | undefined;
   goodClient?: string | undefined;
   change?: string | undefined;
-  fault?: string;
-  /** A command line that repeats this run. */
-  again: string;
 }
+type Remedy = 'service' | 'goodClient' | 'change';
 
 /** The same finding in one or several runs, as described in the first of them. */
 export interface Problem extends Finding {

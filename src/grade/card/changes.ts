@@ -1,9 +1,9 @@
 import { Compile } from 'typebox/schema';
 import { counted } from '../../foundation/words.ts';
-import { planNameOf } from '../goal/trials.ts';
+import { CardData, type CardRun, type Changes, cardVersion } from '../card-schema.ts';
 import { withoutFaults } from '../grade.ts';
 import { severity } from '../verdict.ts';
-import { CardData, type Changes, cardVersion } from './card-schema.ts';
+import { planNameOf } from './trials.ts';
 import { inWords } from './words.ts';
 
 const card = Compile(CardData);
@@ -98,8 +98,6 @@ function itemsOf(
   }
   return items;
 }
-
-type CardRun = CardData['faults'][number]['runs'][number];
 
 /** The share of the trials that passed. */
 function shareOf(trials: readonly CardRun[]): Item {

@@ -1,8 +1,8 @@
 import { checksVersion } from '../../lab/checks/list.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
+import { type CardData, cardVersion } from '../card-schema.ts';
 import type { FaultRun } from '../grade.ts';
 import { type Card, type Finding, keyOf, type Row } from './card.ts';
-import { type CardData, cardVersion } from './card-schema.ts';
 import { changesSince } from './changes.ts';
 
 /** A card as data, as `docs/grade-card.md` describes it. */

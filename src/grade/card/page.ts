@@ -5,10 +5,10 @@ import { capitalized, counted, inSeconds, roundedDuration } from '../../foundati
 import { faultNamed } from '../../lab/faults/list.ts';
 import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
+import type { Changes } from '../card-schema.ts';
 import { type FaultGrade, type Grade, withoutFaults } from '../grade.ts';
 import { type Rank, worstRank } from '../verdict.ts';
 import { type Card, type Evidence, type Finding, keyOf, type Problem, type Row } from './card.ts';
-import type { Changes } from './card-schema.ts';
 import { html, Markup } from './markup.ts';
 import { timeline } from './timeline.ts';
 import { howEndedWhen, verdictWords } from './words.ts';

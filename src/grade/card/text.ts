@@ -1,11 +1,11 @@
 import { styleText } from 'node:util';
 import { type Cell, escapeTerminal, toColumns } from '../../foundation/terminal-text.ts';
 import { counted, cut } from '../../foundation/words.ts';
-import { allFaults, type Passed } from '../goal/trials.ts';
+import type { Changes } from '../card-schema.ts';
 import { type Ending, withoutFaults } from '../grade.ts';
 import type { Rank } from '../verdict.ts';
 import type { Card, Evidence, Finding, Problem, Row } from './card.ts';
-import type { Changes } from './card-schema.ts';
+import { allFaults, type Passed } from './trials.ts';
 import { gaveUpInWords, howEndedWhen, inWords } from './words.ts';
 
 /** The longest summary, in lines. */
