@@ -26,8 +26,6 @@ export interface Goal {
   says?: Says;
 }
 
-/** The largest goal file, in bytes. */
-export const maxGoalBytes = 1_048_576;
 const maxWanted = 100;
 const maxProblems = 5;
 
