@@ -132,7 +132,7 @@ export const gradeCommand = () =>
       assertConsistent(command, options, levels);
       if (trials !== undefined && goal === undefined) command.error('error: --trials needs --goal');
       const { readGoal } = await import('../grade/goal/goal-file.ts');
-      const { readCard } = await import('../grade/card/changes.ts');
+      const { readCard } = await import('../grade/card/data.ts');
       const judgedBy = goal === undefined ? undefined : readWith(readGoal, command, goal);
       const earlier = compare === undefined ? undefined : readWith(readCard, command, compare);
       assertWritable(command, options);
@@ -250,7 +250,7 @@ function write(file: string, text: string): string | undefined {
 async function present(card: Card, { json, junit, html, verbose }: Parsed): Promise<boolean> {
   const [{ toText }, { toData }, { toJunit }, { toPage }] = await Promise.all([
     import('../grade/card/text.ts'),
-    import('../grade/card/json.ts'),
+    import('../grade/card/data.ts'),
     import('../grade/card/junit.ts'),
     import('../grade/card/page.ts'),
   ]);
@@ -276,7 +276,7 @@ async function grade(words: string[], options: Parsed): Promise<void> {
   const { openGradingService } = await import('../grade/grading-service.ts');
   const { progressOn } = await import('../grade/progress.ts');
   const { toCard } = await import('../grade/card/card.ts');
-  const { comparedWith } = await import('../grade/card/json.ts');
+  const { comparedWith } = await import('../grade/card/data.ts');
   const { signal, received } = watchSignals();
   const progress = progressOn(process.stderr, { isVerbose: verbose === true });
   let store: GradingService | undefined;

@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import { cardPage } from '../../scripts/generate/card.ts';
 import { nth } from '../../src/foundation/words.ts';
 import { toCard } from '../../src/grade/card/card.ts';
-import { readCard } from '../../src/grade/card/changes.ts';
-import { comparedWith, toData } from '../../src/grade/card/json.ts';
+
+import { comparedWith, readCard, toData } from '../../src/grade/card/data.ts';
 import { toJunit } from '../../src/grade/card/junit.ts';
 import { toPage } from '../../src/grade/card/page.ts';
 import { maxSummaryLines, toText } from '../../src/grade/card/text.ts';

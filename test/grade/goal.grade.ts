@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { toCard } from '../../src/grade/card/card.ts';
-import { readCard } from '../../src/grade/card/changes.ts';
-import { comparedWith, toData } from '../../src/grade/card/json.ts';
+
+import { comparedWith, readCard, toData } from '../../src/grade/card/data.ts';
 import { toJunit } from '../../src/grade/card/junit.ts';
 import { toPage } from '../../src/grade/card/page.ts';
 import { toText } from '../../src/grade/card/text.ts';

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
 import { toCard } from '../../src/grade/card/card.ts';
-import { comparedWith, toData } from '../../src/grade/card/json.ts';
+import { comparedWith, toData } from '../../src/grade/card/data.ts';
 import { toPage } from '../../src/grade/card/page.ts';
 import type { Grade } from '../../src/grade/grade.ts';
 import { findings } from '../support/axe.ts';

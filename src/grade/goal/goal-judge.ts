@@ -7,9 +7,8 @@ import { type StoreResult, storeResultOf } from '../compare/store-result.ts';
 import type { Deviation } from '../grade.ts';
 import type { Run } from '../run/run.ts';
 import type { Judge, Judgement } from '../verdict.ts';
-import type { Goal } from './goal-file.ts';
+import { claims, contains, filled, type Goal } from './goal-file.ts';
 import { type GoalOutcome, judgeByGoal } from './goal-outcome.ts';
-import { claims, contains, filled } from './says.ts';
 
 /** The maximum number of characters of a last line on a card. */
 const maxWords = 200;
