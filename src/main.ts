@@ -12,8 +12,8 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   keys: async () => (await import('./cli/keys.ts')).keysCommand(),
   workspaces: async () => (await import('./cli/workspaces.ts')).workspacesCommand(),
   seed: async () => (await import('./cli/seed.ts')).seedCommand(),
-  migrate: async () => (await import('./cli/migrate.ts')).migrateCommand(),
-  restored: async () => (await import('./cli/restored.ts')).restoredCommand(),
+  migrate: async () => (await import('./cli/storage.ts')).migrateCommand(),
+  restored: async () => (await import('./cli/storage.ts')).restoredCommand(),
   webhooks: async () => (await import('./cli/webhooks.ts')).webhooksCommand(),
   grade: async () => (await import('./cli/grade.ts')).gradeCommand(),
   'grade-receiver': async () => (await import('./cli/grade-receiver.ts')).gradeReceiverCommand(),
@@ -34,9 +34,18 @@ export async function commandLine(name = ''): Promise<Command> {
   const named = Object.hasOwn(commands, name) ? commands[name] : undefined;
   for (const load of named ? [named] : Object.values(commands)) program.addCommand(await load());
   forAll(program, (command) => command.exitOverride().copyInheritedSettings(program));
-  if (!named) (await import('./cli/completion.ts')).addCompletion(program);
+  if (!named) await addCompletion(program);
   forAll(program, requireCommand);
   return program;
+}
+
+/** Adds `completion SHELL`, which prints a script that completes the commands, options and choices of the program. */
+async function addCompletion(program: Command): Promise<void> {
+  const { default: tab } = await import('@bomb.sh/tab/commander');
+  tab(program, { completionCommandName: 'completion' });
+  program.commands
+    .find((command) => command.name() === 'completion')
+    ?.description('Print a script that completes commands and options in your shell.');
 }
 
 /** Runs the command line, by default the demonstration. A usage error exits with 2, a failure with 1; each prints one line to standard error. */

@@ -2,7 +2,8 @@
 
 import { writeFileSync } from 'node:fs';
 import type { TSchema } from 'typebox';
-import { CardData, cardVersion } from '../../src/grade/card/card-schema.ts';
+import { markdownTable } from '../../src/foundation/words.ts';
+import { CardData, cardVersion } from '../../src/grade/card-schema.ts';
 
 /** What the page reads of a schema. */
 interface Described {
@@ -29,18 +30,18 @@ and written there.`,
       '\n',
     ),
     `\`?\` marks a property that may be absent, and \`[]\` a list. Items that occur in several lists are described once, at the first.`,
-    ['| Property | Type | What it is |', '| -------- | ---- | ---------- |', ...rowsOf(CardData)].join('\n'),
+    markdownTable(['Property', 'Type', 'What it is'], rowsOf(CardData)),
   ].join('\n\n')}\n`;
 
 /** `seen`: schemas that the page has described. */
-function rowsOf(schema: TSchema, path = '', seen = new Set<TSchema>()): string[] {
+function rowsOf(schema: TSchema, path = '', seen = new Set<TSchema>()): string[][] {
   const { properties = {}, required = [] } = schema as Described;
   return Object.entries(properties).flatMap(([name, property]) => {
     const { items, description = '' } = property as Described;
     const isOptional = !required.includes(name);
     const inner = items ?? property;
     const own = `${path}${name}${items ? '[]' : ''}`;
-    const row = `| \`${own}${isOptional ? '?' : ''}\` | ${typeOf(inner)} | ${description.replaceAll('|', '\\|')} |`;
+    const row = [`\`${own}${isOptional ? '?' : ''}\``, typeOf(inner), description.replaceAll('|', '\\|')];
     if (seen.has(inner)) return [row];
     if (items) seen.add(inner);
     return [row, ...rowsOf(inner, `${own}.`, seen)];

@@ -1,6 +1,7 @@
 /** Writes `docs/checks.md` from the checks themselves: `npm run generate -- checks`. */
 
 import { writeFileSync } from 'node:fs';
+import { markdownTable } from '../../src/foundation/words.ts';
 import type { Check } from '../../src/lab/checks/check.ts';
 import { checks, checksVersion } from '../../src/lab/checks/list.ts';
 import { faultNames } from '../../src/lab/faults/list.ts';
@@ -42,11 +43,11 @@ checks. The version increases when a check is added or removed, or changes its m
 - **Requests that the lab page sends for itself are not judged.** A recording marks them with \`labPage\`, because they contain a token of the
   service. No other header and no \`X-Request-Id\` hides a request. The requests of the page's demos are judged.
 - Read the report after the client has ended: a client that is still waiting counts as one that gave up.`,
-    ['| Check | Level | Requirement |', '| ----- | ----- | ------------ |', ...checks.map(rowOf)].join('\n'),
+    markdownTable(['Check', 'Level', 'Requirement'], checks.map(rowOf)),
     ...checks.map(describe),
   ].join('\n\n')}\n`;
 
-const rowOf = ({ name, level, asks }: Check) => `| [\`${name}\`](#${anchorOf(name)}) | ${level} | ${asks} |`;
+const rowOf = ({ name, level, asks }: Check) => [`[\`${name}\`](#${anchorOf(name)})`, level, asks];
 
 const anchorOf = (name: string) => name.replaceAll('.', '');
 

@@ -1,10 +1,9 @@
-import { styleText } from 'node:util';
 import { Command, Option } from 'commander';
-import { escapeTerminal, toColumns } from '../foundation/terminal-text.ts';
+import { escapeTerminal } from '../foundation/terminal-text.ts';
 import type { Delivery } from '../grade/receiver/deliver.ts';
 import type { ReceiverGrade } from '../grade/receiver/grade-receiver.ts';
 import { parseUrl } from './find-service.ts';
-import { verdictText } from './lab-report.ts';
+import { checksText, verdictText } from './lab-report.ts';
 import { helpNote, statusOf, toJson, watchSignals, writeUserFile } from './terminal.ts';
 import { parseSecret } from './webhooks.ts';
 
@@ -61,7 +60,7 @@ async function gradeAndPrint(url: URL, options: Options): Promise<void> {
     const grade = await gradeReceiver({
       ...{ url, store, signal, secret: options.secret },
       ...{ stateCommand: options.state, resetCommand: options.reset },
-      onDelivery: (delivery) => console.error(escapeTerminal(lineOf(delivery).join('  '))),
+      onDelivery: (delivery) => console.error(escapeTerminal(cellsOf(delivery).join('  '))),
     });
     console.log(options.json ? toJson(grade) : toText(grade));
     if (options.junit !== undefined) {
@@ -78,33 +77,16 @@ async function gradeAndPrint(url: URL, options: Options): Promise<void> {
   }
 }
 
-const lineOf = ({ number, what, status, tookMs, error }: Delivery) => [
+/** A delivery as a row of cells. */
+const cellsOf = ({ number, what, status, tookMs, error }: Delivery) => [
   String(number).padStart(2),
   String(status ?? '—'),
   `${tookMs} ms`,
   `${what}${error === undefined ? '' : ` (${error})`}`,
 ];
 
-const marks = {
-  passed: ['✓', 'green'],
-  failed: ['✗', 'red'],
-  not_observed: ['–', 'dim'],
-} as const;
-
-/** A line for each check, advice below each failed check, and the verdict. */
-function toText({ checks, deliveries, verdict }: ReceiverGrade): string {
-  const rows = checks.flatMap(({ name, level, result, because, advice, evidence }) => {
-    const [mark, colour] = marks[result];
-    const row = [styleText(colour, mark), name, level, because];
-    if (result !== 'failed') return [row];
-    const sent = deliveries.filter(({ number }) => evidence.includes(String(number)));
-    return [
-      row,
-      ...sent.map((delivery) => ['', '', '', `  ${lineOf(delivery).join('  ')}`]),
-      ['', '', '', `Fix: ${advice}`],
-    ];
-  });
-  return `${toColumns(rows.map((cells) => cells.map(escapeCell)))}\n\n${verdictText(verdict)}`;
-}
-
-const escapeCell = (text: string, column: number) => (column === 0 ? text : escapeTerminal(text));
+const toText = ({ checks, deliveries, verdict }: ReceiverGrade) => {
+  const delivery = (id: string) => deliveries.find(({ number }) => String(number) === id);
+  const text = checksText(checks, (id) => delivery(id) && cellsOf(delivery(id) as Delivery), 'Message');
+  return `${text}\n\n${verdictText(verdict)}`;
+};

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { userFolder } from '#distribution';
@@ -7,71 +7,47 @@ import { withoutSecrets } from '../foundation/redact.ts';
 import { settings } from '../foundation/settings/config.ts';
 import { escapeTerminal, toColumns } from '../foundation/terminal-text.ts';
 import type { Card, CommandLines } from '../grade/card/card.ts';
-import type { CardData } from '../grade/card/card-schema.ts';
+import type { CardData } from '../grade/card-schema.ts';
 import type { Goal } from '../grade/goal/goal-file.ts';
+import { selectorOf } from '../grade/grade.ts';
 import type { GradingService } from '../grade/grading-service.ts';
-import { selectorOf } from '../grade/run-name.ts';
 import type { Levels } from '../lab/checks/report.ts';
 import { levels } from '../lab/faults/shared/fault.ts';
 import { maxLifeSeconds } from '../lab/lab-bounds.ts';
 import type { PlannedFault } from '../lab/rehearsals/schema.ts';
 import { assertFaults, readCatalogue, suggestionFor } from './lab-faults.ts';
-import { addFault, parseCount } from './lab-rehearse.ts';
+import { addFault, countUpTo, parseCount } from './lab-rehearse.ts';
 import { helpNote, printLines, statusOf, toJson, userPath, watchSignals, writeUserFile } from './terminal.ts';
 
 const statuses = { passed: 0, failed: 1, incomplete: 3 };
 const unwrittenStatus = 1;
+const maxTrials = 100;
 
 const more = `
 COMMAND runs twice without faults. Then it runs once for each fault and each
 place: on the first, a middle and the last use of every operation. Each run has
 its own workspace. COMMAND finds it through PETSTORE_BASE_URL and
-PETSTORE_API_KEY.
+PETSTORE_API_KEY. An agent, which sends different requests in each run, needs
+--goal and --trials: see the guide "Agents".
 
 COMMAND survives a run if it exits with 0, prints the same lines and makes the
-same changes as without faults, none of them twice. If a run differs, COMMAND
-runs up to three more times without faults, to find what varies from run to run.
-
-COMMAND may give up if a failure is repeated 25 times, or if the service asks
-for a wait of days. It then survives if it exits with a status other than 0.
+same changes as without faults, none of them twice. It hung if the run takes
+longer than --timeout and the waits that the fault causes.
 
 A fault may have parameters, as in "lab rehearse". With "operation" or "after",
-the fault is performed only at that use, in one run. "after" says how many uses
-pass before the fault:
+it is performed only at that use:
   --fault lost-answer:operation=createPet,after=3
 
 This command starts its own store. If PETSTORE_BASE_URL is set, it uses that
 service. Then set PETSTORE_DATA_DIR or DATABASE_URL to the service's storage.
+If COMMAND runs in a container, --host gives the address of this machine there.
+If it needs something that exists only once, such as a fixed port, use
+--at-once 1.
 
-Several runs happen at the same time. If COMMAND needs something that exists
-only once, such as a fixed port, use --at-once 1. A run that takes longer than
---timeout is stopped and counts as hung. Waits that a fault causes are added to
---timeout.
-
-If COMMAND runs in a container, --host gives the address of this machine there:
-  petstore grade --host 172.17.0.1 -- docker run --rm --init \\
-    -e PETSTORE_BASE_URL -e PETSTORE_API_KEY my-client
-
-An agent sends different requests in each run. So give it a goal, and let it run
-several times:
-  petstore grade --goal goal.json --trials 5 -- python3 agent.py
-The file says what the store must contain at the end, and what the last printed
-line must contain. Nothing else may change. PETSTORE_GOAL contains the text of
-the goal. The MCP server is at PETSTORE_BASE_URL, with /mcp instead of /v1. The
-guide "Agents" describes the file.
-
-The file of --levels has a line for each fault or check: NAME=required,
-NAME=recommended or NAME=off. Empty lines, and lines that begin with #, are
-skipped.
-
-The exit status is ${statuses.failed} if one of these is true:
-- COMMAND exited with 0, but its changes or its output differ from those without
-  faults: something was done twice, not at all, or differently.
-- COMMAND hung although the service responded.
-- COMMAND did not survive a required fault, or failed a required check.
-- COMMAND fails without faults.
-- A file could not be written.
-It is ${statuses.incomplete} if no fault was reached, and otherwise 0.
+The exit status is ${statuses.failed} if COMMAND made other changes than without faults, hung
+although the service responded, did not survive a required fault, failed a
+required check, or fails without faults, and if a file could not be written. It
+is ${statuses.incomplete} if no fault was reached, and otherwise 0.
 
 Examples:
   petstore grade -- node my-client.mjs
@@ -79,8 +55,9 @@ Examples:
   petstore grade --junit grade.xml --html grade.html -- npm test
   petstore grade --json -- node my-client.mjs > card.json
   petstore grade --compare card.json -- node my-client.mjs
-  petstore grade --goal goal.json --trials 5 -- python3 agent.py
-  petstore grade --list`;
+  petstore grade --host 172.17.0.1 -- docker run --rm --init \\
+    -e PETSTORE_BASE_URL -e PETSTORE_API_KEY my-client
+  petstore grade --goal goal.json --trials 5 -- python3 agent.py`;
 
 interface Options {
   fault?: PlannedFault[];
@@ -114,20 +91,24 @@ export const gradeCommand = () =>
         'perform each fault on every use of an operation, not on three; this takes long',
       ).conflicts('list'),
     )
-    .option('--timeout <seconds>', 'timeout of each run, with or without faults; 60 by default', parseTimeout)
+    .option(
+      '--timeout <seconds>',
+      'timeout of each run, with or without faults; 60 by default',
+      countUpTo(maxLifeSeconds),
+    )
     .option('--at-once <n>', 'number of runs at the same time; by default two for each processor', parseCount)
     .option('--goal <file>', 'judge an agent by the goal in this file, not by its runs without faults')
     .option(
       '--trials <n>',
       'with --goal: how often to run without faults, and under each fault at each place; by default 1',
-      parseTrials,
+      countUpTo(maxTrials),
     )
     .option(
       '--level <name=level>',
       'make a fault or check required, recommended or off; may be given several times',
       addLevel,
     )
-    .option('--levels <file>', 'read levels from a file; --level overrides it')
+    .option('--levels <file>', 'read levels from a file with a line for each; --level overrides it')
     .option('--ignore-output', 'do not compare what the program prints')
     .option('--host <address>', 'address that the store of this command listens on and gives to the program')
     .option('--compare <file>', 'show what became better or worse since this card from --json')
@@ -143,32 +124,32 @@ export const gradeCommand = () =>
     .action(async (words: string[], options: Options, command: Command) => {
       if (words.length > 0 === Boolean(options.list))
         command.error('error: give the program and its arguments after --, or --list alone');
-      const { fault: faults = [] } = options;
+      const { fault: faults = [], compare, goal, trials } = options;
       await assertFaults(command, faults, 'grade --list');
       if (options.list) return list(options);
       assertHost(command, options);
       const levels = await levelsOf(command, options);
       assertConsistent(command, options, levels);
-      const goal = await goalOf(command, options);
-      const earlier = await earlierCard(command, options);
+      if (trials !== undefined && goal === undefined) command.error('error: --trials needs --goal');
+      const { readGoal } = await import('../grade/goal/goal-file.ts');
+      const { readCard } = await import('../grade/card/data.ts');
+      const judgedBy = goal === undefined ? undefined : readWith(readGoal, command, goal);
+      const earlier = compare === undefined ? undefined : readWith(readCard, command, compare);
       assertWritable(command, options);
-      await grade(words, { ...options, levels, earlier, judgedBy: goal });
+      await grade(words, { ...options, levels, earlier, judgedBy });
     });
 
-/** Parses seconds, up to a day, because recordings last no longer. */
-function parseTimeout(text: string): number {
-  const seconds = parseCount(text);
-  if (seconds > maxLifeSeconds)
-    throw new InvalidArgumentError(`It must be at most ${maxLifeSeconds}, a day.`);
-  return seconds;
-}
-
-const maxTrials = 100;
-
-function parseTrials(text: string): number {
-  const trials = parseCount(text);
-  if (trials > maxTrials) throw new InvalidArgumentError(`It must be at most ${maxTrials}.`);
-  return trials;
+/** Reads a file of the user. Ends the command with an error if that fails, or if `parse` throws. */
+function readWith<T>(parse: (text: string) => T, command: Command, file: string): T {
+  let problem = 'cannot be read';
+  try {
+    const text = readFileSync(userPath(file), 'utf8');
+    problem = '';
+    return parse(text);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return command.error(`error: ${file} ${problem ? `${problem} (${code})` : message}`);
+  }
 }
 
 /** Ends the command with an error if the program could not reach the store at this address. */
@@ -189,29 +170,29 @@ type Level = (typeof levelNames)[number];
 
 const levelForm = levelNames.map((level) => `NAME=${level}`).join(', ');
 
-/** Parses `lost-answer=recommended`. Returns undefined if it is something else. */
-function parseLevel(text: string): [name: string, level: Level] | undefined {
+/** Parses `lost-answer=recommended`. */
+function parseLevel(text: string): [name: string, level: Level] {
   const [, name = '', level] = /^([\w.-]+)\s*=\s*([\w-]+)$/.exec(text) ?? [];
   const found = levelNames.find((one) => one === level);
-  return found && [name, found];
+  if (!found) throw new InvalidArgumentError(`"${text}" must be one of ${levelForm}.`);
+  return [name, found];
 }
 
-function addLevel(text: string, before: [string, Level][] = []): [string, Level][] {
-  const level = parseLevel(text);
-  if (!level) throw new InvalidArgumentError(`It must be one of ${levelForm}.`);
-  return [...before, level];
-}
+const addLevel = (text: string, before: [string, Level][] = []) => [...before, parseLevel(text)];
+
+/** Parses a file of levels. Empty lines, and lines that begin with #, are skipped. */
+const parseLevels = (text: string) =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map(parseLevel);
 
 /** The levels of the file. Those of --level take precedence. */
 async function levelsOf(command: Command, { level = [], levels: file }: Options): Promise<Levels> {
-  const lines = file === undefined ? [] : readFile(command, file).split('\n');
-  const inFile = lines
-    .map((line) => line.trim())
-    .filter((line) => line !== '' && !line.startsWith('#'))
-    .map((line) => parseLevel(line) ?? command.error(`error: ${file}: "${line}" must be ${levelForm}`));
+  const given = [...(file === undefined ? [] : readWith(parseLevels, command, file)), ...level];
   const { checks } = await import('../lab/checks/list.ts');
   const names = [...(await readCatalogue()), ...checks].map(({ name }) => name);
-  const given = [...inFile, ...level];
   const unknown = given.find(([name]) => !names.includes(name));
   if (unknown)
     command.error(`error: there is no fault or check ${unknown[0]}${await suggestionFor(unknown[0], names)}`);
@@ -226,39 +207,6 @@ function assertConsistent(command: Command, { thorough, fault: faults = [] }: Op
     command.error(
       `error: --thorough performs faults on every use, but --fault ${exact.fault} names one use: leave out one of them`,
     );
-}
-
-async function goalOf(command: Command, { goal: file, trials }: Options): Promise<Goal | undefined> {
-  if (file === undefined)
-    return trials === undefined ? undefined : command.error('error: --trials needs --goal');
-  const { maxGoalBytes, readGoal } = await import('../grade/goal/goal-file.ts');
-  if ((statSync(userPath(file), { throwIfNoEntry: false })?.size ?? 0) > maxGoalBytes)
-    command.error(`error: ${file} is too long for a goal: at most ${maxGoalBytes} bytes are allowed`);
-  const text = readFile(command, file);
-  try {
-    return readGoal(text);
-  } catch (error) {
-    return command.error(`error: ${file} ${(error as Error).message}`);
-  }
-}
-
-async function earlierCard(command: Command, { compare }: Options): Promise<CardData | undefined> {
-  if (compare === undefined) return undefined;
-  const { readCard } = await import('../grade/card/changes.ts');
-  const text = readFile(command, compare);
-  try {
-    return readCard(text);
-  } catch (error) {
-    return command.error(`error: ${compare} ${(error as Error).message}`);
-  }
-}
-
-function readFile(command: Command, file: string): string {
-  try {
-    return readFileSync(userPath(file), 'utf8');
-  } catch (error) {
-    return command.error(`error: ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
-  }
 }
 
 async function list({ json, fault: asked }: Options): Promise<void> {
@@ -302,7 +250,7 @@ function write(file: string, text: string): string | undefined {
 async function present(card: Card, { json, junit, html, verbose }: Parsed): Promise<boolean> {
   const [{ toText }, { toData }, { toJunit }, { toPage }] = await Promise.all([
     import('../grade/card/text.ts'),
-    import('../grade/card/json.ts'),
+    import('../grade/card/data.ts'),
     import('../grade/card/junit.ts'),
     import('../grade/card/page.ts'),
   ]);
@@ -328,7 +276,7 @@ async function grade(words: string[], options: Parsed): Promise<void> {
   const { openGradingService } = await import('../grade/grading-service.ts');
   const { progressOn } = await import('../grade/progress.ts');
   const { toCard } = await import('../grade/card/card.ts');
-  const { comparedWith } = await import('../grade/card/json.ts');
+  const { comparedWith } = await import('../grade/card/data.ts');
   const { signal, received } = watchSignals();
   const progress = progressOn(process.stderr, { isVerbose: verbose === true });
   let store: GradingService | undefined;
@@ -358,14 +306,17 @@ function commandLines(words: string[], options: Parsed, env: NodeJS.ProcessEnv):
   const { fault: faults = [], thorough, timeout, atOnce, levels, ignoreOutput, host, goal, trials } = options;
   const line = (...args: string[]) =>
     [calledAs(env), ...args.map((word) => quoted(withoutSecrets(word)))].join(' ');
+  const values = {
+    '--timeout': timeout,
+    '--at-once': atOnce,
+    '--goal': goal,
+    '--trials': trials,
+    '--host': host,
+  };
   const rest = [
-    ...(timeout === undefined ? [] : ['--timeout', String(timeout)]),
-    ...(atOnce === undefined ? [] : ['--at-once', String(atOnce)]),
     ...Object.entries(levels).flatMap(([name, level]) => ['--level', `${name}=${level}`]),
-    ...(goal === undefined ? [] : ['--goal', goal]),
-    ...(trials === undefined ? [] : ['--trials', String(trials)]),
+    ...Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [name, String(value)])),
     ...(ignoreOutput ? ['--ignore-output'] : []),
-    ...(host === undefined ? [] : ['--host', host]),
   ];
   return {
     again: (selector) => {

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { toColumns } from '../foundation/terminal-text.ts';
+import { maxUses } from '../lab/lab-bounds.ts';
 import type { PlannedFault } from '../lab/rehearsals/schema.ts';
 import { toJson } from './terminal.ts';
 
@@ -86,23 +87,49 @@ export async function assertFaults(
   faults: readonly PlannedFault[],
   listCommand = 'lab faults',
 ): Promise<void> {
-  const { faultNames } = await import('../lab/faults/list.ts');
-  const { problemOf } = await import('../grade/run/validate-fault.ts');
-  for (const planned of faults) {
-    const { fault, operation } = planned;
-    if (!faultNames.includes(fault)) {
-      const hint = (await suggestionFor(fault, faultNames)) || `; "petstore ${listCommand}" lists all faults`;
-      command.error(`error: there is no fault ${fault}${hint}`);
+  const catalogue = await readCatalogue();
+  const names = catalogue.map(({ name }) => name);
+  const operations = [...new Set(catalogue.flatMap((fault) => fault.operations))];
+  for (const { fault: name, ...given } of faults) {
+    const fault = catalogue.find((one) => one.name === name);
+    if (!fault) {
+      const hint = (await suggestionFor(name, names)) || `; "petstore ${listCommand}" lists all faults`;
+      command.error(`error: there is no fault ${name}${hint}`);
     }
-    const problem = problemOf(planned);
+    const problem = problemOf(fault, given);
     if (problem === undefined) continue;
-    const { operations } = await import('../api/operations.ts');
-    const ids = operations.map(({ id }) => id as string);
-    if (operation === undefined || ids.includes(operation)) command.error(`error: ${problem}`);
+    const { operation } = given;
+    if (operation === undefined || operations.includes(operation)) command.error(`error: ${problem}`);
     const hint =
-      (await suggestionFor(operation, ids)) || `; "petstore lab faults ${fault}" lists those that it affects`;
+      (await suggestionFor(operation, operations)) ||
+      `; "petstore lab faults ${name}" lists those that it affects`;
     command.error(`error: there is no operation ${operation}${hint}`);
   }
+}
+
+/** What is wrong with the parameters of a fault, and what is allowed, in a sentence. Undefined if they are valid. */
+export function problemOf(fault: Fault, given: Omit<PlannedFault, 'fault'>): string | undefined {
+  const { name, kind, takesOperation, operations, parameters } = fault;
+  const taken: Pick<Parameter, 'name' | 'minimum' | 'maximum' | 'values'>[] = [
+    ...(takesOperation ? [{ name: 'operation', values: operations }] : []),
+    ...(kind === 'step' ? [{ name: 'after', minimum: 0, maximum: maxUses }] : []),
+    ...(kind === 'step' ? [{ name: 'times', minimum: 1, maximum: maxUses }] : []),
+    ...parameters,
+  ];
+  for (const [parameter, value] of Object.entries(given)) {
+    const known = taken.find((one) => one.name === parameter);
+    if (!known)
+      return `${name} takes no ${parameter}: it takes ${taken.map((one) => one.name).join(', ') || 'no parameters'}`;
+    const { values, minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = known;
+    const isValid = values
+      ? values.includes(value as string)
+      : Number.isInteger(value) && Number(value) >= minimum && Number(value) <= maximum;
+    if (isValid) continue;
+    if (parameter === 'operation') return `${name} cannot affect ${value}, only ${operations.join(', ')}`;
+    const rule = values ? `one of ${values.join(', ')}` : `an integer from ${minimum} to ${maximum}`;
+    return `${parameter} of ${name} must be ${rule}, not ${value}`;
+  }
+  return undefined;
 }
 
 /** The end of a message about an unknown name: the most similar one, if one is similar enough. */

@@ -15,6 +15,7 @@ import {
   countFaults,
   faultsTable,
   noFaultPerformed,
+  requestCells,
   shownIds,
   unperformedFaults,
   verdictText,
@@ -66,8 +67,9 @@ export const recordCommand = () =>
             options.json ? toJson({ ...report, faults }) : (await lab.getReportAsMarkdown(id)).trimEnd(),
           );
         } else {
+          const requests = await requestsOf(lab, id, shownIds(report.checks));
           const parts = [
-            checksText(report, await requestsOf(lab, id, shownIds(report))),
+            checksText(report.checks, (shown) => requests.get(shown)),
             ...(faults.length > 0 ? [faultsTable(faults)] : []),
             [...(missed ? [missed] : []), verdictText(report.verdict)].join('\n'),
             `Recording ${id}. GET this URL with your key to read all its requests. With /har instead of /requests you get a HAR file for the developer tools of your browser:\n  ${labUrlOf(access)}/recordings/${id}/requests`,
@@ -111,16 +113,16 @@ async function end(lab: Lab, id: string): Promise<void> {
   if (why) note(`The recording ended before the client did, at ${earlier ?? expiresAt}: ${why}.`);
 }
 
-/** The requests of a recording with these ids. */
+/** The requests of a recording with these ids, as cells. */
 async function requestsOf(
   lab: Lab,
   recordingId: string,
   ids: readonly string[],
-): Promise<Map<string, LabTypes.RecordedRequest>> {
-  const found = new Map<string, LabTypes.RecordedRequest>();
+): Promise<Map<string, string[]>> {
+  const found = new Map<string, string[]>();
   if (ids.length === 0) return found;
   for await (const request of lab.listRecordedRequests(recordingId)) {
-    if (ids.includes(request.id)) found.set(request.id, request);
+    if (ids.includes(request.id)) found.set(request.id, requestCells(request));
     if (found.size === new Set(ids).size) break;
   }
   return found;

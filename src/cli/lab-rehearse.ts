@@ -96,3 +96,10 @@ export function parseCount(text: string): number {
   }
   return count;
 }
+
+/** A parser of whole numbers from 1 to `max`. */
+export const countUpTo = (max: number) => (text: string) => {
+  const count = parseCount(text);
+  if (count > max) throw new InvalidArgumentError(`It must be at most ${max}.`);
+  return count;
+};

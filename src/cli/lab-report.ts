@@ -4,7 +4,6 @@ import { escapeTerminal, toColumns } from '../foundation/terminal-text.ts';
 import { toTable } from './terminal.ts';
 
 type Check = LabTypes.CheckResult;
-type Requests = ReadonlyMap<string, LabTypes.RecordedRequest>;
 
 /** The maximum number of requests shown for a failed check. */
 const maxShown = 5;
@@ -13,52 +12,53 @@ const isFailed = ({ result }: Check) => result === 'failed';
 const isRequired = ({ level }: Check) => level === 'required';
 
 /** The ids of the requests that `checksText` shows. */
-export const shownIds = ({ checks }: LabTypes.Report) =>
+export const shownIds = (checks: readonly Check[]) =>
   checks.filter(isFailed).flatMap(({ evidence }) => evidence.slice(0, maxShown));
 
 /**
- * The checks of a report card as text: failed required checks, passed checks, failed recommended checks, the requests of failed checks, and
- * the checks that were not observed.
+ * The checks of a report card as text: failed required checks, passed checks, failed recommended checks, the evidence of failed checks, and
+ * the checks that were not observed. `cellsOf` describes a request or a delivery.
  */
-export function checksText({ checks }: LabTypes.Report, requests: Requests): string {
+export function checksText(
+  checks: readonly Check[],
+  cellsOf: (id: string) => string[] | undefined,
+  noun = 'Request',
+): string {
   const failed = checks.filter(isFailed);
+  const named = ({ because, evidence: { length }, evidence }: Check) =>
+    `${because}${length > 0 ? ` ${noun}${length > 1 ? 's' : ''} ${evidence.join(', ')}.` : ''}`;
   const seen = [
     ...failed.filter(isRequired),
     ...checks.filter(({ result }) => result === 'passed'),
     ...failed.filter((check) => !isRequired(check)),
   ].flatMap((check) => [
-    [check.result.toUpperCase(), check.name, check.level, `${check.because}${named(check.evidence)}`],
+    [check.result.toUpperCase(), check.name, check.level, named(check)],
     ...(isFailed(check) ? [['', '', '', check.advice]] : []),
   ]);
+  const proofs = failed.flatMap(({ name, evidence }) => {
+    const rows = evidence.slice(0, maxShown).flatMap((id) => [cellsOf(id) ?? []]);
+    const more = evidence.length - rows.length;
+    const rest = more > 0 ? [`  and ${more} more`] : [];
+    return rows.length > 0 ? [[`${name}:`, toColumns(rows, { indent: '  ' }), ...rest].join('\n')] : [];
+  });
   const unseen = checks.filter(({ result }) => result === 'not_observed').map(({ name }) => name);
-  const parts = [
+  return [
     ...(seen.length > 0 ? [toColumns(seen)] : []),
-    ...failed.filter(({ evidence }) => evidence.length > 0).map((check) => requestsText(check, requests)),
+    ...proofs,
     ...(unseen.length > 0 ? [toColumns([['Not observed:', unseen.join(' ')]])] : []),
-  ];
-  return parts.join('\n\n');
+  ].join('\n\n');
 }
 
-function named(ids: readonly string[]): string {
-  if (ids.length === 0) return '';
-  return ` ${ids.length === 1 ? 'Request' : 'Requests'} ${ids.join(', ')}.`;
-}
-
-/** The first requests of a check, one on each line. */
-function requestsText({ name, evidence }: Check, requests: Requests): string {
-  const shown = evidence.slice(0, maxShown).flatMap((id) => requests.get(id) ?? []);
-  const more = evidence.length - shown.length;
-  const lines = shown.map(({ id, at, method, target, status, gapMs, fault }) => [
-    `  ${id}`,
-    at.slice(11),
-    method,
-    String(status ?? 'cut off'),
-    gapMs === undefined ? '' : `after ${Math.round(gapMs)} ms`,
-    fault ?? '',
-    target,
-  ]);
-  return [`${name}:`, toColumns(lines), ...(more > 0 ? [`  and ${more} more`] : [])].join('\n');
-}
+/** A request as a row of cells. */
+export const requestCells = (request: LabTypes.RecordedRequest): string[] => [
+  request.id,
+  request.at.slice(11),
+  request.method,
+  String(request.status ?? 'cut off'),
+  request.gapMs === undefined ? '' : `after ${Math.round(request.gapMs)} ms`,
+  request.fault ?? '',
+  request.target,
+];
 
 export const verdictText = (verdict: string) =>
   `Verdict: ${styleText(colours[verdict] ?? 'yellow', escapeTerminal(verdict))}`;

@@ -1,5 +1,6 @@
-import { Command, InvalidArgumentError } from 'commander';
-import { counted } from '../foundation/bounds.ts';
+import { Command } from 'commander';
+import { counted } from '../foundation/words.ts';
+import { countUpTo } from './lab-rehearse.ts';
 import { withStorage } from './storage.ts';
 import { statusOf, watchSignals } from './terminal.ts';
 import { workspaceNamed } from './workspaces.ts';
@@ -11,7 +12,7 @@ export function seedCommand(): Command {
   return new Command('seed')
     .description('Add many realistic pets, with stock, to a workspace.')
     .requiredOption('--workspace <name>', 'workspace to fill; required')
-    .requiredOption('--pets <n>', `how many pets to add, at most ${maxPets}; required`, parsePets)
+    .requiredOption('--pets <n>', `how many pets to add, at most ${maxPets}; required`, countUpTo(maxPets))
     .action(async (options) => {
       const { pets, workspace } = options;
       const startedMs = Date.now();
@@ -47,14 +48,6 @@ function endBy(signal: NodeJS.Signals, text: string): void {
   console.error(`${process.stderr.isTTY ? '\n' : ''}petstore: Stopped by ${signal}. ${text}`);
   process.exitCode = statusOf(signal);
   process.removeAllListeners(signal).kill(process.pid, signal);
-}
-
-function parsePets(text: string): number {
-  const pets = Number(text);
-  if (!/^\d+$/.test(text) || pets < 1 || pets > maxPets) {
-    throw new InvalidArgumentError(`It must be an integer from 1 to ${maxPets}.`);
-  }
-  return pets;
 }
 
 /** Draws the progress, on a terminal only. */

@@ -2,11 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { userFolder } from '#distribution';
 import { withUserUmask } from '../foundation/process.ts';
-import { escapeTerminal, unprintable } from '../foundation/terminal-text.ts';
+import { escapeTerminal, toColumns } from '../foundation/terminal-text.ts';
 
 type Cell = string | number | undefined;
 
@@ -24,27 +23,15 @@ export const toJson = (value: unknown) => JSON.stringify(value, null, 2);
 
 export function toTable(rows: Record<string, Cell>[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  const lines = [
-    names,
-    ...rows.map((row) => names.map((name) => String(row[name] ?? '').replace(unprintable, '?'))),
-  ];
-  const widths = names.map((_, i) => Math.max(...lines.map((line) => (line[i] as string).length)));
-  const texts = lines.map((line) =>
-    line
-      .map((cell, i) => cell.padEnd(widths[i] as number))
-      .join('  ')
-      .trimEnd(),
-  );
-  return rows.length > 0 ? [styleText('bold', texts[0] as string), ...texts.slice(1)].join('\n') : 'None.';
+  const head = names.map((text) => ({ text, style: 'bold' as const }));
+  const cells = rows.map((row) => names.map((name) => String(row[name] ?? '')));
+  return rows.length > 0 ? toColumns([head, ...cells]) : 'None.';
 }
 
-function toLines(fields: Record<string, Cell>): string {
-  const present = Object.entries(fields).filter(([, value]) => value !== undefined);
-  const width = Math.max(...present.map(([name]) => name.length));
-  return present
-    .map(([name, value]) => `${name.padEnd(width)}  ${String(value).replace(unprintable, '?')}`)
-    .join('\n');
-}
+const toLines = (fields: Record<string, Cell>) =>
+  toColumns(
+    Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
+  );
 
 /** Prints text of a service, with control characters escaped. */
 export const printLines = (text: string) => console.log(text.split('\n').map(escapeTerminal).join('\n'));
@@ -66,21 +53,15 @@ export const helpNote =
     const paragraphs: string[] = [];
     for (const line of text.split('\n')) {
       const last = paragraphs.at(-1) ?? '';
-      const continues = isItem(last)
-        ? line.startsWith('  ')
-        : !/^(?: |$)/.test(last) && !/^(?:[ -]|$)/.test(line);
-      if (continues) paragraphs.splice(-1, 1, `${last} ${line.trim()}`);
+      const isContinued = !/^(?: |$)/.test(last) && !/^(?: |$)/.test(line);
+      if (isContinued) paragraphs.splice(-1, 1, `${last} ${line}`);
       else paragraphs.push(line);
     }
     const help = command.createHelp();
-    const wrap = (paragraph: string) => {
-      const indent = isItem(paragraph) ? '  ' : '';
-      return help.boxWrap(paragraph, helpWidth(command) - indent.length).replaceAll('\n', `\n${indent}`);
-    };
-    return paragraphs.map((one) => (one.startsWith(' ') ? one : wrap(one))).join('\n');
+    return paragraphs
+      .map((one) => (one.startsWith(' ') ? one : help.boxWrap(one, helpWidth(command))))
+      .join('\n');
   };
-
-const isItem = (line: string) => line.startsWith('- ');
 
 /** Milliseconds since 1970 as an ISO 8601 time. */
 export const isoTime = (ms: number) => new Date(ms).toISOString();

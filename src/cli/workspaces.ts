@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Sql } from '../db/sql.ts';
 import { type Counted, contentKinds } from '../db/tables.ts';
-import { grouped } from '../foundation/bounds.ts';
+import { grouped } from '../foundation/words.ts';
 import {
   assertStillThere,
   closeWorkspace,

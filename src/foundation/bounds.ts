@@ -11,14 +11,5 @@ export const maxValues = 1_000;
 /** How deep a body may be nested. JSON.parse allows more, but its limit depends on the stack. */
 export const maxDepth = 500;
 
-/** A number with separators, such as `1,000`. `toLocaleString` would cost 10 ms at the start. */
-export const grouped = (number: number) => String(number).replaceAll(/(?<!\.\d*)\B(?=(\d{3})+(?!\d))/g, ',');
-
-/** `1 request`, `2 requests`. */
-export const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
-
-/** A size, such as `64 KiB`. */
-export const kibibytes = (bytes: number) => `${grouped(bytes / 1024)} KiB`;
-
 /** Formats an integer that rarely repeats. V8 caches what `String` makes, and thousands a second would fill the old space. */
 export const digits = (integer: number): string => JSON.stringify(integer);

@@ -1,6 +1,7 @@
-import { grouped, kibibytes, maxBodyBytes, maxHeaderBytes, maxValues } from './bounds.ts';
+import { maxBodyBytes, maxHeaderBytes, maxValues } from './bounds.ts';
 import type { Fields } from './field-names.ts';
 import { withoutKeys } from './redact.ts';
+import { grouped, kibibytes } from './words.ts';
 
 /** Every error code, with its HTTP status and its meaning. */
 export const errorCodes = {

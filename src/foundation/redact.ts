@@ -1,3 +1,6 @@
+import { escapeTerminal } from './terminal-text.ts';
+import { cut } from './words.ts';
+
 /** The start of a JSON escape of an ASCII character. It matches all backslashes at once, because an attempt at each would be slow. */
 const jsonEscape = String.raw`(?<!\\)\\+u00`;
 
@@ -77,6 +80,9 @@ export const withoutSecrets = (text: string) =>
         .replace(encodedPasswordsInText, '$1:***@')
     : text;
 
+/** A text for a terminal: without secrets, escaped, and cut after `most` characters. */
+export const safeText = (text: string, most: number) => cut(escapeTerminal(withoutSecrets(text)), most);
+
 /** Removes what may be the rest of a secret from a text whose beginning was cut. No secret contains white space or a quote. */
 export const withoutCutBeginning = (text: string) => text.replace(/^[^\s"]*/, '…');
 
@@ -89,7 +95,7 @@ const maxQuoted = 100;
 export function shortened(text: string): string {
   // Keys are removed before cutting: half a key would not be recognized.
   const shown = withoutKeys(text);
-  return shown.length <= maxQuoted ? shown : `${shown.slice(0, maxQuoted)}…`.toWellFormed();
+  return cut(shown, maxQuoted);
 }
 
 /** The same in quotes, for a message. */

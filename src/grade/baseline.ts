@@ -1,21 +1,22 @@
-import { operations } from '../api/operations.ts';
 import { type Expected, expectedOf } from '../lab/checks/expected.ts';
 import { type CheckResult, type Levels, reportOn } from '../lab/checks/report.ts';
 import type { Fault } from '../lab/faults/shared/fault.ts';
-import { petstoreApi } from '../lab/petstore/petstore-api.ts';
 import type { RecordedRequest } from '../lab/recordings/schema.ts';
 import { toRecorded } from '../lab/recordings/serialize-request.ts';
+import type { TargetApi } from '../lab/target-api.ts';
 import { differencesOf, inWords, type Variation, variationOf } from './compare/compare.ts';
 import { explainer } from './compare/explain.ts';
-import { missingLines } from './compare/missing-lines.ts';
+import { missingLines } from './compare/printed-lines.ts';
 import type { StoreState } from './compare/state.ts';
 import { type StoreResult, storeResultOf } from './compare/store-result.ts';
 import type { Baseline, Deviation } from './grade.ts';
-import type { Judge, Judgement } from './judge.ts';
 import type { Usage } from './run/plan.ts';
 import type { Run } from './run/run.ts';
+import { type Judge, type Judgement, shownRequests } from './verdict.ts';
 
-interface Options {
+interface BaselineOptions {
+  /** The API that the program uses. */
+  api: TargetApi;
   /** Whether to ignore what the program prints. */
   ignoresOutput?: boolean | undefined;
   levels?: Levels | undefined;
@@ -32,15 +33,15 @@ export class BaselineRuns implements Judge {
   /** The lines that every run printed. */
   readonly #lines: ReadonlySet<string>;
   readonly #expected: Expected;
-  readonly #options: Options;
+  readonly #options: BaselineOptions;
 
-  constructor(runs: readonly [Run, ...Run[]], initial: StoreState, options: Options = {}) {
+  constructor(runs: readonly [Run, ...Run[]], initial: StoreState, options: BaselineOptions) {
     this.runs = runs;
     this.#options = options;
     const [first, ...others] = runs;
     const expected = expectedOf(
       runs.map(({ requests }) => toRecorded(requests)),
-      petstoreApi,
+      options.api,
     );
     const { timesOf: _, ...varying } = expected;
     this.#expected = options.varies ? varying : expected;
@@ -73,7 +74,7 @@ export class BaselineRuns implements Judge {
     const { exitStatus, lastLines, tookMs, requests } = last;
     return {
       ...{ exitStatus, lastLines, tookMs, checks: this.checksOf(last) },
-      operations: [...this.usage.operations],
+      operations: this.usage.operations.map(({ operation, uses }) => ({ operation: operation.id, uses })),
       requests: shownRequests(requests),
       refused: this.#refused(),
       ...(problem !== undefined && { problem }),
@@ -83,16 +84,23 @@ export class BaselineRuns implements Judge {
 
   /** For each used operation, the smallest number of uses in a run that used it. */
   get usage(): Usage {
+    const { api } = this.#options;
     const counts = this.runs.map(({ requests }) => Map.groupBy(requests, ({ operation }) => operation));
-    const used = new Set(counts.flatMap((count) => [...count.keys()]).filter((name) => name !== undefined));
-    const requests = this.runs.flatMap((run) => run.requests).filter((request) => !isStream(request));
+    const used = new Set(counts.flatMap((count) => [...count.keys()]));
+    const byId = new Map(api.operations.map((operation) => [operation.id, operation]));
+    const isStream = ({ operation = '' }: RecordedRequest) => byId.get(operation)?.success.kind === 'stream';
+    const durations = this.runs.flatMap(({ requests }) =>
+      requests.flatMap((request) => (isStream(request) ? [] : request.durationMs)),
+    );
     return {
-      operations: [...used].map((operation) => ({
-        operation,
-        uses: Math.min(...counts.flatMap((count) => count.get(operation)?.length ?? [])),
-      })),
+      api,
+      operations: [...used].flatMap((id = '') => {
+        const operation = byId.get(id);
+        const uses = Math.min(...counts.flatMap((count) => count.get(id)?.length ?? []));
+        return operation ? [{ operation, uses }] : [];
+      }),
       requestCount: Math.min(...this.runs.map(({ requestCount }) => requestCount)),
-      longestMs: requests.reduce((longest, { durationMs }) => Math.max(longest, durationMs), 0),
+      longestMs: durations.reduce((longest, ms) => Math.max(longest, ms), 0),
     };
   }
 
@@ -116,8 +124,8 @@ export class BaselineRuns implements Judge {
 
   /** Judges a run by all checks. A request that the program also sends without faults does not count as a retry. */
   checksOf({ requests }: Run): CheckResult[] {
-    const { levels = {} } = this.#options;
-    return reportOn('grade', toRecorded(requests), petstoreApi, { expected: this.#expected, levels }).checks;
+    const { api, levels = {} } = this.#options;
+    return reportOn('grade', toRecorded(requests), api, { expected: this.#expected, levels }).checks;
   }
 
   /** What varies between these runs, in words. */
@@ -133,9 +141,6 @@ export class BaselineRuns implements Judge {
     return (refusals.at(-1) ?? []).filter((one) => names.every((some) => some.has(nameOf(one))));
   }
 }
-
-const streams = operations.flatMap(({ id, success }) => (success.kind === 'stream' ? [id] : []));
-const isStream = ({ operation = '' }: RecordedRequest) => streams.includes(operation);
 
 const refusalOf = ({ id, operation, status = 0, code }: RecordedRequest): Baseline['refused'] =>
   status >= 400 && status < 500
@@ -163,10 +168,3 @@ export function unusedReason({
     return 'None of its requests matches an operation of the API. PETSTORE_BASE_URL ends in /v1: append paths such as /pets.';
   return undefined;
 }
-
-/** The maximum number of requests that a grade shows of a run. */
-const maxShown = 1_000;
-
-/** The requests that a grade shows, without their bodies. */
-export const shownRequests = (requests: readonly RecordedRequest[]): RecordedRequest[] =>
-  requests.slice(0, maxShown).map(({ body: _, ...request }) => request);

@@ -1,24 +1,23 @@
 import { randomBytes } from 'node:crypto';
-import type { Database } from '../db/database.ts';
 import { openStorage } from '../db/open.ts';
 import { readConfig, settings } from '../foundation/settings/config.ts';
+import { petstoreApi } from '../lab/petstore/petstore-api.ts';
+import type { TargetApi } from '../lab/target-api.ts';
 import { addWorkspace } from '../service/start/from-code/access.ts';
 import { assertLab, type ServiceAccess, withService } from '../service/start/running-service.ts';
 import { startPetstoreOn } from '../service/start/start-petstore.ts';
 import { deleteInBatches, deleteWorkspace, findWorkspace } from '../store/workspaces/store.ts';
 
-/** A workspace for one run, and a key to it. */
-export interface Grading extends ServiceAccess {
-  workspace: string;
-}
-
 /** A pet store for graded programs. */
 export interface GradingService {
-  /** Creates a workspace with the same demo data each time, and a key whose limits no program reaches. */
-  addWorkspace(): Promise<Grading>;
-  /** Deletes a workspace that `addWorkspace` created. */
-  removeWorkspace(workspace: string): Promise<void>;
-  /** Deletes all workspaces that `addWorkspace` created, and releases the store. */
+  /** Its API, as the lab sees it. */
+  api: TargetApi;
+  /**
+   * Works in a new workspace with the same demo data each time, and with a key whose limits no program reaches. Deletes the workspace
+   * afterwards.
+   */
+  inWorkspace<T>(work: (access: ServiceAccess) => Promise<T>): Promise<T>;
+  /** Deletes all workspaces of `inWorkspace`, and releases the store. */
   close(): Promise<void>;
 }
 
@@ -29,13 +28,12 @@ const deadlineMs = 120_000;
  * Starts a store in this process that listens on `host`. If PETSTORE_BASE_URL is set, it uses that service, and the environment must also
  * name its storage.
  */
-export async function openGradingService(
+export const openGradingService = (
   env: NodeJS.ProcessEnv = process.env,
   signal?: AbortSignal,
   host?: string,
-): Promise<GradingService> {
-  return env[settings.baseUrl.variable]?.trim() ? RunningService.open(env, signal) : ownStore(host);
-}
+): Promise<GradingService> =>
+  env[settings.baseUrl.variable]?.trim() ? useRunningService(env, signal) : startOwnStore(host);
 
 /** Returns a function that makes names of workspaces, such as `grade-0a1b2c3d4e5f-1`. */
 function namer(): () => string {
@@ -44,84 +42,68 @@ function namer(): () => string {
   return () => `${prefix}-${++last}`;
 }
 
-async function ownStore(host?: string): Promise<GradingService> {
+async function startOwnStore(host?: string): Promise<GradingService> {
   const server = await startPetstoreOn(host);
   const nextName = namer();
   return {
-    async addWorkspace() {
-      const access = await server.addWorkspace(nextName());
-      return { ...access, baseUrl: server.baseUrl };
-    },
+    api: petstoreApi,
     // The store deletes its workspaces when it stops.
-    removeWorkspace: async () => {},
+    inWorkspace: async (work) =>
+      work({ ...(await server.addWorkspace(nextName())), baseUrl: server.baseUrl }),
     close: () => server.stop(),
   };
 }
 
-/** A running service. Workspaces are created directly in its storage. */
-class RunningService implements GradingService {
-  readonly #db: Database;
-  readonly #baseUrl: string;
-  readonly #nextName = namer();
-  readonly #made = new Set<string>();
+/** Creates workspaces directly in the storage of a running service. Throws if the service does not use this storage. */
+async function useRunningService(env: NodeJS.ProcessEnv, signal?: AbortSignal): Promise<GradingService> {
+  const config = readConfig(env);
+  const { baseUrl } = config;
+  const stoppable = signal && { signal };
+  // Checked before anything is created in the storage.
+  await assertLab({ baseUrl, addressSetBy: settings.baseUrl.variable, ...stoppable });
+  const db = await openStorage(config, { deadlineMs });
+  const nextName = namer();
+  const made = new Set<string>();
 
-  private constructor(db: Database, baseUrl: string) {
-    this.#db = db;
-    this.#baseUrl = baseUrl;
-  }
-
-  static async open(env: NodeJS.ProcessEnv, signal?: AbortSignal): Promise<RunningService> {
-    const config = readConfig(env);
-    const addressSetBy = settings.baseUrl.variable;
-    // Checked before anything is created in the storage.
-    await assertLab({ baseUrl: config.baseUrl, addressSetBy, ...(signal && { signal }) });
-    const db = await openStorage(config, { deadlineMs });
-    const store = new RunningService(db, config.baseUrl);
-    try {
-      await store.#assertFits(signal);
-    } catch (error) {
-      await store.close();
-      throw error;
-    }
-    return store;
-  }
-
-  async addWorkspace(): Promise<Grading> {
-    const name = this.#nextName();
-    this.#made.add(name);
-    const access = await addWorkspace(this.#db, name, Date.now());
-    return { ...access, baseUrl: this.#baseUrl };
-  }
-
-  async removeWorkspace(name: string): Promise<void> {
-    const workspace = await findWorkspace(this.#db.read, name);
+  async function remove(name: string): Promise<void> {
+    const workspace = await findWorkspace(db.read, name);
     if (workspace) {
       const cause = { atMs: Date.now(), workspaceId: workspace.id };
-      await deleteInBatches(this.#db, workspace, cause);
-      await this.#db.write((sql) => deleteWorkspace(sql, workspace.id), cause);
+      await deleteInBatches(db, workspace, cause);
+      await db.write((sql) => deleteWorkspace(sql, workspace.id), cause);
     }
-    this.#made.delete(name);
+    made.delete(name);
   }
 
-  async close(): Promise<void> {
-    try {
-      for (const name of this.#made) await this.removeWorkspace(name);
-    } finally {
-      await this.#db.close();
-    }
-  }
-
-  /** Throws if the service does not use this storage. */
-  async #assertFits(signal?: AbortSignal): Promise<void> {
-    const { workspace, ...access } = await this.addWorkspace();
-    try {
-      await withService({ ...access, ...(signal && { signal }) }, ({ lab }) => lab.getAccount());
-    } catch (error) {
-      throw new Error(
-        `${(error as Error).message} "grade" creates workspaces in the storage of the service: set PETSTORE_DATA_DIR or DATABASE_URL to the same storage. Without PETSTORE_BASE_URL, "grade" starts its own service.`,
-        { cause: error },
-      );
-    }
-    await this.removeWorkspace(workspace);
+  const service: GradingService = {
+    api: petstoreApi,
+    async inWorkspace(work) {
+      const name = nextName();
+      made.add(name);
+      try {
+        return await work({ ...(await addWorkspace(db, name, Date.now())), baseUrl });
+      } finally {
+        await remove(name);
+      }
+    },
+    async close() {
+      try {
+        for (const name of made) await remove(name);
+      } finally {
+        await db.close();
+      }
+    },
+  };
+  try {
+    await service.inWorkspace((access) =>
+      withService({ ...access, ...stoppable }, ({ lab }) => lab.getAccount()),
+    );
+    return service;
+  } catch (error) {
+    await service.close();
+    throw new Error(
+      `${(error as Error).message} "grade" creates workspaces in the storage of the service: set PETSTORE_DATA_DIR or DATABASE_URL to the same storage. Without PETSTORE_BASE_URL, "grade" starts its own service.`,
+      { cause: error },
+    );
   }
 }

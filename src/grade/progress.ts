@@ -1,11 +1,12 @@
 import { type InspectColor, styleText } from 'node:util';
 import { withoutCutEnd, withoutSecrets } from '../foundation/redact.ts';
 import { columnsOf, escapeTerminal } from '../foundation/terminal-text.ts';
-import { happened, rankOf } from './card/card.ts';
+import { capitalized } from '../foundation/words.ts';
+import { happened } from './card/card.ts';
 import { lineOf } from './card/text.ts';
 import { inWords } from './card/words.ts';
-import type { FaultRun, Progress } from './grade.ts';
-import { capitalized, withoutFaults } from './run-name.ts';
+import { type FaultRun, type Progress, withoutFaults } from './grade.ts';
+import { rankOf } from './verdict.ts';
 
 /** Where progress is written, such as standard error. */
 export interface Screen {

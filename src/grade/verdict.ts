@@ -3,12 +3,35 @@ import { minuteMs } from '../foundation/time.ts';
 import type { CheckResult } from '../lab/checks/report.ts';
 import type { Fault } from '../lab/faults/shared/fault.ts';
 import type { RecordedRequest } from '../lab/recordings/schema.ts';
-import { shownRequests } from './baseline.ts';
-import type { Baseline, Deviation, FaultGrade, FaultRun, Grade, Verdict } from './grade.ts';
-import type { Judge, Judgement } from './judge.ts';
+import { ranks } from './card-schema.ts';
+import {
+  type Baseline,
+  type Deviation,
+  type FaultGrade,
+  type FaultRun,
+  type Grade,
+  isAffectedBy,
+  type Verdict,
+  withoutFaults,
+} from './grade.ts';
 import { type RunPlan, timesInARow } from './run/plan.ts';
 import type { Run } from './run/run.ts';
-import { withoutFaults } from './run-name.ts';
+
+/** Possible deviations of a run. `verdictOn` decides which of them count. */
+export interface Judgement {
+  deviations: Deviation[];
+  /** Whether the program reported a failure. Then only deviations of the kinds `countsWhenGivenUp` count. */
+  gaveUp: boolean;
+  countsWhenGivenUp: readonly Deviation['kind'][];
+  /** Further facts if a goal judges the run. */
+  facts?: Pick<FaultRun, 'goalReached' | 'lastWords'>;
+}
+
+/** Judges runs of a program by its runs without faults, or by a goal. */
+export interface Judge {
+  judge(run: Run, fault?: Fault): Judgement;
+  checksOf(run: Run): CheckResult[];
+}
 
 /** The verdict on a run with a deviation of each kind. */
 export const kindVerdicts = {
@@ -28,32 +51,33 @@ export const severity = [
 export const worst = (verdicts: readonly Verdict[]): Verdict =>
   severity.find((verdict) => verdicts.includes(verdict)) ?? 'not-reached';
 
-/** Judges a run without faults by a goal. */
-export function toBaselineTrial(name: string, run: Run, judge: Judge): FaultRun {
-  const { exitStatus, lastLines, tookMs, performed, requests } = run;
-  return {
-    ...{ name, label: withoutFaults, place: 'whole', faults: [], performed, mayWaitLong: false },
-    ...verdictOn(run, judge.judge(run), false),
-    ...{ exitStatus, lastLines, tookMs, checks: judge.checksOf(run), requests: shownRequests(requests) },
-  };
-}
+/** The maximum number of requests that a grade shows of a run. */
+const maxShown = 1_000;
 
-/** Judges a run under a fault. */
-export function toFaultRun(fault: Fault, plan: RunPlan, run: Run, judge: Judge): FaultRun {
+/** The requests that a grade shows, without their bodies. */
+export const shownRequests = (requests: readonly RecordedRequest[]): RecordedRequest[] =>
+  requests.slice(0, maxShown).map(({ body: _, ...request }) => request);
+
+/** What the verdict on a run needs of its plan. Without a fault, a goal judges the run. */
+type JudgedPlan = Pick<RunPlan, 'name' | 'trial' | 'label' | 'place' | 'faults'> & { fault?: Fault };
+
+/** Judges a run. */
+export function judgeRun(plan: JudgedPlan, run: Run, judge: Judge): FaultRun {
   const { exitStatus, lastLines, tookMs, performed, requests } = run;
-  const { name, label, place, faults } = plan;
-  const touched = requests.filter((request) => request.fault?.split(' ').includes(fault.name));
+  const { fault, name, trial, label, place, faults } = plan;
+  const touched = fault ? requests.filter((request) => isAffectedBy(fault.name, request)) : [];
   const mayWait = faults.some(({ times = 1 }) => times >= timesInARow) || touched.some(asksForPatience);
   const [first] = touched;
   // A program that was ended at its time limit did not give up its last request.
   const wasEnded = exitStatus === undefined && first && !requests.some((one) => beganAfter(one, first));
   const gaveUpAfterMs = wasEnded ? null : first && patienceOf(first);
   return {
-    ...{ name, label, place, faults, performed, mayWaitLong: fault.isSilent === true || mayWait },
-    ...(performed === 0
+    ...{ name, ...(trial !== undefined && { trial }), label, place, faults, performed },
+    mayWaitLong: fault?.isSilent === true || mayWait,
+    ...(fault && performed === 0
       ? { verdict: 'not-reached', deviations: [] }
-      : verdictOn(run, judge.judge(run, fault), mayWait || fault.mayEnd === true)),
-    ...(fault.isSilent && first && { gaveUpAfterMs }),
+      : verdictOn(run, judge.judge(run, fault), mayWait || fault?.mayEnd === true)),
+    ...(fault?.isSilent && first && { gaveUpAfterMs }),
     ...{ exitStatus, lastLines, tookMs, checks: judge.checksOf(run), requests: shownRequests(requests) },
   };
 }
@@ -106,6 +130,20 @@ export const isFailing = ({ required, verdict, mayWaitLong }: Judged) =>
   (verdict === 'hung' && !mayWaitLong) ||
   (required && (verdict === 'failed' || verdict === 'hung'));
 
+export type Rank = (typeof ranks)[number];
+
+/** The rank of a run under a fault. */
+export function rankOf(run: Judged): Rank {
+  if (run.verdict === 'survived' || run.verdict === 'not-reached') return run.verdict;
+  return isFailing(run) ? 'must-fix' : 'should-fix';
+}
+
+/** The rank of the worst run under a fault. */
+export function worstRank(fault: FaultGrade): Rank {
+  const found = judgedRuns(fault).map(rankOf);
+  return ranks.find((rank) => found.includes(rank)) ?? 'not-reached';
+}
+
 /** The runs of a fault, with `required`. */
 export const judgedRuns = ({ required, runs }: FaultGrade) => runs.map((run) => ({ ...run, required }));
 
@@ -122,8 +160,11 @@ export const gradesOfTrials = ({ trials }: Baseline): FaultGrade[] =>
       ]
     : [];
 
-/** The verdict on the program, as `Grade.verdict` describes it. */
-export function verdictOf(baseline: Baseline, grades: readonly FaultGrade[]): Grade['verdict'] {
+/**
+ * The verdict on the program. `incomplete`: no fault was reached. `failed`: the baseline has a problem, a run is failing, or a required
+ * check failed.
+ */
+export function programVerdict(baseline: Baseline, grades: readonly FaultGrade[]): Grade['verdict'] {
   const { checks, problem } = baseline;
   const all = [...gradesOfTrials(baseline), ...grades];
   const results = [checks, ...all.flatMap((grade) => grade.runs).map((run) => run.checks)];

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import { batchSize, type Database, inBatches, type Transaction } from '../db/database.ts';
 import { Fragment, fragment, type Sql } from '../db/sql.ts';
-import { grouped } from '../foundation/bounds.ts';
 import { ApiError, errorAt } from '../foundation/errors.ts';
 import { hourMs, toTime } from '../foundation/time.ts';
+import { grouped } from '../foundation/words.ts';
 import { fieldLines } from './headers.ts';
 import type { OperationResponse } from './operation.ts';
 

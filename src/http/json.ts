@@ -1,7 +1,8 @@
-import { grouped, maxDepth, maxValues as usualMaxValues } from '../foundation/bounds.ts';
+import { maxDepth, maxValues as usualMaxValues } from '../foundation/bounds.ts';
 import { ApiError } from '../foundation/errors.ts';
 import { quote } from '../foundation/redact.ts';
 import { toInt64 } from '../foundation/schema.ts';
+import { grouped } from '../foundation/words.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 

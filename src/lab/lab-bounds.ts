@@ -4,6 +4,8 @@
 export const labQuota = { perMinute: 600, perDay: 600 * 24 * 60 };
 /** The faults of one rehearsal. */
 export const maxFaults = 100;
+/** How many uses may pass before a fault, and how often it may be performed. */
+export const maxUses = 10_000;
 /** The longest life of a rehearsal or a recording. Both are removed a day after they began. */
 export const maxLifeSeconds = 86_400;
 /** The number of rehearsals, and of recordings, that the storage keeps for a key: the newest. */

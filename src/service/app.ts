@@ -12,6 +12,7 @@ import { maxBodyBytes, maxHeaderBytes } from '../foundation/bounds.ts';
 import { StorageUnavailableError } from '../foundation/errors.ts';
 import { keptBoundsOf } from '../foundation/settings/plans.ts';
 import { currentTracer } from '../foundation/tracing.ts';
+import { firstSentence } from '../foundation/words.ts';
 import { takeBodiesAsBytes } from '../http/arrivals.ts';
 import { continueWhenRead, refuseConnect } from '../http/connect-and-expect.ts';
 import { boundConnections } from '../http/connections.ts';
@@ -30,7 +31,6 @@ import { labPageRoutes, serveLabPage } from '../lab/serve-lab-page.ts';
 import { serveMcp } from '../mcp/serve-mcp.ts';
 import { traceRequests } from '../observe/request-spans.ts';
 import { guidePath } from '../reference/description/guide-names.ts';
-import { firstSentence } from '../reference/description/markdown.ts';
 import {
   asyncapiPath,
   descriptionPaths,
@@ -204,7 +204,7 @@ function serveAgents(
     return guides(baseUrl, hasLab).map((guide) => ({
       uri: rootUrl + guidePath(guide),
       name: guide.name,
-      description: firstSentence(guide.description),
+      description: firstSentence(guide.description)[0],
       text: guideText(guide, rootUrl),
     }));
   };

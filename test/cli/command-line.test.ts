@@ -216,7 +216,7 @@ test('workspaces are created, listed, reset and deleted', async (t) => {
   );
   // More than the 10,000 of one transaction.
   const added = await command(['seed', '--workspace', 'shop', '--pets', '10001'], env);
-  assert.match(added.stdout, /^Added 10001 pets to shop in /);
+  assert.match(added.stdout, /^Added 10,001 pets to shop in /);
   const one = await command(['seed', '--workspace', 'empty', '--pets', '1'], env);
   assert.match(one.stdout, /^Added 1 pet to empty in /);
   assert.equal((await list())[0].pets, 10_021);

@@ -11,10 +11,8 @@ test('grade shows its usage and its faults without a run, and says what is wrong
   const levels = join(folder, 'levels');
   const bad = join(folder, 'bad');
   const goal = join(folder, 'goal');
-  const huge = join(folder, 'huge');
   writeFileSync(bad, 'reset: off');
   writeFileSync(goal, '{ "goal": "x", "wanted": [{ "resource": "pets", "where": { "nam": "Rex" } }] }');
-  writeFileSync(huge, ' '.repeat(1_048_577));
   writeFileSync(levels, '# Ours.\n\nreset=required\nretry = off\n');
   const calls: [string[], number, RegExp][] = [
     [[], 2, /give the program and its arguments after --, or --list alone/],
@@ -39,7 +37,7 @@ test('grade shows its usage and its faults without a run, and says what is wrong
       /there is no fault or check retry; did you mean retry-after-odd\?/,
     ],
     [['--levels', join(folder, 'none'), '--', 'true'], 2, /none cannot be read \(ENOENT\)/],
-    [['--levels', bad, '--', 'true'], 2, /bad: "reset: off" must be NAME=required,/],
+    [['--levels', bad, '--', 'true'], 2, /bad "reset: off" must be one of NAME=required,/],
     [['--compare', levels, '--', 'true'], 2, /levels is not JSON: pass a card/],
     [['--compare', join(folder, 'none'), '--', 'true'], 2, /^error: \S+none cannot be read \(ENOENT\)/],
     [['--host', '0.0.0.0', '--', 'true'], 2, /--host must be one address/],
@@ -65,9 +63,8 @@ test('grade shows its usage and its faults without a run, and says what is wrong
       2,
       /goal is not a goal: #\/wanted\/0\/where must not have "nam"; it takes id, name, /,
     ],
-    [['--goal', huge, '--', 'true'], 2, /huge is too long for a goal: at most 1048576 bytes are allowed/],
     [['--timeout', '0', '--', 'true'], 2, /an integer above 0/],
-    [['--timeout', '86401', '--', 'true'], 2, /must be at most 86400, a day/],
+    [['--timeout', '86401', '--', 'true'], 2, /must be at most 86400/],
     [['--html', 'a/../b', '--junit', 'b', '--', 'true'], 2, /--junit and --html must name different files/],
     [['--html', folder, '--', 'true'], 2, / cannot be written \(EISDIR\)/],
     [['--junit', join(folder, 'no/such.xml'), '--', 'true'], 2, /no\/such\.xml cannot be written \(ENOENT\)/],

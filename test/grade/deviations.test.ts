@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { operations } from '../../src/api/operations.ts';
 import { BaselineRuns } from '../../src/grade/baseline.ts';
 import { PrintedLines } from '../../src/grade/compare/printed-lines.ts';
 import type { Item, StoreState } from '../../src/grade/compare/state.ts';
 import { type StoreEvent, storeResultOf } from '../../src/grade/compare/store-result.ts';
 import type { Deviation, Verdict } from '../../src/grade/grade.ts';
-import { plansOf, type RunPlan } from '../../src/grade/run/plan.ts';
+import { plansOf, type RunPlan, type SelectedFault, selectFaults } from '../../src/grade/run/plan.ts';
 import type { Run } from '../../src/grade/run/run.ts';
-import { isFailing, toFaultRun, worst } from '../../src/grade/verdict.ts';
-import { faultNamed } from '../../src/lab/faults/list.ts';
-import type { Fault } from '../../src/lab/faults/shared/fault.ts';
+import { isFailing, judgeRun, worst } from '../../src/grade/verdict.ts';
+import { petstoreApi } from '../../src/lab/petstore/petstore-api.ts';
 import type { RecordedRequest } from '../../src/lab/recordings/schema.ts';
 import { requests as recorded } from './grades.ts';
 
@@ -23,21 +21,9 @@ const initial = (): StoreState => ({
   webhooks: [],
 });
 
-interface Sketch {
-  method?: string;
-  target?: string;
-  operation?: string;
-  status?: number;
-  isCut?: true;
-  fault?: string;
-  left?: true;
-  durationMs?: number;
-  silenceMs?: number;
-  headers?: Record<string, string>;
-  answerHeaders?: Record<string, string>;
-  /** The events of the request. */
-  events?: { type: string; data: Item; previous?: Item }[];
-}
+type EventSketch = Pick<StoreEvent, 'type' | 'data' | 'previous'>;
+/** A request, and the events of its changes. */
+type Sketch = Partial<Parameters<typeof recorded>[number]> & { events?: EventSketch[] };
 
 /** A run that sent these requests, and printed these lines. */
 function runOf(sketches: Sketch[], lines: string[] = [], exitStatus: number | undefined = 0): Run {
@@ -82,16 +68,22 @@ function judge(
   run: Run,
   { fault = 'lost-answer', times = 1, ignoresOutput = false } = {},
 ) {
-  const reference = new BaselineRuns(calm, initial(), { ignoresOutput });
-  const [plan] = plansOf({ fault, times, after: 0 }, usage) as [RunPlan];
-  return toFaultRun(faultNamed(fault) as Fault, plan, run, reference);
+  const [selected] = selectFaults({ faults: [{ fault, times, after: 0 }] }) as [SelectedFault];
+  const [plan] = plansOf(selected, usage) as [RunPlan];
+  return judgeRun(plan, run, baselineOf(calm, ignoresOutput));
 }
+const baselineOf = (calm: [Run, ...Run[]], ignoresOutput = false) =>
+  new BaselineRuns(calm, initial(), { ignoresOutput, api: petstoreApi });
 const usage = {
-  ...{ operations: operations.map(({ id }) => ({ operation: id, uses: 1 })), requestCount: 9, longestMs: 1 },
+  api: petstoreApi,
+  operations: petstoreApi.operations.map((operation) => ({ operation, uses: 1 })),
+  ...{ requestCount: 9, longestMs: 1 },
 };
 
 const found = ({ deviations }: { deviations: Deviation[] }) =>
   deviations.map(({ kind, what, requests }) => [kind, what, requests.join(' ')]);
+/** The same without the requests. */
+const told = (run: { deviations: Deviation[] }) => found(run).map(([kind, what]) => `${kind}: ${what}`);
 
 const pet = (id: number, name: string) => ({ id, name, categoryId: 1, status: 'available' });
 const create = (id: number, name: string, more: Partial<Sketch> = {}): Sketch => ({
@@ -108,16 +100,22 @@ const rename = (id: number, before: string, after: string, more: Partial<Sketch>
   events: [{ type: 'pet.updated', data: pet(id, after), previous: { name: before } }],
   ...more,
 });
+/** The event of a change of the stock of Rex. His status follows from it. */
+const stocked = (before: number, after: number): EventSketch => ({
+  ...{ type: 'inventory.updated', data: { petId: 1, quantity: after, status: statusOf(after) } },
+  previous: { quantity: before, ...(before * after === 0 && { status: statusOf(before) }) },
+});
+const statusOf = (quantity: number) => (quantity === 0 ? 'pending' : 'available');
+const setStock = ([before, after]: [number, number]): Sketch => ({
+  ...{ method: 'PATCH', target: '/v1/inventory/1', operation: 'updateInventory' },
+  events: [stocked(before, after)],
+});
 /** An order of one unit of Rex, which changes his stock. */
 const order = (id: number, stock: number, more: Partial<Sketch> = {}): Sketch => ({
   ...{ method: 'POST', target: '/v1/store/orders', operation: 'placeOrder', status: 201 },
   events: [
     { type: 'order.placed', data: { id, petId: 1, quantity: 1, complete: false } },
-    {
-      type: 'inventory.updated',
-      data: { petId: 1, quantity: stock, status: 'available' },
-      previous: { quantity: stock + 1 },
-    },
+    stocked(stock + 1, stock),
   ],
   ...more,
 });
@@ -162,36 +160,22 @@ test('a change that is applied again, to its own result, counts as made twice', 
 
 test('if only one of two runs deletes the pet that it created, the pet is reported as deleted, or as not deleted', () => {
   const [kept, deleted] = [[create(2, 'Smaug')], [create(2, 'Smaug'), remove(2, 'Smaug')]];
-  const whatOf = (calm: Sketch[], run: Sketch[]) =>
-    found(judge([runOf(calm)], runOf(run))).map(([kind, what]) => [kind, what]);
-  assert.deepEqual(whatOf(deleted, kept), [['undone', 'pet Smaug was not deleted']]);
-  assert.deepEqual(whatOf(kept, deleted), [['other', 'pet Smaug was deleted instead of kept']]);
+  const toldOf = (calm: Sketch[], run: Sketch[]) => told(judge([runOf(calm)], runOf(run)));
+  assert.deepEqual(toldOf(deleted, kept), ['undone: pet Smaug was not deleted']);
+  assert.deepEqual(toldOf(kept, deleted), ['other: pet Smaug was deleted instead of kept']);
 });
 
 test('a pet created twice does not change how other changes are described', () => {
   const calm: [Run] = [runOf([create(2, 'Smaug'), rename(2, 'Smaug', 'Fafnir')])];
-  const run = judge(
-    calm,
-    runOf([create(2, 'Smaug', lost), create(3, 'Smaug'), rename(3, 'Smaug', 'Fafnir')]),
-  );
-  assert.deepEqual(found(run), [['twice', 'two pets Smaug instead of one', '1 2']]);
+  const twice = [create(2, 'Smaug', lost), create(3, 'Smaug'), rename(3, 'Smaug', 'Fafnir')];
+  assert.deepEqual(found(judge(calm, runOf(twice))), [['twice', 'two pets Smaug instead of one', '1 2']]);
 });
 
 test('a stock change caused by an order is not another deviation', () => {
   const calm: [Run] = [runOf([order(1, 8)])];
   const twice = judge(calm, runOf([order(1, 8, lost), order(2, 7)]));
   assert.deepEqual(found(twice), [['twice', 'two orders of 1 Rex instead of one', '1 2']]);
-  const set = (quantity: number): Sketch => ({
-    ...{ method: 'PATCH', target: '/v1/inventory/1', operation: 'updateInventory' },
-    events: [
-      {
-        type: 'inventory.updated',
-        data: { petId: 1, quantity, status: 'available' },
-        previous: { quantity: 9 },
-      },
-    ],
-  });
-  const other = judge([runOf([set(5)])], runOf([set(6)]));
+  const other = judge([runOf([setStock([9, 5])])], runOf([setStock([9, 6])]));
   assert.deepEqual(found(other), [['other', 'pet Rex has stock 6 instead of 5', '1']]);
   assert.equal(other.verdict, 'did-something-else');
 });
@@ -217,35 +201,24 @@ test('a program with an exit status other than 0 failed, unless it did something
   assert.deepEqual(found(twice), [['twice', 'two pets Smaug instead of one', '1 2']]);
   const hung = judge(calm, { ...runOf([list]), exitStatus: undefined });
   assert.equal(hung.verdict, 'hung');
-  assert.deepEqual(
-    hung.deviations.map(({ kind, what, isWarning }) => [kind, what, isWarning]),
-    [['undone', 'no pet Smaug instead of one; no pet Fafnir instead of one', true]],
-  );
+  assert.deepEqual(told(hung), ['undone: no pet Smaug instead of one; no pet Fafnir instead of one']);
+  assert.equal(hung.deviations[0]?.isWarning, true);
   const unreached = judge(calm, { ...runOf([]), performed: 0 });
   assert.deepEqual([unreached.verdict, unreached.deviations], ['not-reached', []]);
 });
 
 test("a program may build on another writer's change, but a change that it omits afterwards is reported as left undone", () => {
-  const stock = (before: number, after: number): NonNullable<Sketch['events']>[number] => ({
-    ...{ type: 'inventory.updated', data: { petId: 1, quantity: after, status: statusOf(after) } },
-    previous: { quantity: before, ...(before * after === 0 && { status: statusOf(before) }) },
-  });
-  const statusOf = (quantity: number) => (quantity === 0 ? 'pending' : 'available');
-  const set = ([before, after]: [number, number]): Sketch => ({
-    ...{ method: 'PATCH', target: '/v1/inventory/1', operation: 'updateInventory' },
-    events: [stock(before, after)],
-  });
   /** The deviations of a run with changes before and after another writer. The last of `before` is the other writer's. */
   const under = (calm: [number, number][], before: [number, number][], after: [number, number][]) => {
-    const other = { ...set(before.at(-1) as [number, number]), fault: 'conflict' };
-    const run = runOf([...before.slice(0, -1).map(set), other, ...after.map(set)]);
+    const other = { ...setStock(before.at(-1) as [number, number]), fault: 'conflict' };
+    const run = runOf([...before.slice(0, -1).map(setStock), other, ...after.map(setStock)]);
     const events = [...before, ...after].map((values, i) => {
       const { requestId, at } = run.requests[i] as RecordedRequest;
       const isOther = i === before.length - 1;
-      return { ...stock(...values), requestId: isOther ? 'another writer' : requestId, timestamp: at };
+      return { ...stocked(...values), requestId: isOther ? 'another writer' : requestId, timestamp: at };
     });
     const storeResult = storeResultOf(run.storeResult.state, initial(), events, 'another writer');
-    return found(judge([runOf(calm.map(set))], { ...run, storeResult }, { fault: 'conflict' }));
+    return told(judge([runOf(calm.map(setStock))], { ...run, storeResult }, { fault: 'conflict' }));
   };
   // The program doubles the current stock.
   assert.deepEqual(under([[9, 18]], [[9, 10]], [[10, 20]]), []);
@@ -254,21 +227,16 @@ test("a program may build on another writer's change, but a change that it omits
   // The program refills a sold-out pet, whose status the other writer has changed.
   const soldOut: [number, number] = [9, 0];
   assert.deepEqual(under([soldOut, [0, 5]], [soldOut, [0, 1]], [[1, 5]]), []);
-  assert.deepEqual(
-    under([[9, 18]], [[9, 10]], []).map(([kind, what]) => [kind, what]),
-    [['undone', 'pet Rex: stock was never changed, instead of once']],
-  );
-  assert.deepEqual(
-    under(
-      [[9, 18]],
-      [[9, 10]],
-      [
-        [10, 20],
-        [20, 40],
-      ],
-    ).map(([kind, what]) => [kind, what]),
-    [['twice', 'pet Rex: stock was changed twice instead of once']],
-  );
+  assert.deepEqual(under([[9, 18]], [[9, 10]], []), [
+    'undone: pet Rex: stock was never changed, instead of once',
+  ]);
+  const twice: [number, number][] = [
+    [10, 20],
+    [20, 40],
+  ];
+  assert.deepEqual(under([[9, 18]], [[9, 10]], twice), [
+    'twice: pet Rex: stock was changed twice instead of once',
+  ]);
 });
 
 test('the card does not describe the service when the faulted response looks normal', () => {
@@ -317,19 +285,13 @@ test('attempts that share an X-Request-Id are distinguished by their commit time
     create(2, 'Fafnir'),
   ]);
   const requests = run.requests.map((request) => ({ ...request, requestId: 'mine' }));
-  const { deviations } = judge(calm, {
-    ...run,
-    requests,
-    storeResult: {
-      ...run.storeResult,
-      histories: new Map([...run.storeResult.histories].map(([key, life]) => [key, sharing(life)])),
-    },
+  const histories = [...run.storeResult.histories].map(([key, life]) => {
+    const created = life.created && { ...life.created, requestId: 'mine' };
+    return [key, { ...life, ...(created && { created }) }] as const;
   });
+  const storeResult = { ...run.storeResult, histories: new Map(histories) };
+  const { deviations } = judge(calm, { ...run, requests, storeResult });
   assert.deepEqual(deviations.find(({ kind }) => kind === 'other')?.requests, ['2']);
-
-  function sharing<L extends { created?: object }>(life: L): L {
-    return life.created ? { ...life, created: { ...life.created, requestId: 'mine' } } : life;
-  }
 });
 
 /** Judges the output of a program: `calm` without faults, and `lines` under a fault. */
@@ -361,12 +323,8 @@ test('lines that all runs without faults print are required, and lines that diff
 test('lines that are missing for one cause are one deviation', () => {
   const calm = ['1 Rex', '2 Nemo', '3 Smaug', '4 Fafnir', '4 pets'];
   const run = judgeOutput([calm, calm], ['1 Rex'], [{ ...list, ...lost }]);
-  assert.deepEqual(found(run), [
-    [
-      'printed',
-      'did not print "2 Nemo"; did not print "3 Smaug"; did not print "4 Fafnir"; and 1 more difference',
-      '1',
-    ],
+  assert.deepEqual(told(run), [
+    'printed: did not print "2 Nemo"; did not print "3 Smaug"; did not print "4 Fafnir"; and 1 more difference',
   ]);
 });
 
@@ -379,10 +337,8 @@ test('times are not compared, even if equal without faults, but the text beside 
 
 test('for a program that changes the store, a different line is a warning', () => {
   const changing = judgeOutput([['9 left'], ['9 left']], ['8 left'], [create(2, 'Smaug')]);
-  assert.deepEqual(
-    [changing.verdict, changing.deviations.map(({ isWarning }) => isWarning)],
-    ['survived', [true]],
-  );
+  const [{ isWarning } = {}, ...others] = changing.deviations;
+  assert.deepEqual([changing.verdict, isWarning, others], ['survived', true, []]);
 });
 
 test('printed lines do not count under faults that change content, or if the program failed', () => {
@@ -395,7 +351,7 @@ test('printed lines do not count under faults that change content, or if the pro
 
 test('a program that changes nothing and prints nothing has nothing to compare', () => {
   const isNothing = (run: Run, ignoresOutput = false) =>
-    new BaselineRuns([run], initial(), { ignoresOutput }).toBaseline().nothingToCompare;
+    baselineOf([run], ignoresOutput).toBaseline().nothingToCompare;
   assert.equal(isNothing(runOf([list])), true);
   assert.equal(isNothing(runOf([list], ['20 pets'])), false);
   assert.equal(isNothing(runOf([list], ['20 pets']), true), true);
@@ -425,7 +381,7 @@ test('refusals that occur in each run without faults are listed', () => {
     runOf([refused(422, 'validation_failed'), refused(404, 'not_found')]),
     runOf([list, refused(422, 'validation_failed')]),
   ];
-  assert.deepEqual(new BaselineRuns(calm, initial()).toBaseline().refused, [
+  assert.deepEqual(baselineOf(calm).toBaseline().refused, [
     { id: '2', operation: 'createPet', status: 422, code: 'validation_failed' },
   ]);
 });

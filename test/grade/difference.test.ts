@@ -24,14 +24,14 @@ const store = (): StoreState => ({
   webhooks: [{ id: 1, url: 'https://shop.example/events', enabled: true }],
 });
 
-interface Options {
+interface Known {
   initial?: StoreState;
   variation?: compare.Variation;
   others?: OtherChange[];
 }
 
-/** The expected differences of the second state from the first, without histories. */
-const differenceOf = (base: StoreState, run: StoreState, { initial, variation, others = [] }: Options = {}) =>
+/** The reported differences of the second state from the first, without histories. */
+const differenceOf = (base: StoreState, run: StoreState, { initial, variation, others = [] }: Known = {}) =>
   compare
     .differencesOf(
       storeResultOf(base, initial),
@@ -58,43 +58,35 @@ const changed = (...changes: Change[]): StoreState => {
   return state;
 };
 
-const addPet =
-  (id: number, name: string, categoryId = 1, quantity = 1): Change =>
-  ({ pets, inventory }) => {
-    pets.push({ id, name, categoryId, status: 'available' });
-    inventory.push({ petId: id, quantity, status: 'available' });
+type List = 'categories' | 'pets' | 'orders' | 'inventory' | 'webhooks';
+
+/** Changes properties of the row at an index. */
+const set =
+  <L extends List>(list: L, index: number, fields: Partial<StoreState[L][number]>): Change =>
+  (state) =>
+    void Object.assign(state[list][index] as object, fields);
+const add =
+  <L extends List>(list: L, row: StoreState[L][number]): Change =>
+  (state) =>
+    void (state[list] as object[]).push(row);
+const remove =
+  (list: List, index: number): Change =>
+  (state) =>
+    void state[list].splice(index, 1);
+const all =
+  (...changes: Change[]): Change =>
+  (state) => {
+    for (const change of changes) change(state);
   };
-const addOrder =
-  (id: number, petId: number | undefined, quantity: number): Change =>
-  ({ orders }) => {
-    orders.push({ id, ...(petId && { petId }), quantity, complete: false });
-  };
-const setPet =
-  (index: number, fields: Partial<StoreState['pets'][number]>): Change =>
-  ({ pets }) => {
-    Object.assign(pets[index] as object, fields);
-  };
-const setStock =
-  (index: number, quantity: number): Change =>
-  ({ inventory }) => {
-    Object.assign(inventory[index] as object, { quantity });
-  };
-const setOrder =
-  (index: number, fields: Partial<StoreState['orders'][number]>): Change =>
-  ({ orders }) => {
-    Object.assign(orders[index] as object, fields);
-  };
-const setCategory =
-  (index: number, fields: Partial<StoreState['categories'][number]>): Change =>
-  ({ categories }) => {
-    Object.assign(categories[index] as object, fields);
-  };
-const removePet =
-  (index: number): Change =>
-  ({ pets, inventory }) => {
-    pets.splice(index, 1);
-    inventory.splice(index, 1);
-  };
+const addPet = (id: number, name: string, categoryId = 1, quantity = 1) =>
+  all(
+    add('pets', { id, name, categoryId, status: 'available' }),
+    add('inventory', { petId: id, quantity, status: 'available' }),
+  );
+const addOrder = (id: number, petId: number | undefined, quantity: number) =>
+  add('orders', { id, ...(petId && { petId }), quantity, complete: false });
+const setStock = (index: number, quantity: number) => set('inventory', index, { quantity });
+const removePet = (index: number) => all(remove('pets', index), remove('inventory', index));
 /** Increases all ids, as after other rows were created and removed. */
 const shiftIds: Change = (state) => {
   for (const row of [...state.categories, ...state.pets, ...state.orders, ...state.webhooks])
@@ -106,125 +98,94 @@ const reverse: Change = (state) => {
   for (const rows of Object.values(state)) rows.reverse();
 };
 
-/** The differences of the second state from the first. */
-const cases: [base: StoreState, run: StoreState, reported: string[]][] = [
+const shipped = (shipDate: string) => set('orders', 0, { shipDate });
+const otherDogs = add('categories', { id: 3, name: 'Dogs', description: 'Other dogs.' });
+const longText = (last: string) => set('categories', 0, { description: `${'a'.repeat(60)}${last}` });
+const twoPets = (a: string, b: string) => [addPet(3, a), addPet(4, b)];
+
+/** The changes of a run, the reported differences, and the changes without faults. */
+const cases: [run: Change[], reported: string[], base?: Change[]][] = [
   // Equal content.
-  [store(), store(), []],
-  [store(), changed(shiftIds), []],
-  [store(), changed(reverse), []],
-  [changed(addPet(3, 'A'), addPet(4, 'B')), changed(addPet(3, 'B'), addPet(4, 'A')), []],
-  [
-    changed(addPet(3, 'A'), addPet(4, 'B'), addOrder(2, 3, 1)),
-    changed(addPet(3, 'B'), addPet(4, 'A'), addOrder(2, 4, 1)),
-    [],
-  ],
+  [[], []],
+  [[shiftIds], []],
+  [[reverse], []],
+  [twoPets('B', 'A'), [], twoPets('A', 'B')],
+  [[...twoPets('B', 'A'), addOrder(2, 4, 1)], [], [...twoPets('A', 'B'), addOrder(2, 3, 1)]],
   // More and fewer rows.
+  [twoPets('Smaug', 'Smaug'), ['two pets Smaug instead of one'], [addPet(3, 'Smaug')]],
+  [[], ['no pet Smaug instead of one'], [addPet(3, 'Smaug')]],
+  [[addPet(3, 'Smaug')], ['one pet Smaug instead of none']],
   [
-    changed(addPet(3, 'Smaug')),
-    changed(addPet(3, 'Smaug'), addPet(4, 'Smaug')),
+    [...twoPets('Smaug', 'Smaug'), addPet(5, 'Fafnir')],
     ['two pets Smaug instead of one'],
-  ],
-  [changed(addPet(3, 'Smaug')), store(), ['no pet Smaug instead of one']],
-  [store(), changed(addPet(3, 'Smaug')), ['one pet Smaug instead of none']],
-  [
-    changed(addPet(3, 'Smaug'), addPet(4, 'Fafnir')),
-    changed(addPet(3, 'Smaug'), addPet(4, 'Smaug'), addPet(5, 'Fafnir')),
-    ['two pets Smaug instead of one'],
+    twoPets('Smaug', 'Fafnir'),
   ],
   [
-    changed(addOrder(2, 2, 2)),
-    changed(addOrder(2, 2, 2), addOrder(3, 2, 2), addOrder(4, 2, 2)),
+    [addOrder(2, 2, 2), addOrder(3, 2, 2), addOrder(4, 2, 2)],
     ['four orders of 2 Nemo instead of two'],
+    [addOrder(2, 2, 2)],
   ],
+  [[remove('orders', 0)], ['no order of 2 Nemo instead of one']],
+  [[addOrder(2, undefined, 1)], ['one order of 1 without a pet instead of none']],
   [
-    store(),
-    changed(({ orders }) => {
-      orders.length = 0;
-    }),
-    ['no order of 2 Nemo instead of one'],
-  ],
-  [store(), changed(addOrder(2, undefined, 1)), ['one order of 1 without a pet instead of none']],
-  [
-    store(),
-    changed(({ webhooks }) => {
-      webhooks.push({ id: 2, url: 'https://shop.example/events', enabled: true });
-    }),
+    [add('webhooks', { id: 2, url: 'https://shop.example/events', enabled: true })],
     ['two webhooks to https://shop.example/events instead of one'],
   ],
   // A changed row is reported, and rows that refer to it are not.
-  [store(), changed(setStock(0, 3)), ['pet Rex has stock 3 instead of 2']],
+  [[setStock(0, 3)], ['pet Rex has stock 3 instead of 2']],
   [
-    store(),
-    changed(setPet(0, { status: 'sold' }), setStock(0, 0)),
+    [set('pets', 0, { status: 'sold' }), setStock(0, 0)],
     ['pet Rex has status sold instead of available, stock 0 instead of 2'],
   ],
-  [store(), changed(setPet(0, { name: 'Rexy' })), ['pet Rex has name Rexy instead of Rex']],
-  [store(), changed(setPet(1, { name: 'Marlin' })), ['pet Nemo has name Marlin instead of Nemo']],
-  [store(), changed(setPet(0, { categoryId: 2 })), ['pet Rex has category Fish instead of Dogs']],
+  [[set('pets', 0, { name: 'Rexy' })], ['pet Rex has name Rexy instead of Rex']],
+  [[set('pets', 1, { name: 'Marlin' })], ['pet Nemo has name Marlin instead of Nemo']],
+  [[set('pets', 0, { categoryId: 2 })], ['pet Rex has category Fish instead of Dogs']],
   [
-    store(),
-    changed(setCategory(0, { description: 'Faithful.' })),
+    [set('categories', 0, { description: 'Faithful.' })],
     ['category Dogs has description "Faithful." instead of "Loyal."'],
   ],
   [
-    store(),
-    changed(({ categories }) => {
-      delete categories[0]?.description;
-    }),
+    [({ categories }) => void delete categories[0]?.description],
     ['category Dogs has no description instead of "Loyal."'],
   ],
+  [[set('categories', 1, { description: '' })], ['category Fish has description "" instead of none']],
+  [[set('orders', 0, { complete: true })], ['order of 2 Nemo is complete instead of open']],
+  [[set('orders', 0, { quantity: 5 })], ['order of 2 Nemo has quantity 5 instead of 2']],
   [
-    store(),
-    changed(setCategory(1, { description: '' })),
-    ['category Fish has description "" instead of none'],
-  ],
-  [store(), changed(setOrder(0, { complete: true })), ['order of 2 Nemo is complete instead of open']],
-  [store(), changed(setOrder(0, { quantity: 5 })), ['order of 2 Nemo has quantity 5 instead of 2']],
-  [
-    store(),
-    changed(setOrder(0, { shipDate: '2026-02-02T09:00:00Z' })),
+    [shipped('2026-02-02T09:00:00Z')],
     ['order of 2 Nemo has shipDate 2026-02-02T09:00:00Z instead of 2026-02-01T09:00:00Z'],
   ],
-  [store(), changed(setOrder(0, { petId: 1 })), ['order of 2 Nemo has pet Rex instead of Nemo']],
+  [[set('orders', 0, { petId: 1 })], ['order of 2 Nemo has pet Rex instead of Nemo']],
   // Rows are found by name, though ids have changed.
   [
-    changed(addPet(3, 'Smaug'), addPet(4, 'Fafnir')),
-    changed(addPet(3, 'Fafnir', 1, 7)),
+    [addPet(3, 'Fafnir', 1, 7)],
     ['no pet Smaug instead of one', 'pet Fafnir has stock 7 instead of 1'],
+    twoPets('Smaug', 'Fafnir'),
   ],
   // Two rows with the same name are still two.
   [
-    changed(
-      ({ categories }) => {
-        categories.push({ id: 3, name: 'Dogs', description: 'Other dogs.' });
-      },
-      addPet(3, 'Smaug', 3),
-    ),
-    changed(
-      ({ categories }) => {
-        categories.push({ id: 3, name: 'Dogs', description: 'Other dogs.' });
-      },
-      addPet(3, 'Smaug', 1),
-    ),
+    [otherDogs, addPet(3, 'Smaug', 1)],
     ['pet Smaug has a different category, also named Dogs'],
+    [otherDogs, addPet(3, 'Smaug', 3)],
   ],
   [
-    changed(addPet(3, 'Rex', 2), addOrder(2, 1, 1)),
-    changed(addPet(3, 'Rex', 2), addOrder(5, 3, 1)),
+    [addPet(3, 'Rex', 2), addOrder(5, 3, 1)],
     ['order of 1 Rex has a different pet, also named Rex'],
+    [addPet(3, 'Rex', 2), addOrder(2, 1, 1)],
   ],
   // Texts that are equal as far as they are shown.
   [
-    changed(setCategory(0, { description: `${'a'.repeat(60)}b` })),
-    changed(setCategory(0, { description: `${'a'.repeat(60)}c` })),
+    [longText('c')],
     [`category Dogs has a different description (equal in the part shown): "${'a'.repeat(60)}…"`],
+    [longText('b')],
   ],
   // Control characters are escaped for a terminal.
-  [store(), changed(addPet(3, 'a\u001b[31m')), ['one pet a\\u001b[31m instead of none']],
+  [[addPet(3, 'a\u001b[31m')], ['one pet a\\u001b[31m instead of none']],
 ];
 
 test('states are compared by content, and differences are described in sentences', () => {
-  for (const [base, run, reported] of cases) assert.deepEqual(differenceOf(base, run), reported);
+  for (const [run, reported, base = []] of cases)
+    assert.deepEqual(differenceOf(changed(...base), changed(...run)), reported);
 });
 
 test('a duplicated row is reported in every list', () => {
@@ -267,8 +228,8 @@ test('a difference in any writable property is reported', () => {
 });
 
 test('a difference is reported in both directions', () => {
-  for (const [base, run, reported] of cases)
-    assert.equal(differenceOf(run, base).length, reported.length, reported.join());
+  for (const [run, reported, base = []] of cases)
+    assert.equal(differenceOf(changed(...run), changed(...base)).length, reported.length, reported.join());
 });
 
 test('an existing row is reported as changed, however many of its properties changed', () => {
@@ -347,11 +308,9 @@ test('a row whose properties mostly vary is still required, and is not mistaken 
   const initial = store();
   const named = (name: string, ...more: Change[]) =>
     changed(
-      ({ categories }) => {
-        categories.splice(1, 1);
-        categories.push({ id: 3, name, description: `Made by ${name}.` });
-      },
-      setPet(1, { categoryId: 3 }),
+      remove('categories', 1),
+      add('categories', { id: 3, name, description: `Made by ${name}.` }),
+      set('pets', 1, { categoryId: 3 }),
       ...more,
     );
   const base = named('a1');
@@ -364,21 +323,14 @@ test('a row whose properties mostly vary is still required, and is not mistaken 
     'category Fish was not deleted',
     'pet Nemo has category Fish instead of a1',
   ]);
-  const twice: Change = ({ categories }) => {
-    categories.push({ id: 4, name: 'd4', description: 'Made by d4.' });
-  };
+  const twice = add('categories', { id: 4, name: 'd4', description: 'Made by d4.' });
   assert.deepEqual(difference(named('c3', twice)), ['two categories added instead of one, such as d4']);
 });
 
 test('a row recreated with random properties is not mistaken for the original row', () => {
   const initial = store();
   const anew = (description: string) =>
-    changed(
-      ({ categories }) => {
-        categories[1] = { id: 3, name: 'Fish', description };
-      },
-      setPet(1, { categoryId: 3 }),
-    );
+    changed(set('categories', 1, { id: 3, description }), set('pets', 1, { categoryId: 3 }));
   const variation = variationOf(anew('1f'), [anew('77')], initial);
   const difference = differenceOf(anew('1f'), store(), { initial, variation });
   assert.ok(difference.includes('category Fish is the old one instead of a new one'), difference.join());
@@ -407,57 +359,48 @@ const renamedRex = other('pet', 'name', 'Rex', `Rex${sign}`);
 const renamedDogs = other('category', 'name', 'Dogs', `Dogs${sign}`);
 const oneMore = other('pet', 'stock', '2', '3');
 const later = other('order', 'shipDate', '2026-02-01T09:00:00Z', '2026-02-02T09:00:00Z');
-const shipped = (shipDate: string) => setOrder(0, { shipDate });
 
-/** The other writer's changes, the client's changes without and with them, and the reported differences. */
-const besideOthers: [OtherChange[], base: Change[], run: Change[], reported: string[]][] = [
+const named = (name: string) => set('pets', 0, { name });
+const pending = set('pets', 0, { status: 'pending' });
+
+/** The other writer's changes, the client's changes without and with them, and the reported difference. */
+const besideOthers: [OtherChange[], base: Change[], run: Change[], reported?: string][] = [
   // The client keeps it, overwrites it, or builds on it.
-  [[renamedRex], [], [setPet(0, { name: `Rex${sign}` })], []],
-  [[renamedRex], [], [], []],
-  [[renamedRex], [setPet(0, { name: 'Rexy' })], [setPet(0, { name: 'Rexy' })], []],
-  [[renamedRex], [setPet(0, { name: 'Old Rex' })], [setPet(0, { name: `Old Rex${sign}` })], []],
-  [
-    [renamedRex],
-    [setPet(0, { status: 'pending' })],
-    [setPet(0, { status: 'pending', name: `Rex${sign}` })],
-    [],
-  ],
+  [[renamedRex], [], [named(`Rex${sign}`)]],
+  [[renamedRex], [], []],
+  [[renamedRex], [named('Rexy')], [named('Rexy')]],
+  [[renamedRex], [named('Old Rex')], [named(`Old Rex${sign}`)]],
+  [[renamedRex], [pending], [pending, named(`Rex${sign}`)]],
   // The client's own change is still required.
-  [
-    [renamedRex],
-    [setPet(0, { status: 'pending' })],
-    [setPet(0, { name: `Rex${sign}` })],
-    ['pet Rex has status available instead of pending'],
-  ],
+  [[renamedRex], [pending], [named(`Rex${sign}`)], 'pet Rex has status available instead of pending'],
   // The other writer did not change another pet.
   [
     [renamedRex],
     [],
-    [setPet(1, { name: `Nemo${sign}` })],
-    ['pet Nemo has name Nemo (another writer) instead of Nemo'],
+    [set('pets', 1, { name: `Nemo${sign}` })],
+    'pet Nemo has name Nemo (another writer) instead of Nemo',
   ],
   // The other writer changed it twice.
   [
     [renamedRex, other('pet', 'name', `Rex${sign}`, 'Rex (another writer 2)')],
     [],
-    [setPet(0, { name: 'Rex (another writer 2)' })],
-    [],
+    [named('Rex (another writer 2)')],
   ],
-  [[renamedDogs], [], [setCategory(0, { name: `Dogs${sign}` })], []],
+  [[renamedDogs], [], [set('categories', 0, { name: `Dogs${sign}` })]],
   // The client sets, keeps, or changes the new stock, or decides again. The status follows the stock.
-  [[oneMore], [setStock(0, 7)], [setStock(0, 7)], []],
-  [[oneMore], [setStock(0, 7)], [setStock(0, 8)], []],
-  [[oneMore], [setStock(0, 4)], [setStock(0, 6)], []],
-  [[oneMore], [setStock(0, 0), setPet(0, { status: 'sold' })], [setStock(0, 1)], []],
+  [[oneMore], [setStock(0, 7)], [setStock(0, 7)]],
+  [[oneMore], [setStock(0, 7)], [setStock(0, 8)]],
+  [[oneMore], [setStock(0, 4)], [setStock(0, 6)]],
+  [[oneMore], [setStock(0, 0), set('pets', 0, { status: 'sold' })], [setStock(0, 1)]],
   // The ship date.
-  [[later], [shipped('2026-02-01T09:00:00Z')], [shipped('2026-02-02T09:00:00Z')], []],
-  [[later], [shipped('2026-05-01T09:00:00Z')], [shipped('2026-05-01T09:00:00Z')], []],
-  [[later], [shipped('2026-02-08T09:00:00Z')], [shipped('2026-02-09T09:00:00Z')], []],
+  [[later], [shipped('2026-02-01T09:00:00Z')], [shipped('2026-02-02T09:00:00Z')]],
+  [[later], [shipped('2026-05-01T09:00:00Z')], [shipped('2026-05-01T09:00:00Z')]],
+  [[later], [shipped('2026-02-08T09:00:00Z')], [shipped('2026-02-09T09:00:00Z')]],
 ];
 
 test("another writer's changes do not count against the client, and its own omissions do", () => {
   for (const [others, base, run, reported] of besideOthers)
-    assert.deepEqual(differenceOf(changed(...base), changed(...run), { others }), reported);
+    assert.deepEqual(differenceOf(changed(...base), changed(...run), { others }), reported ? [reported] : []);
 });
 
 test('comparing large states takes time in proportion to their size', () => {

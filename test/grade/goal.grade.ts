@@ -3,24 +3,22 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { toCard } from '../../src/grade/card/card.ts';
-import { readCard } from '../../src/grade/card/changes.ts';
-import { comparedWith, toData } from '../../src/grade/card/json.ts';
+
+import { comparedWith, readCard, toData } from '../../src/grade/card/data.ts';
 import { toJunit } from '../../src/grade/card/junit.ts';
 import { toPage } from '../../src/grade/card/page.ts';
 import { toText } from '../../src/grade/card/text.ts';
 import { readGoal } from '../../src/grade/goal/goal-file.ts';
 import type { FaultRun, Grade } from '../../src/grade/grade.ts';
-import type { GradeOptions } from '../../src/grade/grade-options.ts';
+import type { GradeOptions } from '../../src/grade/grade-program.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { grade } from '../support/grading.ts';
+import { cardOf } from './grades.ts';
 
 const folder = new URL('../../examples/agents/', import.meta.url);
 const goalText = readFileSync(new URL('goal.json', folder), 'utf8');
 const agent = (name: string) => [process.execPath, fileURLToPath(new URL(`${name}.mjs`, folder))];
 
-const lines = { again: () => 'petstore grade', about: () => 'petstore lab' };
-const cardOf = (grade: Grade) => toCard(grade, Date.parse('2026-06-01T12:00:00Z'), lines);
 const flat = (text: string) => text.replaceAll(/\s+/g, ' ');
 
 const judged = (command: string[], options: Partial<GradeOptions>) =>

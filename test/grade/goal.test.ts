@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { passedOf } from '../../src/grade/card/trials.ts';
 import type { OtherChange, StoreState } from '../../src/grade/compare/state.ts';
 import { type StoreResult, storeResultOf } from '../../src/grade/compare/store-result.ts';
-import { readGoal } from '../../src/grade/goal/goal-file.ts';
+import { claims, readGoal } from '../../src/grade/goal/goal-file.ts';
 import { judgeByGoal } from '../../src/grade/goal/goal-outcome.ts';
-import { claims } from '../../src/grade/goal/says.ts';
-import { passedOf } from '../../src/grade/goal/trials.ts';
 import type { FaultRun, Grade, Verdict } from '../../src/grade/grade.ts';
 import { guides } from '../../src/reference/description/guides.ts';
 import { carefulGrade } from './grades.ts';

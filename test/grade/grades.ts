@@ -1,5 +1,7 @@
+import { nth } from '../../src/foundation/words.ts';
+import { toCard } from '../../src/grade/card/card.ts';
+import { toText } from '../../src/grade/card/text.ts';
 import type { FaultGrade, FaultRun, Grade, Place } from '../../src/grade/grade.ts';
-import { nth } from '../../src/grade/run-name.ts';
 import { checks } from '../../src/lab/checks/list.ts';
 import type { CheckResult } from '../../src/lab/checks/report.ts';
 import { faultNamed, faultNames } from '../../src/lab/faults/list.ts';
@@ -335,3 +337,31 @@ export const hopelessGrade: Grade = grade(
 );
 hopelessGrade.baseline.refused = plain.map(({ id }) => ({ id, status: 422 }));
 hopelessGrade.baseline.nothingToCompare = true;
+
+/** The command lines that cards of tests suggest. */
+export const suggested = {
+  again: (selector?: string) =>
+    `petstore grade ${selector ? `--fault ${selector} ` : ''}-- node examples/careless.mjs`,
+  about: (fault: string) => `petstore lab faults ${fault}`,
+};
+
+export const cardOf = (grade: Grade, atMs = Date.parse('2026-06-01T12:00:00Z')) =>
+  toCard(grade, atMs, suggested);
+
+/** A card for a terminal with this many columns. */
+export function shown(card: ReturnType<typeof cardOf>, isVerbose = false, width = 80): string {
+  const { columns } = process.stdout;
+  process.stdout.columns = width;
+  try {
+    return toText(card, { isVerbose });
+  } finally {
+    process.stdout.columns = columns;
+  }
+}
+
+/** The same without line breaks. */
+export const flat = (card: ReturnType<typeof cardOf>) => shown(card).replaceAll(/\s+/g, ' ');
+
+/** A run of the careless program. */
+export const carelessRun = (fault: string, place = 0) =>
+  carelessGrade.faults.find((one) => one.fault === fault)?.runs[place] as FaultRun;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { errorLine } from '../../src/grade/run/error-line.ts';
-import { Tail } from '../../src/grade/run/tail.ts';
+import { errorLine } from '../../src/grade/card/words.ts';
+import { Tail } from '../../src/grade/run/program.ts';
 
 const linesOf = (...texts: string[]) => {
   const tail = new Tail();

@@ -4,14 +4,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
-import { toCard } from '../../src/grade/card/card.ts';
-import { comparedWith, toData } from '../../src/grade/card/json.ts';
+import { comparedWith, toData } from '../../src/grade/card/data.ts';
 import { toPage } from '../../src/grade/card/page.ts';
 import type { Grade } from '../../src/grade/grade.ts';
 import { findings } from '../support/axe.ts';
 import { args, executablePath, skip, timeout } from '../support/browsers.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { brokenGrade, carefulGrade, carelessGrade, hostileGrade } from './grades.ts';
+import { brokenGrade, cardOf, carefulGrade, carelessGrade, hostileGrade } from './grades.ts';
 
 const grades = { carelessGrade, carefulGrade, brokenGrade, hostileGrade };
 
@@ -22,12 +21,6 @@ const looks = [
   { colorScheme: 'dark', width: 390, height: 844 },
 ] as const;
 
-const lines = {
-  again: (fault?: string) =>
-    `petstore grade ${fault ? `--fault ${fault} ` : ''}-- node examples/careless.mjs`,
-  about: (fault: string) => `petstore lab faults ${fault}`,
-};
-
 test('a card as a page is accessible and works offline', { skip, timeout }, async (t) => {
   const folder = temporaryFolder(t);
   const browser = await chromium.launch({ executablePath, args });
@@ -35,12 +28,12 @@ test('a card as a page is accessible and works offline', { skip, timeout }, asyn
   const complaints: string[] = [];
   const asked: string[] = [];
 
-  const earlier = toData(toCard(carefulGrade, Date.now(), lines));
+  const earlier = toData(cardOf(carefulGrade));
 
   /** Opens the page of a grade, with all sections unfolded. */
   const open = async (name: keyof typeof grades, look: (typeof looks)[number] = looks[0], isOpen = true) => {
     const file = join(folder, `${name}.html`);
-    writeFileSync(file, toPage(comparedWith(earlier, toCard(grades[name] as Grade, Date.now(), lines))));
+    writeFileSync(file, toPage(comparedWith(earlier, cardOf(grades[name] as Grade))));
     const { colorScheme, ...viewport } = look;
     const page = await browser.newPage({ viewport, colorScheme, bypassCSP: isOpen });
     page.on('console', (message) => complaints.push(message.text()));

@@ -1,30 +1,43 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations } from '../../src/api/operations.ts';
+import { problemOf } from '../../src/cli/lab-faults.ts';
 import {
   hasMissedMinute,
   plansOf,
   type RunPlan,
+  selectFaults,
   type Usage,
   waitForMinuteMs,
 } from '../../src/grade/run/plan.ts';
-import { RunQueue } from '../../src/grade/run/run-queue.ts';
-import { problemOf } from '../../src/grade/run/validate-fault.ts';
+import { RunQueue } from '../../src/grade/run/runner.ts';
 import { faults } from '../../src/lab/faults/list.ts';
 import { petstoreApi } from '../../src/lab/petstore/petstore-api.ts';
+import { faultCatalogue } from '../../src/lab/rehearsals/catalogue.ts';
 import { validateFaults } from '../../src/lab/rehearsals/compiled-rehearsal.ts';
 import type { PlannedFault } from '../../src/lab/rehearsals/schema.ts';
 
 const usageOf = (uses: Record<string, number>, rest: Partial<Usage> = {}): Usage => ({
-  operations: Object.entries(uses).map(([operation, uses]) => ({ operation, uses })),
+  api: petstoreApi,
+  operations: Object.entries(uses).map(([id, uses]) => ({ operation: operationOf(id), uses })),
   requestCount: 10,
   longestMs: 3,
   ...rest,
 });
+const operationOf = (id: string) => operations.find((one) => one.id === id) as (typeof operations)[number];
+
+const plansFor = (given: PlannedFault, usage: Usage, isThorough?: boolean) =>
+  selectFaults({ faults: [given] }).flatMap((one) => plansOf(one, usage, isThorough));
+
+const problemIn = ({ fault: name, ...given }: PlannedFault) =>
+  problemOf(
+    faultCatalogue(petstoreApi).find((fault) => fault.name === name) as Parameters<typeof problemOf>[0],
+    given,
+  );
 
 /** The places of a fault, and the uses that it affects. */
 const targets = (fault: string, uses: Record<string, number>, isThorough = false) =>
-  plansOf({ fault }, usageOf(uses), isThorough).map(({ place, faults }) => [
+  plansFor({ fault }, usageOf(uses), isThorough).map(({ place, faults }) => [
     place,
     ...faults.map(({ operation, after }) => `${operation ?? 'any'} ${after ?? 0}`),
   ]);
@@ -41,7 +54,7 @@ test('a step is performed on the first use of each operation, on a middle one, a
 
 test('faults strike different middle uses, and never the first or the last', () => {
   const middleOf = (fault: string, uses: number) =>
-    plansOf({ fault }, usageOf({ placeOrder: uses })).find(({ place }) => place === 'middle')?.faults[0]
+    plansFor({ fault }, usageOf({ placeOrder: uses })).find(({ place }) => place === 'middle')?.faults[0]
       ?.after;
   const affected = faults.flatMap(({ name }) => middleOf(name, 12) ?? []);
   assert.ok(affected.every((after) => after >= 1 && after <= 10));
@@ -51,7 +64,7 @@ test('faults strike different middle uses, and never the first or the last', () 
 
 test('a failure that repeats many times affects the first read, and the first write', () => {
   const uses = { streamEvents: 1, createPet: 4, listPets: 2 };
-  const plans = plansOf({ fault: 'internal-error' }, usageOf(uses));
+  const plans = plansFor({ fault: 'internal-error' }, usageOf(uses));
   const repeated = plans.filter(({ faults }) => faults.some(({ times }) => times !== undefined));
   assert.deepEqual(
     repeated.map(({ name, faults, isMostlyWaiting }) => [name, faults, isMostlyWaiting]),
@@ -68,7 +81,7 @@ test('a failure that repeats many times affects the first read, and the first wr
       ],
     ],
   );
-  const given = plansOf({ fault: 'internal-error', times: 4 }, usageOf(uses));
+  const given = plansFor({ fault: 'internal-error', times: 4 }, usageOf(uses));
   assert.deepEqual(
     given.map(({ name }) => name),
     ['first', 'middle', 'last'].map((place) => `internal-error 4 times, ${place} use`),
@@ -77,7 +90,7 @@ test('a failure that repeats many times affects the first read, and the first wr
 
 test("each value of a fault's parameter is tried in its own run, unless the user chooses one", () => {
   const namesOf = (planned: PlannedFault) =>
-    plansOf(planned, usageOf({ createPet: 2, listPets: 1 })).map(({ name, faults }) => {
+    plansFor(planned, usageOf({ createPet: 2, listPets: 1 })).map(({ name, faults }) => {
       assert.equal(new Set(faults.map(({ shape }) => shape)).size, 1);
       return `${name}: ${faults.map(({ operation, after }) => `${operation} ${after}`).join(', ')}`;
     });
@@ -116,7 +129,7 @@ test('a silent fault is performed on the first read in one run, and on the first
     ['first', 'createPet 0'],
   ]);
   assert.deepEqual(targets('no-answer', { createPet: 4 }), [['first', 'createPet 0']]);
-  const plans = plansOf({ fault: 'no-answer' }, usageOf({ createPet: 4, getPet: 4 }));
+  const plans = plansFor({ fault: 'no-answer' }, usageOf({ createPet: 4, getPet: 4 }));
   assert.deepEqual(
     plans.map(({ name }) => name),
     ['no-answer, first read', 'no-answer, first write'],
@@ -126,11 +139,11 @@ test('a silent fault is performed on the first read in one run, and on the first
 test('a fault with an operation or a number of uses is performed exactly there, once', () => {
   const exactly = { fault: 'lost-answer', operation: 'createPet', after: 3 };
   const used = usageOf({ createPet: 9, listPets: 9 });
-  const [plan, ...others] = plansOf(exactly, used, true);
+  const [plan, ...others] = plansFor(exactly, used, true);
   assert.deepEqual([plan?.place, plan?.faults, others], [4, [exactly], []]);
   assert.equal(plan?.name, 'lost-answer at the 4th createPet');
-  assert.deepEqual(plansOf({ ...exactly, operation: 'deletePet' }, used), [], 'the program does not use it');
-  const slow = plansOf({ fault: 'slow', bytesPerSecond: 9 }, used);
+  assert.deepEqual(plansFor({ ...exactly, operation: 'deletePet' }, used), [], 'the program does not use it');
+  const slow = plansFor({ fault: 'slow', bytesPerSecond: 9 }, used);
   assert.deepEqual(
     slow.map(({ place, faults }) => [place, faults[0]?.bytesPerSecond]),
     [
@@ -144,7 +157,7 @@ test('a fault with an operation or a number of uses is performed exactly there, 
 
 test('delays are longer than the program has ever waited', () => {
   const delayed = (longestMs: number) =>
-    plansOf({ fault: 'delay' }, usageOf({ getPet: 1 }, { longestMs }))[0]?.faults[0]?.delayMs;
+    plansFor({ fault: 'delay' }, usageOf({ getPet: 1 }, { longestMs }))[0]?.faults[0]?.delayMs;
   assert.deepEqual([3, 2_500, 40_000].map(delayed), [1_000, 5_000, 30_000]);
 });
 
@@ -169,7 +182,7 @@ test('an invalid fault from the user is refused, and the error says what is allo
     [{ fault: 'small-pages', after: 1 }, /^small-pages takes no after: it takes operation$/],
     [{ fault: 'large-ids', operation: 'getPet' }, /^large-ids takes no operation/],
   ] as const) {
-    const found = problemOf(given as Parameters<typeof problemOf>[0]);
+    const found = problemIn(given as PlannedFault);
     if (problem) assert.match(found ?? '', problem);
     else assert.equal(found, undefined);
   }
@@ -180,11 +193,11 @@ test('every plan is a valid rehearsal with a unique name, however much the progr
     const names: string[] = [];
     for (const fault of faults) {
       const uses = Object.fromEntries(operations.map(({ id }) => [id, requestCount]));
-      const plans = plansOf({ fault: fault.name }, usageOf(uses, { requestCount }));
+      const plans = plansFor({ fault: fault.name }, usageOf(uses, { requestCount }));
       for (const { name, faults, waitsMs } of plans) {
         names.push(name);
         assert.ok(validateFaults(faults, petstoreApi).length <= 100, fault.name);
-        assert.equal(problemOf(faults[0] as (typeof faults)[0]), undefined);
+        assert.equal(problemIn(faults[0] as PlannedFault), undefined);
         assert.ok(waitsMs >= 0);
       }
     }
@@ -193,7 +206,7 @@ test('every plan is a valid rehearsal with a unique name, however much the progr
 });
 
 const limit = (requestCount: number) =>
-  plansOf({ fault: 'near-limit' }, usageOf({ listPets: requestCount }, { requestCount }));
+  plansFor({ fault: 'near-limit' }, usageOf({ listPets: requestCount }, { requestCount }));
 
 test('a limit is lower than the program needs, but enough for two minutes', () => {
   for (let count = 2; count <= 1_500; count++) {
@@ -223,7 +236,7 @@ test('only a run that missed the end of its minute on a busy machine is repeated
   assert.equal(hasMissedMinute(plan, { performed: 0, tookMs: 30_000 }), true);
   assert.equal(hasMissedMinute(plan, { performed: 1, tookMs: 30_000 }), false);
   assert.equal(hasMissedMinute(plan, { performed: 0, tookMs: 90_000 }), false, 'no minute is long enough');
-  const [other] = plansOf({ fault: 'lost-answer' }, usageOf({ listPets: 1 })) as [RunPlan];
+  const [other] = plansFor({ fault: 'lost-answer' }, usageOf({ listPets: 1 })) as [RunPlan];
   assert.equal(hasMissedMinute(other, { performed: 0, tookMs: 30_000 }), false);
 });
 

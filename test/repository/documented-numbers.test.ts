@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { grouped, kibibytes, maxBodyBytes, maxHeaderBytes, maxValues } from '../../src/foundation/bounds.ts';
+import { maxBodyBytes, maxHeaderBytes, maxValues } from '../../src/foundation/bounds.ts';
 import { toApiError } from '../../src/foundation/errors.ts';
 import { keptBoundsOf, plans } from '../../src/foundation/settings/plans.ts';
+import { grouped, kibibytes } from '../../src/foundation/words.ts';
 import { maxUnreadBytes } from '../../src/http/fair-share.ts';
 import type { KeptBounds } from '../../src/http/idempotency.ts';
 import { maxLimit, maxPageBytes } from '../../src/http/pagination.ts';

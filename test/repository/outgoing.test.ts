@@ -91,7 +91,7 @@ test('the service connects only to its storage, Valkey, webhooks and a collector
     'src/cli/find-service.ts': ['fetch'],
     'src/service/start/running-service.ts': ['fetch'],
     'src/foundation/spawn-user-program.ts': ['cross-spawn'],
-    'src/cli/webhooks-listen.ts': ['fetch'],
+    'src/cli/webhooks.ts': ['fetch'],
     'src/grade/receiver/deliver.ts': ['node:http', 'node:https'],
     // The client that programs import, not the service: to the API. Descriptions have examples.
     'src/client/connect.ts': ['fetch'],

@@ -1,6 +1,6 @@
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { GradeOptions } from '../../src/grade/grade-options.ts';
+import type { GradeOptions } from '../../src/grade/grade-program.ts';
 import { gradeProgram } from '../../src/grade/grade-program.ts';
 import { type GradingService, openGradingService } from '../../src/grade/grading-service.ts';
 import { initialState, runOnce } from '../../src/grade/run/run.ts';

@@ -1,5 +1,5 @@
-import { counted } from '../../foundation/bounds.ts';
 import { withoutSecrets } from '../../foundation/redact.ts';
+import { capitalized, counted, cut, inSeconds } from '../../foundation/words.ts';
 import { attemptsBounded } from '../../lab/checks/backoff.ts';
 import { checks as catalogue } from '../../lab/checks/list.ts';
 import type { CheckResult } from '../../lab/checks/report.ts';
@@ -9,31 +9,29 @@ import { onlyDirect } from '../../lab/faults/shared/connection-faults.ts';
 import { type Fault, levels } from '../../lab/faults/shared/fault.ts';
 import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
-import { type Passed, passedOf } from '../goal/trials.ts';
-import type { Baseline, Deviation, FaultGrade, FaultRun, Grade, Verdict } from '../grade.ts';
-import { mapStrings } from '../map-strings.ts';
-import { errorLine } from '../run/error-line.ts';
-import { capitalized, withoutFaults } from '../run-name.ts';
+import { type CardRun, type Changes, ranks } from '../card-schema.ts';
+import {
+  type Baseline,
+  type Deviation,
+  type FaultGrade,
+  type FaultRun,
+  type Grade,
+  isAffectedBy,
+  mapStrings,
+  type Verdict,
+  withoutFaults,
+} from '../grade.ts';
 import {
   gradesOfTrials,
-  isFailing,
   isUndoneByHung,
-  type Judged,
-  judgedRuns,
   kindVerdicts,
-  severity,
-} from '../verdict.ts';
-import type { Changes } from './card-schema.ts';
-import {
-  gaveUpInWords,
-  howEnded,
-  inWords,
-  isAffectedBy,
   type Rank,
-  ranks,
-  useOf,
-  verdictWords,
-} from './words.ts';
+  rankOf,
+  severity,
+  worstRank,
+} from '../verdict.ts';
+import { type Passed, passedOf } from './trials.ts';
+import { errorLine, gaveUpInWords, howEnded, inWords, useOf, verdictWords } from './words.ts';
 
 /** A request behind a finding. */
 export interface Evidence {
@@ -52,23 +50,13 @@ export interface Evidence {
 }
 
 /** Something that a run did wrong, with its cause. */
-export interface Finding {
-  rank: 'must-fix' | 'should-fix';
-  /** `check`: a check failed. */
-  kind: Verdict | 'check';
-  /** The words of the verdict, or the name of the check. */
-  title: string;
-  what: string;
-  /** The run, and the use at which the fault was performed: `lost-answer at the 4th createPet`. */
-  where: string;
+export interface Finding extends Omit<CardRun['findings'][number], 'requests' | Remedy> {
   evidence: Evidence[];
   service?: string | undefined;
   goodClient?: string | undefined;
   change?: string | undefined;
-  fault?: string;
-  /** A command line that repeats this run. */
-  again: string;
 }
+type Remedy = 'service' | 'goodClient' | 'change';
 
 /** The same finding in one or several runs, as described in the first of them. */
 export interface Problem extends Finding {
@@ -166,44 +154,21 @@ export function toCard(graded: Grade, atMs: number, lines: CommandLines): Card {
   };
 }
 
-function rowsOf(graded: FaultGrade, known: readonly string[], lines: CommandLines): Row[] {
-  const { runs } = graded;
-  if (runs.length === 0)
-    return [{ ...rowOf(graded, undefined, [], lines), happened: 'fits no operation that the program uses' }];
+function rowsOf({ fault, required, runs }: FaultGrade, known: readonly string[], lines: CommandLines): Row[] {
+  if (runs.length === 0) {
+    const none = { verdict: 'not-reached', rank: 'not-reached', word: verdictWords['not-reached'] } as const;
+    const happened = 'fits no operation that the program uses';
+    return [{ fault, required, ...none, name: fault, happened, findings: [], again: lines.again(fault) }];
+  }
   return runs.map((run) => {
-    const checks = run.verdict === 'not-reached' ? [] : run.checks;
-    const failed = failedChecks(checks).filter(({ name }) => !known.includes(name));
-    return rowOf(graded, run, failed, lines);
+    const { name, verdict } = run;
+    const rank = rankOf({ ...run, required });
+    return {
+      ...{ fault, required, run, verdict, rank, name, word: inWords(run), happened: happened(run) },
+      findings: verdict === 'not-reached' ? [] : findingsOf(fault, rank, run, known, lines),
+      again: lines.again(useOf(fault, run).selector),
+    };
   });
-}
-
-function rowOf(
-  { fault, required, verdict: worst }: FaultGrade,
-  run: FaultRun | undefined,
-  failed: readonly CheckResult[],
-  lines: CommandLines,
-): Row {
-  const verdict = run?.verdict ?? worst;
-  const rank = run ? rankOf({ ...run, required }) : 'not-reached';
-  return {
-    ...{ fault, required, ...(run && { run }), verdict, rank, name: run?.name ?? fault },
-    word: inWords({ verdict, exitStatus: run?.exitStatus }),
-    happened: run ? happened(run) : '',
-    findings: run ? findingsOf(fault, rank, run, failed, lines) : [],
-    again: lines.again(run ? useOf(fault, run).selector : fault),
-  };
-}
-
-/** The rank of a run under a fault. */
-export function rankOf(run: Judged): Rank {
-  if (run.verdict === 'survived' || run.verdict === 'not-reached') return run.verdict;
-  return isFailing(run) ? 'must-fix' : 'should-fix';
-}
-
-/** The rank of the worst run under a fault. */
-export function worstRank(fault: FaultGrade): Rank {
-  const found = judgedRuns(fault).map(rankOf);
-  return ranks.find((rank) => found.includes(rank)) ?? 'not-reached';
 }
 
 /** What happened in a run, in a few words. */
@@ -226,15 +191,16 @@ export function happened(run: FaultRun): string {
 const isGivenUp = ({ verdict, exitStatus, goalReached }: FaultRun) =>
   verdict === 'survived' && (exitStatus !== 0 || goalReached === false);
 
+/** What a run did wrong. `known`: the checks that also fail without faults. */
 function findingsOf(
   fault: string,
-  rank: Rank,
+  rankOfRun: Rank,
   run: FaultRun,
-  failed: readonly CheckResult[],
+  known: readonly string[],
   lines: CommandLines,
 ): Finding[] {
-  if (run.verdict === 'not-reached') return [];
   const about = faultNamed(fault);
+  const rank = rankOfRun === 'must-fix' ? 'must-fix' : 'should-fix';
   const at = (ids: readonly string[]) => {
     const { name, selector } = useOf(fault, run, ids);
     // The name of the run itself has the number.
@@ -245,24 +211,25 @@ function findingsOf(
       again: lines.again(selector),
     };
   };
+  const failed = failedChecks(run.checks).filter(({ name }) => !known.includes(name));
   const isRelevant = ({ name, level }: CheckResult) => level === 'required' || isObservableUnder(name, fault);
-  const advising = failed.filter(isRelevant).toSorted((a, b) => byLevel(a) - byLevel(b))[0];
-  const { advice } = advising ?? {};
-  const isRequired = advising?.level === 'required';
+  const [advising] = failed
+    .filter(isRelevant)
+    .toSorted((a, b) => levels.indexOf(a.level) - levels.indexOf(b.level));
+  const { advice, level } = advising ?? {};
   const ofChecks = failed.map((check) => ofCheck(check, run.requests, at(check.evidence)));
   // Another deviation explains a missing line, so the line is only shown if the run survived.
-  const isShown = (deviation: Deviation) =>
-    deviation.isWarning ? deviation.kind === 'printed' && run.verdict === 'survived' : true;
-  const shown = run.deviations.filter(isShown);
-  const ofDeviations = shown.map((deviation): Finding => {
+  const isShown = ({ isWarning, kind }: Deviation) =>
+    !isWarning || (kind === 'printed' && run.verdict === 'survived');
+  const ofDeviations = run.deviations.filter(isShown).map((deviation): Finding => {
     const { kind, what, requests, service, goodClient, change, isWarning } = deviation;
     return {
+      rank: isWarning ? 'should-fix' : rank,
       ...{ kind: kindVerdicts[kind], title: verdictWords[kindVerdicts[kind]], what },
-      rank: isWarning || rank !== 'must-fix' ? 'should-fix' : 'must-fix',
       ...{ evidence: evidenceOf(run.requests, requests, fault), ...at(requests) },
       ...{ service: service ?? doesOf(about), goodClient: goodClient ?? about?.goodClient },
       // The advice of a check is more specific, except for something that was done twice.
-      change: kind === 'twice' ? change : ((isRequired ? advice : undefined) ?? change ?? advice),
+      change: kind === 'twice' ? change : ((level === 'required' ? advice : undefined) ?? change ?? advice),
     };
   });
   if (run.verdict !== 'failed' && run.verdict !== 'hung') return [...ofDeviations, ...ofChecks];
@@ -270,17 +237,14 @@ function findingsOf(
   const refused = run.requests.findLast(
     (request) => Number(request.status) >= 400 && !isAffectedBy(fault, request),
   );
-  const behind = [...affected.slice(0, maxAffected), refused?.id, refused?.retryOf].filter(
-    (id) => id !== undefined,
-  );
+  const behind = [...affected.slice(0, maxAffected), refused?.id, refused?.retryOf];
   const ending: Finding = {
-    rank: rank === 'must-fix' ? rank : 'should-fix',
-    ...{ kind: run.verdict, title: inWords(run), what: happened(run) },
+    ...{ rank, kind: run.verdict, title: inWords(run), what: happened(run) },
     ...{ evidence: evidenceOf(run.requests, behind, fault), ...at(affected) },
     ...{ service: doesOf(about), goodClient: about?.goodClient },
     change: isRemovedBefore(refused)
       ? 'Treat 404 after a repeated DELETE as success: the first DELETE removed the resource.'
-      : ((run.verdict === 'hung' && !isRequired ? undefined : advice) ?? remedyFor(about, run)),
+      : ((run.verdict === 'hung' && level !== 'required' ? undefined : advice) ?? remedyFor(about, run)),
   };
   return [ending, ...ofDeviations, ...ofChecks];
 }
@@ -291,8 +255,6 @@ const isRemovedBefore = (request: RecordedRequest | undefined) =>
 
 /** The maximum number of requests shown as evidence for a program that failed or hung. */
 const maxAffected = 12;
-
-const byLevel = ({ level }: CheckResult) => levels.indexOf(level);
 
 /** What to change in a program that failed or hung, if no check has advice. */
 function remedyFor(fault: Fault | undefined, { verdict, faults, gaveUpAfterMs }: FaultRun): string {
@@ -334,7 +296,7 @@ const shownKeyLength = 8;
 /** The requests with these ids. */
 export function evidenceOf(
   requests: readonly RecordedRequest[],
-  ids: readonly string[],
+  ids: readonly (string | undefined)[],
   fault = '',
 ): Evidence[] {
   const startMs = Date.parse(requests[0]?.at ?? '');
@@ -342,7 +304,7 @@ export function evidenceOf(
     .filter(({ id }) => ids.includes(id))
     .map((request) => ({
       ...{ id: request.id, method: request.method, target: request.target },
-      at: `+${((Date.parse(request.at) - startMs) / 1_000).toFixed(2)} s`,
+      at: `+${inSeconds(Date.parse(request.at) - startMs, 2)}`,
       ...keyOf(request),
       outcome: outcomeOf(request).word,
       isAffected: isAffectedBy(fault, request),
@@ -352,8 +314,7 @@ export function evidenceOf(
 /** The first characters of the `Idempotency-Key` of a request. They distinguish keys, and are not secret. */
 export function keyOf({ headers }: Pick<RecordedRequest, 'headers'>): { key?: string } {
   const key = headers['idempotency-key'];
-  if (key === undefined) return {};
-  return { key: key.length > shownKeyLength ? `${key.slice(0, shownKeyLength)}…` : key };
+  return key === undefined ? {} : { key: cut(key, shownKeyLength) };
 }
 
 function refusal({ id, status, code, operation }: Baseline['refused'][number], { requests }: Baseline) {
@@ -404,26 +365,24 @@ function sentenceOf({ baseline, faults, verdict, goal }: Grade, rows: Row[], pro
     return 'It reached the goal without faults and under every required fault, or gave up where giving up is right. It changed nothing else, and failed no required check.';
   if (verdict === 'passed')
     return 'It survived every required fault that it reached, made no other changes, and failed no required check.';
-  const required = faults.filter((fault) => fault.required);
-  const hasFailed = (fault: FaultGrade) => worstRank(fault) === 'must-fix';
-  const failedRequired = required.filter(hasFailed).length;
-  const failedRecommended = faults.filter((fault) => !fault.required && hasFailed(fault)).length;
-  const checks = problems.filter(({ kind, rank }) => kind === 'check' && rank === 'must-fix').length;
-  const failing = rows.filter(({ rank }) => rank === 'must-fix').length;
-  const failedTrials = rows.filter(
-    ({ fault, rank }) => fault === withoutFaults && rank === 'must-fix',
-  ).length;
+  const mustFix = <T extends { rank: Rank }>(some: readonly T[]) =>
+    some.filter(({ rank }) => rank === 'must-fix');
+  const failing = mustFix(rows);
+  const failedIn = (some: readonly FaultGrade[]) =>
+    mustFix(some.map((one) => ({ rank: worstRank(one) }))).length;
+  const [required, recommended] = [true, false].map((is) =>
+    faults.filter((fault) => fault.required === is),
+  ) as [FaultGrade[], FaultGrade[]];
+  const trials = failing.filter(({ fault }) => fault === withoutFaults).length;
+  const checks = mustFix(problems).filter(({ kind }) => kind === 'check').length;
   const parts = [
-    ...(failedTrials > 0
-      ? [`failed without faults: ${failedTrials} of ${counted(goal?.trials ?? failedTrials, 'trial')}`]
-      : []),
-    ...(failedRequired > 0
-      ? [`not survived: ${failedRequired} of ${counted(required.length, 'required fault')}`]
-      : []),
-    ...(failedRecommended > 0
-      ? [`wrong results or hangs under ${counted(failedRecommended, 'recommended fault')}`]
-      : []),
-  ].join('; ');
-  const ofRuns = parts === '' ? '' : `${capitalized(parts)} (${counted(failing, 'run')}). `;
+    trials > 0 && `failed without faults: ${trials} of ${counted(goal?.trials ?? trials, 'trial')}`,
+    failedIn(required) > 0 &&
+      `not survived: ${failedIn(required)} of ${counted(required.length, 'required fault')}`,
+    failedIn(recommended) > 0 &&
+      `wrong results or hangs under ${counted(failedIn(recommended), 'recommended fault')}`,
+  ].filter(Boolean);
+  const ofRuns =
+    parts.length > 0 ? `${capitalized(parts.join('; '))} (${counted(failing.length, 'run')}). ` : '';
   return `${ofRuns}Required checks failed: ${checks}.`;
 }

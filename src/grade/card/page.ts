@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { counted } from '../../foundation/bounds.ts';
 import { version } from '../../foundation/version.ts';
+import { capitalized, counted, inSeconds, roundedDuration } from '../../foundation/words.ts';
 import { faultNamed } from '../../lab/faults/list.ts';
 import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
-import type { FaultGrade, Grade } from '../grade.ts';
-import { capitalized, withoutFaults } from '../run-name.ts';
-import { type Card, type Evidence, type Finding, keyOf, type Problem, type Row, worstRank } from './card.ts';
-import type { Changes } from './card-schema.ts';
+import type { Changes } from '../card-schema.ts';
+import { type FaultGrade, type Grade, withoutFaults } from '../grade.ts';
+import { type Rank, worstRank } from '../verdict.ts';
+import { type Card, type Evidence, type Finding, keyOf, type Problem, type Row } from './card.ts';
 import { html, Markup } from './markup.ts';
 import { timeline } from './timeline.ts';
-import { howEndedWhen, type Rank, roundedDuration, verdictWords } from './words.ts';
+import { howEndedWhen, verdictWords } from './words.ts';
 
 const style = readFileSync(new URL('page.css', import.meta.url), 'utf8');
 /** The page loads nothing and runs nothing. Only its own style applies. */
@@ -268,7 +268,7 @@ function requestCells(request: RecordedRequest, startMs: number) {
   const { kind, word } = outcomeOf(request);
   return [
     id,
-    `${((Date.parse(at) - startMs) / 1_000).toFixed(3)} s`,
+    inSeconds(Date.parse(at) - startMs, 3),
     html`<code>${method} ${target}</code>`,
     keyOf(request).key,
     html`<span class="outcome ${kind}">${word}</span> ${code}`,

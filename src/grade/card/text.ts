@@ -1,12 +1,12 @@
 import { styleText } from 'node:util';
-import { counted } from '../../foundation/bounds.ts';
 import { type Cell, escapeTerminal, toColumns } from '../../foundation/terminal-text.ts';
-import { allFaults, type Passed } from '../goal/trials.ts';
-import type { Ending } from '../grade.ts';
-import { withoutFaults } from '../run-name.ts';
+import { counted, cut } from '../../foundation/words.ts';
+import type { Changes } from '../card-schema.ts';
+import { type Ending, withoutFaults } from '../grade.ts';
+import type { Rank } from '../verdict.ts';
 import type { Card, Evidence, Finding, Problem, Row } from './card.ts';
-import type { Changes } from './card-schema.ts';
-import { gaveUpInWords, howEndedWhen, inWords, type Rank } from './words.ts';
+import { allFaults, type Passed } from './trials.ts';
+import { gaveUpInWords, howEndedWhen, inWords } from './words.ts';
 
 /** The longest summary, in lines. */
 export const maxSummaryLines = 40;
@@ -243,5 +243,3 @@ const linesOf = (rows: Cell[][], indent = '') => toColumns(rows, { indent }).spl
 
 const clipped = (lines: string[], most: number) =>
   lines.length > most ? [...lines.slice(0, most - 1), `${lines[most - 1]} …`] : lines;
-
-const cut = (text: string, most: number) => (text.length > most ? `${text.slice(0, most)}…` : text);

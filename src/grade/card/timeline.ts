@@ -1,3 +1,4 @@
+import { roundedDuration } from '../../foundation/words.ts';
 import { type OutcomeKind, outcomeKinds, outcomes } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import {
@@ -14,7 +15,6 @@ import {
   waitOf,
 } from '../../lab/recordings/timeline-layout.ts';
 import { html, type Markup } from './markup.ts';
-import { roundedDuration } from './words.ts';
 
 /** The maximum numbers of lanes in a run and of attempts in a lane. They are smaller if nothing went wrong. */
 const bounds = { lanes: 12, marks: 100 };

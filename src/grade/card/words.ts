@@ -1,10 +1,7 @@
+import { inSeconds, roundedDuration } from '../../foundation/words.ts';
 import { faultNamed } from '../../lab/faults/list.ts';
-import type { Ending, FaultRun, Verdict } from '../grade.ts';
-import { selectorOf, useInWords } from '../run-name.ts';
-
-/** How urgent something is for the author of the program, the most urgent first. */
-export const ranks = ['must-fix', 'should-fix', 'survived', 'not-reached'] as const;
-export type Rank = (typeof ranks)[number];
+import { type Ending, type FaultRun, isAffectedBy, selectorOf, type Verdict } from '../grade.ts';
+import { useInWords } from '../run/plan.ts';
 
 export const verdictWords: Record<Verdict, string> = {
   survived: 'survived',
@@ -33,7 +30,7 @@ export interface Use {
 
 /**
  * Where a fault was performed in a run. If it affected several operations, the one among the requests with these ids. If that is not clear, the
- * whole fault with its chosen parameters.
+ * whole fault with its given parameters.
  */
 export function useOf(fault: string, run: FaultRun, ids: readonly string[] = []): Use {
   const affected = run.requests.filter((request) => ids.includes(request.id) && isAffectedBy(fault, request));
@@ -46,10 +43,6 @@ export function useOf(fault: string, run: FaultRun, ids: readonly string[] = [])
   const place = { ...(operation !== undefined && { operation }), after };
   return { name: useInWords(run.label, planned), selector: selectorOf({ ...parameters, ...place }) };
 }
-
-/** Whether a fault affected a request. */
-export const isAffectedBy = (fault: string, request: { fault?: string }) =>
-  request.fault?.split(' ').includes(fault) ?? false;
 
 /** How a program ended. */
 export const howEnded = ({ exitStatus, tookMs }: Ending) =>
@@ -64,9 +57,36 @@ export const howEndedWhen = (ending: Ending) =>
 /** When a program gave up waiting for a silent response. Undefined under other faults. */
 export function gaveUpInWords({ gaveUpAfterMs }: Pick<FaultRun, 'gaveUpAfterMs'>): string | undefined {
   if (gaveUpAfterMs === undefined) return undefined;
-  return gaveUpAfterMs === null ? 'never gave up' : `gave up after ${(gaveUpAfterMs / 1_000).toFixed(1)} s`;
+  return gaveUpAfterMs === null ? 'never gave up' : `gave up after ${inSeconds(gaveUpAfterMs)}`;
 }
 
-/** A duration for people: `61 ms`, `0.7 s`, `12 s`. */
-export const roundedDuration = (ms: number) =>
-  ms < 100 ? `${Math.round(ms)} ms` : `${Number((ms / 1_000).toFixed(ms < 10_000 ? 2 : 0))} s`;
+/** A line of a stack trace of Node.js, Java, Python or Go. */
+const frame =
+  /^\s+at |^\s+File ".*", line \d+|^\s+\S+\.go:\d+|^goroutine \d+ |^[\w./]+(?:\(\*?\w+\)[\w.]*)?\(.*\)$/;
+
+/** Lines that runtimes and build tools print after an error. */
+const addition = /^[\])}]+[,;]?$|^Node\.js v\d|^exit status \d+$|^\(Use `node --trace|^npm (?:ERR!|error)/;
+
+/** The line before an error: the carets of Node.js below the source, or the title of a Python traceback. */
+const isLeading = (line: string) => /^\s*[~^]+\s*$/.test(line) || line.startsWith('Traceback (most recent');
+
+/**
+ * The line that says why a program failed: the error that ended it. If there is none, the last line with the word error, or else the last
+ * line.
+ */
+export function errorLine(lines: readonly string[]): string | undefined {
+  const isOwn = (line: string) => !frame.test(line) && !addition.test(line);
+  const leading = lines.findLastIndex(isLeading);
+  const found =
+    lines.findLast((line) => /^(?:panic|fatal error): /.test(line)) ??
+    (leading === -1 ? undefined : lines.slice(leading + 1).find((line) => /^\S/.test(line) && isOwn(line))) ??
+    lines.findLast((line, i) => isOwn(line) && /^\s+at /.test(lines[i + 1] ?? '')) ??
+    lines.findLast((line) => isOwn(line) && /^(?=\S).*(?:error|exception|panic|fatal)/i.test(line)) ??
+    // Indented lines may belong to an object that has a property of that name.
+    lines.findLast((line) => isOwn(line) && /(?:Error|Exception): /.test(line)) ??
+    lines.findLast((line) => isOwn(line) && /^\S/.test(line)) ??
+    lines.at(-1);
+  const cause = lines.findLast((line) => /^\s+\[cause\]: (?![{[])/.test(line))?.trim();
+  const line = found?.trim().replace(/^UnhandledPromiseRejection: .*(?=The promise rejected)| \{$/g, '');
+  return cause === undefined || line === cause ? line : `${line} (${cause})`;
+}

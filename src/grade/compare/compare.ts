@@ -1,4 +1,4 @@
-import { counted as countedAs } from '../../foundation/bounds.ts';
+import { counted as countedAs } from '../../foundation/words.ts';
 import { contentOf, type Matched, matchRows, type Pair, type Varying } from './match.ts';
 import {
   absent,

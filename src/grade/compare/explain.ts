@@ -1,10 +1,9 @@
-import { counted } from '../../foundation/bounds.ts';
+import { capitalized, counted } from '../../foundation/words.ts';
 import { connectionFaults } from '../../lab/faults/list.ts';
 import { samePage } from '../../lab/faults/same-page.ts';
 import type { Fault } from '../../lab/faults/shared/fault.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
-import type { Deviation } from '../grade.ts';
-import { capitalized } from '../run-name.ts';
+import { type Deviation, isAffectedBy } from '../grade.ts';
 import type { Difference } from './compare.ts';
 import type { Change, StoreResult } from './store-result.ts';
 
@@ -19,12 +18,12 @@ const [maxRequests, maxDescribed] = [10, 3];
 
 /** Returns functions that find the requests behind a difference of a run, and say what the service did and what to change. */
 export function explainer(fault: Fault, base: Facts, run: Facts) {
-  const touched = run.requests.filter((request) => isTouched(request, fault));
+  const touched = run.requests.filter((request) => isAffectedBy(fault.name, request));
   const committed = new Set(requestsOf(changesIn(run.storeResult), run.requests));
   const serviceDid = (requests: readonly RecordedRequest[]) => {
     const sentences = requests
       // If the response looks normal, the description of the fault says more than the response.
-      .filter((request) => isTouched(request, fault) && !isPlainSuccess(request))
+      .filter((request) => isAffectedBy(fault.name, request) && !isPlainSuccess(request))
       .slice(0, maxDescribed)
       .map((request) => serviceSentence(request, committed.has(request)));
     return sentences.length > 0 ? { service: sentences.join(' ') } : {};
@@ -92,9 +91,6 @@ function oneForEachCause(deviations: readonly Deviation[]): Deviation[] {
     return { ...(same[0] as Deviation), what };
   });
 }
-
-const isTouched = ({ fault: touching }: RecordedRequest, { name }: Fault) =>
-  touching?.split(' ').includes(name) ?? false;
 
 const isSuccess = ({ status = 0, fault }: RecordedRequest) =>
   status >= 200 && status < 400 && !fault?.split(' ').some((name) => connectionFaults.includes(name));

@@ -1,6 +1,5 @@
 import { contentKinds } from '../../db/tables.ts';
-import { withoutSecrets } from '../../foundation/redact.ts';
-import { escapeTerminal } from '../../foundation/terminal-text.ts';
+import { safeText } from '../../foundation/redact.ts';
 import { type Item, type List, lists, type OtherChange } from './state.ts';
 import { resourceKey, type StoreResult } from './store-result.ts';
 
@@ -146,10 +145,7 @@ const adjust: Readonly<Record<Kind, (rows: Row[], result: StoreResult, contents:
 const maxShown = 60;
 
 /** A text of the store for people: without secrets, escaped, and cut if it is long. This is slow, so use it only for sentences. */
-export function clip(text: string): string {
-  const shown = escapeTerminal(withoutSecrets(text));
-  return shown.length > maxShown ? `${shown.slice(0, maxShown)}…` : shown;
-}
+export const clip = (text: string) => safeText(text, maxShown);
 
 /** The field of a property without a value. */
 export const absent: Field = { value: 'absent', text: 'none' };

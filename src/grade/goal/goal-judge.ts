@@ -1,16 +1,14 @@
-import { withoutSecrets } from '../../foundation/redact.ts';
-import { escapeTerminal } from '../../foundation/terminal-text.ts';
+import { safeText } from '../../foundation/redact.ts';
 import type { Fault } from '../../lab/faults/shared/fault.ts';
 import type { BaselineRuns } from '../baseline.ts';
 import { explainer } from '../compare/explain.ts';
 import type { StoreState } from '../compare/state.ts';
 import { type StoreResult, storeResultOf } from '../compare/store-result.ts';
 import type { Deviation } from '../grade.ts';
-import type { Judge, Judgement } from '../judge.ts';
 import type { Run } from '../run/run.ts';
-import type { Goal } from './goal-file.ts';
+import type { Judge, Judgement } from '../verdict.ts';
+import { claims, contains, filled, type Goal } from './goal-file.ts';
 import { type GoalOutcome, judgeByGoal } from './goal-outcome.ts';
-import { claims, contains, filled } from './says.ts';
 
 /** The maximum number of characters of a last line on a card. */
 const maxWords = 200;
@@ -75,10 +73,7 @@ export class GoalJudge implements Judge {
 const adviceOnWords =
   'Read the store before you print the last line, and report what it shows. If the goal is not reached, exit with a status other than 0, or print a last line without the text of `says`.';
 
-const shown = (words: string) => {
-  const plain = escapeTerminal(withoutSecrets(words));
-  return plain.length > maxWords ? `${plain.slice(0, maxWords)}…` : plain;
-};
+const shown = (words: string) => safeText(words, maxWords);
 
 /** Describes the deviations of a run without faults: what it did, and the requests behind it. */
 const plainly = ({ requests }: Run) => ({

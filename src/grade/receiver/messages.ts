@@ -11,36 +11,13 @@ export interface Message {
 }
 
 /** The messages that grade a receiver, by name. */
-export interface Messages {
-  ping: Message;
-  /** A pet, and two later changes of its name. */
-  created: Message;
-  firstChange: Message;
-  secondChange: Message;
-  /** A new pet, its change and its removal. */
-  otherCreated: Message;
-  otherChange: Message;
-  otherDeleted: Message;
-  /** New pets without other events. The name of `inPieces` has characters of two to four bytes. */
-  inPieces: Message;
-  rotated: Message;
-  forged: Message;
-  old: Message;
-  /** Events of a later version: an unknown type, and unknown properties. */
-  unknownType: Message;
-  unknownFields: Message;
-}
+export type Messages = ReturnType<typeof fromHistory>;
 
 /** Makes the messages from the history of a new workspace, so that they have the form of real messages. */
-export async function makeMessages(store: GradingService, signal: AbortSignal): Promise<Messages> {
-  const access = await store.addWorkspace();
-  try {
-    const events = await withService({ ...access, signal }, ({ store: api }) => historyOf(api));
-    return fromHistory(events);
-  } finally {
-    await store.removeWorkspace(access.workspace);
-  }
-}
+export const makeMessages = (store: GradingService, signal: AbortSignal): Promise<Messages> =>
+  store.inWorkspace((access) =>
+    withService({ ...access, signal }, async ({ store: api }) => fromHistory(await historyOf(api))),
+  );
 
 async function historyOf(store: Petstore): Promise<Event[]> {
   const category = await store.createCategory({ name: 'Travellers' });
@@ -59,7 +36,7 @@ async function historyOf(store: Petstore): Promise<Event[]> {
   return events;
 }
 
-function fromHistory(events: readonly Event[]): Messages {
+function fromHistory(events: readonly Event[]) {
   const messageOf = (type: string, name: string): Message => {
     const event = events.find((one) => one.type === type && (one.data as { name?: string }).name === name);
     if (!event) throw new Error(`The history lacks ${type} of ${name}.`);
@@ -70,16 +47,20 @@ function fromHistory(events: readonly Event[]): Messages {
   const { data, ...rest } = JSON.parse(withFields.body);
   return {
     ping: pingMessage(),
+    // A pet, and two later changes of its name.
     created: messageOf('pet.created', 'Comet'),
     firstChange: messageOf('pet.updated', 'Comet the Second'),
     secondChange: messageOf('pet.updated', 'Comet the Third'),
+    // A new pet, its change and its removal.
     otherCreated: messageOf('pet.created', 'Meteor'),
     otherChange: messageOf('pet.updated', 'Meteor the Second'),
     otherDeleted: messageOf('pet.deleted', 'Meteor the Second'),
+    // New pets without other events. This name has characters of two to four bytes.
     inPieces: messageOf('pet.created', 'Grüße 🐉 龍'),
     rotated: messageOf('pet.created', 'Rota'),
     forged: messageOf('pet.created', 'Forged'),
     old: messageOf('pet.created', 'Late'),
+    // Events of a later version.
     unknownType: { ...later, type: 'pet.groomed', body: later.body.replace('pet.created', 'pet.groomed') },
     unknownFields: {
       ...withFields,

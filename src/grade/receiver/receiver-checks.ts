@@ -26,7 +26,6 @@ export interface ReceiverFinding {
 export interface ReceiverCheck {
   name: string;
   level: Level;
-  asks: string;
   advice: string;
   /** The sentence for a check that passed. */
   right: string;
@@ -46,51 +45,37 @@ const answered = ({ what, status, error }: Delivery) =>
 
 const makeSecret = () => secretPrefix + randomBytes(32).toString('base64');
 
-/** Sends a message that must be applied. */
-async function mustApply(
-  { send, state }: Trial,
-  ...sent: Parameters<Trial['send']>
-): Promise<ReceiverFinding> {
-  const before = await state.read();
-  const delivery = await send(...sent);
-  if (!isAccepted(delivery)) return { failed: answered(delivery) };
-  return (await state.whenChanged(before)) === before
-    ? { failed: `It returned ${delivery.status} to ${delivery.what}, but its state did not change.` }
-    : rightly;
-}
+/**
+ * A message, and what the receiver must do: apply it, return 2xx and change nothing (`ignore`), return 4xx and change nothing (`refuse`), or
+ * return 2xx (`accept`).
+ */
+type Step = [must: 'apply' | 'ignore' | 'refuse' | 'accept', ...Parameters<Trial['send']>];
 
-/** Sends a message that must be accepted, but must change nothing. */
-async function mustIgnore(
-  { send, state }: Trial,
-  ...sent: Parameters<Trial['send']>
-): Promise<ReceiverFinding> {
-  const before = await state.afterPause();
-  const delivery = await send(...sent);
-  if (!isAccepted(delivery)) return { failed: answered(delivery) };
-  return (await state.afterPause()) === before
-    ? rightly
-    : { failed: `Its state changed after ${delivery.what}.` };
-}
+/** Runs steps until one fails. Returns its finding. */
+const inTurn =
+  (stepsOf: (messages: Messages, secret: string) => Step[]) =>
+  async (trial: Trial): Promise<ReceiverFinding> => {
+    for (const step of stepsOf(trial.messages, trial.secret)) {
+      const failed = await mistakeIn(step, trial);
+      if (failed !== undefined) return { failed };
+    }
+    return rightly;
+  };
 
-/** Sends a message that must be refused with 4xx, and must change nothing. */
-async function mustRefuse(
-  { send, state }: Trial,
-  ...sent: Parameters<Trial['send']>
-): Promise<ReceiverFinding> {
-  const before = await state.afterPause();
+/** What the receiver does wrong, in a sentence. */
+async function mistakeIn([must, ...sent]: Step, { send, state }: Trial): Promise<string | undefined> {
+  const before = await (must === 'ignore' || must === 'refuse' ? state.afterPause() : state.read());
   const delivery = await send(...sent);
+  const { what, status } = delivery;
+  if (must !== 'refuse' && !isAccepted(delivery)) return answered(delivery);
+  if (must === 'accept') return undefined;
+  if (must === 'apply')
+    return (await state.whenChanged(before)) === before
+      ? `It returned ${status} to ${what}, but its state did not change.`
+      : undefined;
   const isChanged = (await state.afterPause()) !== before;
-  if (isChanged) return { failed: `It applied ${delivery.what}.` };
-  return isRefused(delivery) ? rightly : { failed: `${answered(delivery)} It should return 400.` };
-}
-
-/** Runs steps in order until one fails. Returns its finding. */
-async function inTurn(...steps: (() => Promise<ReceiverFinding>)[]): Promise<ReceiverFinding> {
-  for (const step of steps) {
-    const finding = await step();
-    if (finding !== rightly) return finding;
-  }
-  return rightly;
+  if (isChanged) return must === 'refuse' ? `It applied ${what}.` : `Its state changed after ${what}.`;
+  return must === 'ignore' || isRefused(delivery) ? undefined : `${answered(delivery)} It should return 400.`;
 }
 
 /** All checks of receivers, in the order in which they run. */
@@ -98,115 +83,96 @@ export const receiverChecks: readonly ReceiverCheck[] = [
   {
     name: 'event.applied',
     level: 'required',
-    asks: 'A new event gets 2xx, and the state of the receiver shows it.',
     advice:
       'Verify the signature over the raw body, before you parse it. Return 2xx. Let the command of --state print what the receiver knows.',
     right: 'A new event was accepted, and the state showed it.',
-    judge: (trial) => mustApply(trial, 'a new event', trial.messages.created),
+    judge: inTurn(({ created }) => [['apply', 'a new event', created]]),
   },
   {
     name: 'event.once',
     level: 'required',
-    asks: 'A repeated message gets 2xx, and is not applied again.',
     advice: 'Store each `webhook-id` in the same transaction as its effect. Return 2xx for a known one.',
     right: 'A repeated message changed nothing.',
-    judge: (trial) => mustIgnore(trial, 'a repeated message', trial.messages.created),
+    judge: inTurn(({ created }) => [['ignore', 'a repeated message', created]]),
   },
   {
     name: 'event.order',
     level: 'required',
-    asks: 'A late event does not overwrite a newer state of the same resource.',
     advice:
       'Store the `id` of the last event with each resource, even after its deletion, and ignore events with a smaller id.',
     right: 'Late events changed nothing.',
-    judge: (trial) => {
-      const { secondChange, firstChange, otherCreated, otherDeleted, otherChange } = trial.messages;
-      return inTurn(
-        () => mustApply(trial, 'the second change of a pet', secondChange),
-        () => mustIgnore(trial, 'the first change of this pet, which came late', firstChange),
-        () => mustApply(trial, 'another new pet', otherCreated),
-        () => mustApply(trial, 'the removal of this pet', otherDeleted),
-        () => mustIgnore(trial, 'a change of this pet from before its removal', otherChange),
-      );
-    },
+    judge: inTurn(({ secondChange, firstChange, otherCreated, otherDeleted, otherChange }) => [
+      ['apply', 'the second change of a pet', secondChange],
+      ['ignore', 'the first change of this pet, which came late', firstChange],
+      ['apply', 'another new pet', otherCreated],
+      ['apply', 'the removal of this pet', otherDeleted],
+      ['ignore', 'a change of this pet from before its removal', otherChange],
+    ]),
   },
   {
     name: 'signature.checked',
     level: 'required',
-    asks: 'A message without a valid signature is refused with 4xx and not applied.',
     advice:
       'Compute the signature over `webhook-id`, `webhook-timestamp` and the body, compare it in constant time, and return 400 if it differs. The libraries of Standard Webhooks do all of this.',
     right: 'Each forged message was refused.',
-    judge: (trial) => {
-      const { forged } = trial.messages;
-      const body = forged.body.replace('Forged', 'Forger');
-      return inTurn(
-        () => mustRefuse(trial, 'an event that another secret signed', forged, { secrets: [makeSecret()] }),
-        () => mustRefuse(trial, 'an event that was changed after it was signed', forged, { body }),
-        () => mustRefuse(trial, 'an event without a signature', forged, { secrets: [] }),
-      );
-    },
+    judge: inTurn(({ forged }) => [
+      ['refuse', 'an event that another secret signed', forged, { secrets: [makeSecret()] }],
+      [
+        'refuse',
+        'an event that was changed after it was signed',
+        forged,
+        { body: forged.body.replace('Forged', 'Forger') },
+      ],
+      ['refuse', 'an event without a signature', forged, { secrets: [] }],
+    ]),
   },
   {
     name: 'timestamp.checked',
     level: 'required',
-    asks: 'A message with a timestamp ten minutes in the past or future is refused with 4xx and not applied.',
     advice: 'Refuse timestamps more than five minutes from now: an attacker may replay a message.',
     right: 'Messages with old and future timestamps were refused.',
-    judge: (trial) =>
-      inTurn(
-        () =>
-          mustRefuse(trial, 'an event with a timestamp ten minutes in the past', trial.messages.old, {
-            ageMs: tenMinutesMs,
-          }),
-        () =>
-          mustRefuse(trial, 'an event with a timestamp ten minutes in the future', trial.messages.old, {
-            ageMs: -tenMinutesMs,
-          }),
-      ),
+    judge: inTurn(({ old }) => [
+      ['refuse', 'an event with a timestamp ten minutes in the past', old, { ageMs: tenMinutesMs }],
+      ['refuse', 'an event with a timestamp ten minutes in the future', old, { ageMs: -tenMinutesMs }],
+    ]),
   },
   {
     name: 'body.in-pieces',
     level: 'required',
-    asks: 'A body that arrives slowly, in pieces that split characters, is read completely.',
     advice: 'Collect the bytes of the whole body, and decode them once, at the end.',
     right: 'An event that came in pieces was applied.',
-    judge: (trial) =>
-      mustApply(trial, 'an event that came in pieces', trial.messages.inPieces, { pieces: pieceCount }),
+    judge: inTurn(({ inPieces }) => [
+      ['apply', 'an event that came in pieces', inPieces, { pieces: pieceCount }],
+    ]),
   },
   {
     name: 'secret.rotated',
     level: 'recommended',
-    asks: 'While two secrets sign, a message is accepted if one of the signatures is valid.',
     advice: 'Try each signature of `webhook-signature`; they are separated by spaces.',
     right: 'A message with two signatures was accepted.',
-    judge: (trial) =>
-      mustApply(trial, 'an event signed with a new and the old secret', trial.messages.rotated, {
-        secrets: [makeSecret(), trial.secret],
-      }),
+    judge: inTurn(({ rotated }, secret) => [
+      [
+        'apply',
+        'an event signed with a new and the old secret',
+        rotated,
+        { secrets: [makeSecret(), secret] },
+      ],
+    ]),
   },
   {
     name: 'message.unknown',
     level: 'recommended',
-    asks: 'A `ping`, unknown types and unknown properties get 2xx.',
     advice: 'Return 2xx for types that you do not handle, and ignore unknown properties.',
     right: 'Unknown types and properties were accepted.',
-    judge: async ({ send, messages }) => {
-      for (const [what, message] of [
-        ['a ping', messages.ping],
-        ['an event of an unknown type', messages.unknownType],
-        ['an event with unknown properties', messages.unknownFields],
-      ] as const) {
-        const delivery = await send(what, message);
-        if (!isAccepted(delivery)) return { failed: answered(delivery) };
-      }
-      return rightly;
-    },
+    judge: inTurn(({ ping, unknownType, unknownFields }) => [
+      ['accept', 'a ping', ping],
+      ['accept', 'an event of an unknown type', unknownType],
+      ['accept', 'an event with unknown properties', unknownFields],
+    ]),
   },
   {
     name: 'event.once-at-once',
     level: 'required',
-    asks: 'A message that comes twice at the same time is applied once.',
     advice:
       'Let the database decide which is first: a unique key on `webhook-id`, in the transaction that applies the event.',
     right: 'Two copies at the same time left the same state as one.',

@@ -1,20 +1,52 @@
-import { operations } from '../../api/operations.ts';
 import { minuteMs } from '../../foundation/time.ts';
+import { nth } from '../../foundation/words.ts';
+import type { Operation } from '../../http/operation.ts';
+import type { Levels } from '../../lab/checks/report.ts';
 import { internalError } from '../../lab/faults/internal-error.ts';
-import { faultNamed, faults } from '../../lab/faults/list.ts';
+import { faults as catalogue, faultNames } from '../../lab/faults/list.ts';
 import type { Fault } from '../../lab/faults/shared/fault.ts';
-import { maxDelayMs } from '../../lab/lab-bounds.ts';
-import { petstoreApi } from '../../lab/petstore/petstore-api.ts';
+import { maxDelayMs, maxUses } from '../../lab/lab-bounds.ts';
 import { parametersOf } from '../../lab/rehearsals/compiled-rehearsal.ts';
 import type { PlannedFault } from '../../lab/rehearsals/schema.ts';
+import type { TargetApi } from '../../lab/target-api.ts';
 import type { Place } from '../grade.ts';
-import { labelOf, nth, useInWords } from '../run-name.ts';
+
+/** Which faults to perform, and where. */
+export interface Selection {
+  /** Names of faults, or faults with parameters. With `operation` or `after`, a fault is performed only there. Default: all. */
+  faults?: readonly (string | PlannedFault)[] | undefined;
+  /** Whether faults affect every use of an operation. Default: the first, a middle and the last use. */
+  isThorough?: boolean | undefined;
+  /** Levels of faults and checks that replace the levels of the catalogues. */
+  levels?: Levels | undefined;
+}
+
+/** A fault to perform, with the parameters from the caller. */
+export interface SelectedFault {
+  fault: Fault;
+  required: boolean;
+  given: PlannedFault[];
+}
+
+/** The faults to perform, in the order of the catalogue. Throws if there is no fault of a given name. */
+export function selectFaults({ faults = faultNames, levels = {} }: Selection): SelectedFault[] {
+  const all = faults.map((one): PlannedFault => (typeof one === 'string' ? { fault: one } : one));
+  const unknown = all.find(({ fault }) => !faultNames.includes(fault));
+  if (unknown) throw new Error(`There is no fault ${unknown.fault}.`);
+  return catalogue.flatMap((fault) => {
+    const given = all.filter((one) => one.fault === fault.name);
+    const level = levels[fault.name] ?? fault.level;
+    return given.length > 0 && level !== 'off' ? [{ fault, required: level === 'required', given }] : [];
+  });
+}
 
 /** A run under a fault. */
-export interface RunPlan {
+export interface RunPlan extends Pick<SelectedFault, 'fault' | 'required'> {
   /** The name of the run, unique for every program: `lost-answer, first use`. */
   name: string;
-  /** The fault with its chosen parameters: `retry-after-odd zero`. */
+  /** The number of this run among the runs under the same fault at the same place. */
+  trial?: number;
+  /** The fault with its given parameters: `retry-after-odd zero`. */
   label: string;
   place: Place;
   faults: PlannedFault[];
@@ -30,8 +62,9 @@ export interface RunPlan {
 
 /** What the program does without faults. */
 export interface Usage {
+  api: TargetApi;
   /** In the order of their first use. */
-  operations: readonly { operation: string; uses: number }[];
+  operations: readonly { operation: Operation; uses: number }[];
   requestCount: number;
   /** The longest response time, without streams. */
   longestMs: number;
@@ -42,82 +75,102 @@ const backoffMs = 1_000;
 /** At this rate a list of a dozen items takes a second. */
 const [bytesPerSecond, slowWaitMs] = [1_000, 4_000];
 const [minPerMinute, maxPerMinute] = [1, 1_000];
-/** The largest `after` of a fault. */
-const maxAfter = 10_000;
 
 /** More failures in a row than a client should retry. A correct client may give up. */
 export const timesInARow = 25;
 
 /**
- * Plans the runs under a fault:
+ * Plans the runs under a selected fault:
  * - A step affects the first use of every operation in one run, and a middle use and the last use in two others. With `isThorough` there is
  *   a run for each use.
  * - Each value of a parameter with named values is tried at the first use of every operation.
  * - A silent fault affects the first read in one run, and the first write in another.
  * - `internal-error` also affects both many times in a row.
  * - A condition is active during a whole run.
- * - If `planned` has `operation` or `after`, there is one run with exactly these.
+ * - If a given fault has `operation` or `after`, there is one run with exactly these.
  * - If the fault fits none of the program's operations, there are no runs.
  */
-export function plansOf(planned: PlannedFault, usage: Usage, isThorough = false): RunPlan[] {
-  const fault = faultNamed(planned.fault) as Fault;
-  const { operation, after } = planned;
-  const fitting = operations
-    .filter(({ id }) => operation === undefined || id === operation)
-    .filter((one) => fault.fits(one, petstoreApi));
-  const uses = usage.operations.filter((use) => fitting.some(({ id }) => id === use.operation));
+export const plansOf = (selected: SelectedFault, usage: Usage, isThorough = false): RunPlan[] =>
+  selected.given.flatMap((given) => plansOfGiven(selected, given, usage, isThorough));
+
+function plansOfGiven(
+  { fault, required }: SelectedFault,
+  given: PlannedFault,
+  usage: Usage,
+  isThorough: boolean,
+): RunPlan[] {
+  const { operation, after } = given;
+  const uses = usage.operations.filter(
+    (use) =>
+      (operation === undefined || use.operation.id === operation) && fault.fits(use.operation, usage.api),
+  );
   if (uses.length === 0) return [];
-  const [chosen = planned, ...choices] = choicesOf(fault, planned);
-  const plan = (place: Place, where: string, targets: FaultTarget[], given = chosen) =>
-    planFor(fault, { given, derived: parametersFor(fault, usage), place, where, targets });
+  const [first = given, ...others] = eachValueOf(fault, given);
+  const derived = derivedParameters(fault, usage);
+  const plan = (place: Place, where: string, targets: FaultTarget[], given = first): RunPlan => ({
+    ...{ fault, required, place, label: labelOf(given), name: labelOf(given) + where },
+    faults: targets.map((target) => ({ ...derived, ...given, ...target })),
+    ...waitsOf(fault, { ...derived, ...given }, targets.length),
+  });
   const whole = (target: FaultTarget) => plan('whole', '', [target]);
   if (operation !== undefined || after !== undefined) {
     if (fault.isCondition) return [plan('whole', ` of ${operation}`, [{}])];
-    return [plan(after === undefined ? 'first' : after + 1, useInWords('', planned), [{}])];
+    return [plan(after === undefined ? 'first' : after + 1, useInWords('', given), [{}])];
   }
   if (fault.perMinute) return usage.requestCount > minPerMinute ? [untilMinuteEnds(whole({}), usage)] : [];
   if (fault.isCondition) return [whole({})];
   // A ban affects the whole key, so there is one, in the middle of the run.
-  if (fault.scope === 'key')
-    return [whole({ after: Math.min(maxAfter, Math.floor(usage.requestCount / 2)) })];
+  if (fault.scope === 'key') return [whole({ after: Math.min(maxUses, Math.floor(usage.requestCount / 2)) })];
   const ofEachKind = (given: PlannedFault, among = uses) =>
     firstOfEachKind(among).map(([kind, target]) => plan('first', `, first ${kind}`, [target], given));
-  if (fault.isSilent) return ofEachKind(chosen);
-  const isRepeated = fault.name === internalError.name && planned.times === undefined;
+  if (fault.isSilent) return ofEachKind(first);
+  const isRepeated = fault.name === internalError.name && given.times === undefined;
   return [
     ...targetsOf(fault, uses, isThorough).map(([place, targets]) =>
       plan(place, `, ${typeof place === 'number' ? nth(place) : place} use`, targets),
     ),
-    ...choices.map((given) => plan('first', ', first use', uses.map(firstUse), given)),
+    ...others.map((given) => plan('first', ', first use', uses.map(firstUse), given)),
     // A client may reopen a stream forever.
-    ...(isRepeated ? ofEachKind({ ...chosen, times: timesInARow }, uses.filter(isAnswered)) : []),
+    ...(isRepeated ? ofEachKind({ ...first, times: timesInARow }, uses.filter(isAnswered)) : []),
   ];
 }
 
-const isAnswered = (use: { operation: string }) =>
-  operations.find(({ id }) => id === use.operation)?.success.kind !== 'stream';
+/** A fault with its given parameters: `retry-after-odd zero`, `internal-error 25 times`. */
+function labelOf({ fault, operation: _, after: __, times = 1, ...given }: PlannedFault): string {
+  const words = Object.entries(given).map(([name, value]) =>
+    typeof value === 'string' ? value : `${name}=${value}`,
+  );
+  return [fault, ...words, ...(times > 1 ? [`${times} times`] : [])].join(' ');
+}
+
+/** `lost-answer at the 4th createPet` */
+export const useInWords = (label: string, { operation = 'request', after = 0 }: Partial<PlannedFault>) =>
+  `${label} at the ${nth(after + 1)} ${operation}`;
+
+type Use = Usage['operations'][number];
+
+const isAnswered = ({ operation }: Use) => operation.success.kind !== 'stream';
 
 /** The use of an operation that a fault affects. */
 type FaultTarget = Pick<PlannedFault, 'operation' | 'after'>;
 
-const firstUse = ({ operation }: { operation: string }): FaultTarget => ({ operation, after: 0 });
+const firstUse = ({ operation }: Use): FaultTarget => ({ operation: operation.id, after: 0 });
 
-/** The fault with each value of its parameters with named values, the default first. Leaves out parameters that `planned` already has. */
-function choicesOf({ parameters }: Fault, planned: PlannedFault): PlannedFault[] {
-  return Object.entries(parameters).flatMap(([name, schema]) => {
+/** The fault with each value of its parameters with named values, the default first. Leaves out parameters that are given. */
+const eachValueOf = ({ parameters }: Fault, given: PlannedFault): PlannedFault[] =>
+  Object.entries(parameters).flatMap(([name, schema]) => {
     const { enum: values = [] } = schema as { enum?: string[] };
-    return name in planned ? [] : values.map((value) => ({ ...planned, [name]: value }));
+    return name in given ? [] : values.map((value) => ({ ...given, [name]: value }));
   });
-}
 
 /** The places of a step, with the uses that it affects at each place. */
-function targetsOf(fault: Fault, uses: Usage['operations'], isThorough: boolean): [Place, FaultTarget[]][] {
-  const most = Math.min(maxAfter, Math.max(...uses.map(({ uses }) => uses)));
+function targetsOf(fault: Fault, uses: readonly Use[], isThorough: boolean): [Place, FaultTarget[]][] {
+  const most = Math.min(maxUses, Math.max(...uses.map(({ uses }) => uses)));
   const at = (place: Place, least: number, afterOf: (uses: number) => number): [Place, FaultTarget[]] => [
     place,
     uses
       .filter((use) => use.uses >= least)
-      .map(({ operation, uses }) => ({ operation, after: Math.min(maxAfter, afterOf(uses)) })),
+      .map(({ operation, uses }) => ({ operation: operation.id, after: Math.min(maxUses, afterOf(uses)) })),
   ];
   const places = isThorough
     ? Array.from({ length: most }, (_, index) => at(index + 1, index + 1, () => index))
@@ -133,7 +186,7 @@ function targetsOf(fault: Fault, uses: Usage['operations'], isThorough: boolean)
  * The index of a use that is neither the first nor the last. It differs from fault to fault, so that together the faults affect many uses.
  */
 function middleUse(fault: Fault, uses: number): number {
-  const spread = (faults.indexOf(fault) * goldenRatio) % 1;
+  const spread = (catalogue.indexOf(fault) * goldenRatio) % 1;
   return 1 + Math.floor(spread * (uses - 2));
 }
 
@@ -141,18 +194,14 @@ function middleUse(fault: Fault, uses: number): number {
 const goldenRatio = 0.618_034;
 
 /** The first use of an operation that reads, and of one that writes. */
-function firstOfEachKind(uses: Usage['operations']): ['read' | 'write', FaultTarget][] {
-  const isRead = ({ operation }: { operation: string }) =>
-    operations.find(({ id }) => id === operation)?.method === 'GET';
-  const [read, write] = [uses.find(isRead), uses.find((use) => !isRead(use))];
-  return [
-    ...(read ? [['read', firstUse(read)] as ['read', FaultTarget]] : []),
-    ...(write ? [['write', firstUse(write)] as ['write', FaultTarget]] : []),
-  ];
+function firstOfEachKind(uses: readonly Use[]): [kind: string, FaultTarget][] {
+  const isRead = ({ operation }: Use) => operation.method === 'GET';
+  const found = { read: uses.find(isRead), write: uses.find((use) => !isRead(use)) };
+  return Object.entries(found).flatMap(([kind, use]) => (use ? [[kind, firstUse(use)]] : []));
 }
 
 /** Parameters that depend on the program: the delay is twice its longest response time without faults, and the data rate is low. */
-function parametersFor({ parameters }: Fault, { longestMs }: Usage): Partial<PlannedFault> {
+function derivedParameters({ parameters }: Fault, { longestMs }: Usage): Partial<PlannedFault> {
   const { default: leastMs = 0 } = (parameters.delayMs ?? {}) as { default?: number };
   const delayMs = Math.min(maxDelayMs, Math.max(leastMs, Math.ceil(2 * longestMs)));
   return {
@@ -161,32 +210,19 @@ function parametersFor({ parameters }: Fault, { longestMs }: Usage): Partial<Pla
   };
 }
 
-interface Planned {
-  /** The fault with the parameters chosen by the user or for this run. */
-  given: PlannedFault;
-  /** Parameters that are derived from the requests of the program. */
-  derived: Partial<PlannedFault>;
-  place: Place;
-  /** The end of its name. */
-  where: string;
-  targets: FaultTarget[];
-}
-
-function planFor(fault: Fault, { given, derived, place, where, targets }: Planned): RunPlan {
-  const faults = targets.map((target) => ({ ...derived, ...given, ...target }));
-  const all = parametersOf(fault, { ...derived, ...given });
-  const inMs = (unit: string, factor: number) =>
-    Object.entries(all).reduce(
-      (sum, [name, value]) => sum + (name.endsWith(unit) ? factor * Number(value) : 0),
-      0,
-    );
+/** How long a fault with these parameters makes the program wait if it affects this many uses. */
+function waitsOf(
+  fault: Fault,
+  given: PlannedFault,
+  count: number,
+): Pick<RunPlan, 'waitsMs' | 'lingersMs' | 'isMostlyWaiting'> {
+  const all = parametersOf(fault, given);
+  const waitMs = ([name, value]: [string, unknown]) =>
+    name.endsWith('Ms') ? Number(value) : name.endsWith('Seconds') ? 1_000 * Number(value) : 0;
   const slowMs = 'bytesPerSecond' in fault.parameters ? slowWaitMs : 0;
-  const label = labelOf(given);
+  const eachMs = Object.entries(all).reduce((sum, one) => sum + waitMs(one), slowMs + backoffMs);
   return {
-    ...{ name: label + where, label, place, faults },
-    waitsMs: fault.isCondition
-      ? 0
-      : faults.length * (inMs('Ms', 1) + inMs('Seconds', 1_000) + slowMs + backoffMs),
+    waitsMs: fault.isCondition ? 0 : count * eachMs,
     lingersMs: Number(all.delayMs ?? 0),
     isMostlyWaiting: fault.isSilent === true || given.times === timesInARow,
   };

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Lab, LabTypes } from '../../client/index.ts';
+import { type Lab, type LabTypes, type List, type Petstore, PetstoreError } from '../../client/index.ts';
 import { clientKeyVariable, settings } from '../../foundation/settings/config.ts';
 import { conflict } from '../../lab/faults/conflict.ts';
 import { largeIds, replaceLargeIds } from '../../lab/faults/large-ids.ts';
@@ -8,13 +8,12 @@ import type { Fault } from '../../lab/faults/shared/fault.ts';
 import { maxLifeSeconds } from '../../lab/lab-bounds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import { clockToleranceMs } from '../../lab/recordings/timeline-layout.ts';
-import { withService } from '../../service/start/running-service.ts';
+import { type Clients, type ServiceAccess, withService } from '../../service/start/running-service.ts';
 import { type Printed, PrintedLines } from '../compare/printed-lines.ts';
-import { readHistory, readState } from '../compare/read.ts';
-import type { StoreState } from '../compare/state.ts';
-import { type StoreResult, storeResultOf } from '../compare/store-result.ts';
-import type { Grading, GradingService } from '../grading-service.ts';
-import { mapStrings } from '../map-strings.ts';
+import { lists, type StoreState } from '../compare/state.ts';
+import { type StoreEvent, type StoreResult, storeResultOf } from '../compare/store-result.ts';
+import { mapStrings } from '../grade.ts';
+import type { GradingService } from '../grading-service.ts';
 import type { RunPlan } from './plan.ts';
 import { type Ended, runProgram } from './program.ts';
 
@@ -46,40 +45,30 @@ export interface Run extends Ended {
 }
 
 /** The state of a workspace before the program runs. */
-export async function initialState(store: GradingService, signal: AbortSignal): Promise<StoreState> {
+export function initialState(store: GradingService, signal: AbortSignal): Promise<StoreState> {
   signal.throwIfAborted();
-  const grading = await store.addWorkspace();
-  try {
-    return await withService({ ...grading, signal }, ({ listAt }) => readState(listAt));
-  } finally {
-    await store.removeWorkspace(grading.workspace);
-  }
+  return store.inWorkspace((access) => withService({ ...access, signal }, ({ listAt }) => readState(listAt)));
 }
 
-/** Runs the program once in a new workspace, and then deletes the workspace. */
-export async function runOnce(options: RunOptions): Promise<Run> {
+/** Runs the program once, in a new workspace. */
+export function runOnce(options: RunOptions): Promise<Run> {
   options.signal.throwIfAborted();
-  const grading = await options.store.addWorkspace();
-  try {
-    return await runIn(grading, options);
-  } finally {
-    await options.store.removeWorkspace(grading.workspace);
-  }
+  return options.store.inWorkspace((access) => runIn(access, options));
 }
 
 async function runIn(
-  grading: Grading,
+  access: ServiceAccess,
   { command, env, initial, plan, timeLimitMs, wantedLines, signal, onOutput }: RunOptions,
 ): Promise<Run> {
   const expiresInSeconds = Math.min(maxLifeSeconds, Math.ceil(timeLimitMs / 1_000) + afterwardsSeconds);
-  return withService({ ...grading, signal }, async ({ lab, store: api, listAt }) => {
+  return withService({ ...access, signal }, async ({ lab, store: api, listAt }) => {
     const { id } = await lab.startRecording({ expiresInSeconds });
     const faults = plan?.faults as LabTypes.NewRehearsal['faults'] | undefined;
     const rehearsal = faults && (await lab.startRehearsal({ faults, expiresInSeconds }));
     const printed = new PrintedLines(wantedLines);
     const ended = await runProgram({
       ...{ command, timeLimitMs, signal, onOutput, printed },
-      env: { ...env, [settings.baseUrl.variable]: grading.baseUrl, [clientKeyVariable]: grading.key },
+      env: { ...env, [settings.baseUrl.variable]: access.baseUrl, [clientKeyVariable]: access.key },
     });
     await sleep(plan?.lingersMs ?? 0, undefined, { signal });
     await settled(lab, id);
@@ -131,4 +120,23 @@ async function settled(lab: Lab, recordingId: string): Promise<void> {
 async function readRequests(lab: Lab, recordingId: string): Promise<RecordedRequest[]> {
   const requests = (await Array.fromAsync(lab.listRecordedRequests(recordingId))) as RecordedRequest[];
   return requests.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || Number(a.id) - Number(b.id));
+}
+
+/** Reads all lists of a workspace through the API. */
+async function readState(listAt: Clients['listAt']): Promise<StoreState> {
+  const items = lists.map(async ({ name, path }) => [name, await readAll(path, listAt(path))]);
+  return Object.fromEntries(await Promise.all(items));
+}
+
+/** Reads the history of a workspace through the API. */
+const readHistory = (store: Petstore): Promise<StoreEvent[]> =>
+  readAll('/store/events', store.listEvents() as unknown as List<StoreEvent>);
+
+async function readAll<Item>(path: string, list: List<Item>): Promise<Item[]> {
+  try {
+    return await Array.fromAsync(list);
+  } catch (error) {
+    if (!(error instanceof PetstoreError) || error.status === undefined) throw error;
+    throw new Error(`The store cannot be read: GET ${path} returns ${error.status}.`, { cause: error });
+  }
 }

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoreState } from '../compare/state.ts';
 import { hasMissedMinute, type RunPlan, waitForMinuteMs } from './plan.ts';
 import { initialState, type Run, type RunOptions, runOnce } from './run.ts';
-import { RunQueue } from './run-queue.ts';
 
 interface RunnerOptions extends Pick<RunOptions, 'command' | 'store'> {
   env?: NodeJS.ProcessEnv | undefined;
@@ -57,18 +56,18 @@ export class Runner {
   queueWithoutFaults = (): Promise<Run> => this.#queue.run(() => this.runWithoutFaults());
 
   /** Runs the program under a fault when it is its turn. `likelyMs`: how long a run without faults takes. */
-  async runUnderFault(plan: RunPlan, likelyMs: number, onBegun: () => void, name = plan.name): Promise<Run> {
+  async runUnderFault(plan: RunPlan, likelyMs: number, onBegun: () => void): Promise<Run> {
     const { waitsMs, isUntilMinuteEnds, isMostlyWaiting } = plan;
     if (isUntilMinuteEnds)
       await sleep(waitForMinuteMs(Date.now(), likelyMs), undefined, { signal: this.#signal });
     const timeLimitMs = this.#options.timeoutMs + waitsMs;
     const once = () => {
       onBegun();
-      return this.#run({ plan, timeLimitMs }, name);
+      return this.#run({ plan, timeLimitMs }, plan.name);
     };
     const isBeside = isMostlyWaiting && this.#options.atOnce === undefined;
     const run = await (isBeside ? once() : this.#queue.run(once, isUntilMinuteEnds));
-    return hasMissedMinute(plan, run) ? this.runUnderFault(plan, run.tookMs, onBegun, name) : run;
+    return hasMissedMinute(plan, run) ? this.runUnderFault(plan, run.tookMs, onBegun) : run;
   }
 
   /** Waits for all tasks. If one fails, the others are stopped before this throws its reason. */
@@ -92,5 +91,30 @@ export class Runner {
       onOutput: (text) => onOutput?.(text, name),
       ...more,
     });
+  }
+}
+
+/** Limits the number of concurrent tasks. Tasks start in order, but urgent ones first. */
+export class RunQueue {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  async run<T>(task: () => Promise<T>, isUrgent = false): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else
+      await new Promise<void>((resolve) =>
+        isUrgent ? this.#waiting.unshift(resolve) : this.#waiting.push(resolve),
+      );
+    try {
+      return await task();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#free++;
+    }
   }
 }

@@ -1,5 +1,5 @@
 import { contentInWords } from '../../db/tables.ts';
-import { grouped } from '../../foundation/bounds.ts';
+import { grouped } from '../../foundation/words.ts';
 import { operation, resource } from '../../http/operation.ts';
 import { maxResetRows, maxResetsPerDay } from '../lab-bounds.ts';
 import { type AccountState, readAccount } from './account.ts';

@@ -1,4 +1,4 @@
-import { counted } from '../../foundation/bounds.ts';
+import { counted } from '../../foundation/words.ts';
 import type { Recorded } from '../recordings/recorded.ts';
 import type { Check } from './check.ts';
 import type { JudgedApi } from './judged-api.ts';

@@ -59,6 +59,3 @@ const inOrder = (requests: readonly Recorded[]) =>
   [...new Set(requests)].sort((a, b) => a.atMs - b.atMs || Number(a.id) - Number(b.id));
 
 const inFull = (text: Text) => (typeof text === 'string' ? text : text());
-
-/** `1.5 s` */
-export const inSeconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;

@@ -1,4 +1,4 @@
-import { counted } from '../../foundation/bounds.ts';
+import { counted } from '../../foundation/words.ts';
 import { faults } from '../faults/list.ts';
 import { samePage } from '../faults/same-page.ts';
 import type { Recorded } from '../recordings/recorded.ts';

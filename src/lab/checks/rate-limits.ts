@@ -1,4 +1,4 @@
-import { counted } from '../../foundation/bounds.ts';
+import { counted } from '../../foundation/words.ts';
 import { faults } from '../faults/list.ts';
 import { isBan, isLimited } from '../recordings/outcome-kinds.ts';
 import type { Recorded } from '../recordings/recorded.ts';

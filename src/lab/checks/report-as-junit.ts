@@ -1,50 +1,75 @@
 import { escapeXml } from '../../foundation/escape-xml.ts';
 import type { CheckResult, Report } from './report.ts';
 
-/**
- * A report card as JUnit XML for CI systems: each check is a test case. Only a failed required check is a failure, so that a CI run
- * fails exactly if the verdict is `failed`. Failed recommended checks and checks that were not observed are skipped, with the reason.
- */
-export function asJunit({ recording, version, verdict, checks }: Report): string {
-  const counts = `tests="${checks.length}" failures="${count(checks, isFailure)}" errors="0" skipped="${count(checks, isSkipped)}" time="0"`;
-  const properties = Object.entries({ recording, version, verdict }).map(
-    ([name, value]) => `      <property name="${name}" value="${escapeXml(String(value))}"/>`,
-  );
+/** A test suite of a JUnit report. */
+export interface JunitSuite {
+  /** The program that ran it, and what it is about. */
+  program: string;
+  name: string;
+  atMs?: number;
+  properties: Readonly<Record<string, unknown>>;
+  cases: readonly JunitCase[];
+}
+
+export interface JunitCase {
+  classname: string;
+  name: string;
+  tookMs?: number;
+  failure?: { type: string; message: string; details: string } | undefined;
+  /** Why it was skipped. */
+  skipped?: string | undefined;
+  output?: string;
+}
+
+/** A test suite as JUnit XML, for CI systems. */
+export function toJunitXml({ program, name, atMs, properties, cases }: JunitSuite): string {
+  const count = (what: 'failure' | 'skipped') => cases.filter((one) => one[what] !== undefined).length;
+  const tookMs = cases.reduce((sum, { tookMs = 0 }) => sum + tookMs, 0);
+  const counts = `tests="${cases.length}" failures="${count('failure')}" errors="0" skipped="${count('skipped')}" time="${tookMs / 1_000}"`;
+  const timestamp = atMs === undefined ? '' : ` timestamp="${new Date(atMs).toISOString().slice(0, 19)}"`;
   return `${[
     '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuites name="petstore lab" ${counts}>`,
-    `  <testsuite name="report card of ${escapeXml(recording)}" ${counts}>`,
+    `<testsuites name="${program}" ${counts}>`,
+    `  <testsuite name="${escapeXml(name)}"${timestamp} ${counts}>`,
     '    <properties>',
-    ...properties,
+    ...Object.entries(properties).map(
+      ([name, value]) => `      <property name="${name}" value="${escapeXml(String(value))}"/>`,
+    ),
     '    </properties>',
-    ...checks.flatMap(caseOf),
+    ...cases.flatMap(linesOf),
     '  </testsuite>',
     '</testsuites>',
   ].join('\n')}\n`;
 }
 
-const isFailure = ({ level, result }: CheckResult) => level === 'required' && result === 'failed';
-const isSkipped = (check: CheckResult) => check.result !== 'passed' && !isFailure(check);
-const count = (checks: readonly CheckResult[], is: (check: CheckResult) => boolean) =>
-  checks.filter(is).length;
+const linesOf = ({ classname, name, tookMs = 0, failure, skipped, output }: JunitCase): string[] => [
+  `    <testcase classname="petstore.${classname}" name="${escapeXml(name)}" time="${tookMs / 1_000}">`,
+  ...(failure
+    ? [
+        `      <failure type="${failure.type}" message="${escapeXml(failure.message)}">${escapeXml(failure.details)}</failure>`,
+      ]
+    : []),
+  ...(skipped === undefined ? [] : [`      <skipped message="${escapeXml(skipped)}"/>`]),
+  ...(output ? [`      <system-out>${escapeXml(output)}</system-out>`] : []),
+  '    </testcase>',
+];
 
-function caseOf(check: CheckResult): string[] {
-  const { name, level, because } = check;
-  return [
-    `    <testcase classname="petstore.${level}" name="${escapeXml(name)}" time="0">`,
-    `      ${outcomeOf(check)}`,
-    `      <system-out>${escapeXml(because)}</system-out>`,
-    '    </testcase>',
-  ].filter((line) => line.trim() !== '');
-}
+/**
+ * A report card as JUnit XML: each check is a test case. Only a failed required check is a failure, so that a CI run fails exactly if the
+ * verdict is `failed`. Failed recommended checks and checks that were not observed are skipped, with the reason.
+ */
+export const asJunit = ({ recording, version, verdict, checks }: Report): string =>
+  toJunitXml({
+    ...{ program: 'petstore lab', name: `report card of ${recording}` },
+    properties: { recording, version, verdict },
+    cases: checks.map(caseOf),
+  });
 
-function outcomeOf(check: CheckResult): string {
-  const { level, result, because, evidence, advice } = check;
-  if (isFailure(check)) {
-    const details = `${because}\nRequests: ${evidence.join(', ')}\n${advice}`;
-    return `<failure type="${level}" message="${escapeXml(because)}">${escapeXml(details)}</failure>`;
-  }
-  if (!isSkipped(check)) return '';
-  const why = result === 'failed' ? `Failed, but is only ${level}: ${because}` : `Not observed: ${because}`;
-  return `<skipped message="${escapeXml(why)}"/>`;
+function caseOf({ name, level, result, because, evidence, advice }: CheckResult): JunitCase {
+  const facts = { classname: level, name, output: because };
+  if (result === 'passed') return facts;
+  if (result === 'not_observed') return { ...facts, skipped: `Not observed: ${because}` };
+  if (level !== 'required') return { ...facts, skipped: `Failed, but is only ${level}: ${because}` };
+  const details = `${because}\nRequests: ${evidence.join(', ')}\n${advice}`;
+  return { ...facts, failure: { type: level, message: because, details } };
 }

@@ -1,3 +1,4 @@
+import { markdownTable } from '../../foundation/words.ts';
 import type { CheckResult, Report } from './report.ts';
 
 const marks = { passed: '✅ passed', failed: '❌ failed', not_observed: '– not observed' };
@@ -17,11 +18,7 @@ export function asMarkdown({ recording, version, verdict, checks }: Report): str
     `${verdicts[verdict]} Recording \`${recording}\`, checks of version ${version}.`,
     ...failures.map(describeFailure),
     '## All checks',
-    [
-      '| Check | Level | Result | Because | Requests |',
-      '| ----- | ----- | ------ | ------- | -------- |',
-      ...checks.map(rowOf),
-    ].join('\n'),
+    markdownTable(['Check', 'Level', 'Result', 'Because', 'Requests'], checks.map(rowOf)),
   ].join('\n\n')}\n`;
 }
 
@@ -31,8 +28,13 @@ const describeFailure = ({ name, level, because, evidence, advice, guide }: Chec
 const seeRequests = (evidence: readonly string[]) =>
   evidence.length > 0 ? `See the requests ${evidence.join(', ')}.` : '';
 
-const rowOf = ({ name, level, result, because, evidence }: CheckResult) =>
-  `| \`${name}\` | ${level} | ${marks[result]} | ${escaped(because)} | ${evidence.join(', ')} |`;
+const rowOf = ({ name, level, result, because, evidence }: CheckResult) => [
+  `\`${name}\``,
+  level,
+  marks[result],
+  escaped(because),
+  evidence.join(', '),
+];
 
 /** Escapes Markdown, since texts may hold what a client sent. */
 const escaped = (text: string) => text.replace(/\s+/g, ' ').replace(/[\\`*_{}[\]<>#|~&]/g, '\\$&');

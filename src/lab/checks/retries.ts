@@ -1,6 +1,6 @@
-import { counted } from '../../foundation/bounds.ts';
+import { counted, inSeconds } from '../../foundation/words.ts';
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, inSeconds } from './check.ts';
+import type { Check } from './check.ts';
 import {
   earliestAfter,
   endOf,

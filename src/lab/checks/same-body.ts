@@ -1,4 +1,4 @@
-import { counted } from '../../foundation/bounds.ts';
+import { counted } from '../../foundation/words.ts';
 import { bodyOf } from '../recordings/link-attempts.ts';
 import { isBan } from '../recordings/outcome-kinds.ts';
 import type { Recorded } from '../recordings/recorded.ts';

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { counted } from '../../foundation/bounds.ts';
+import { counted } from '../../foundation/words.ts';
 import type { Operation } from '../../http/operation.ts';
 import { streamCut } from '../faults/stream-cut.ts';
 import { streamSilent } from '../faults/stream-silent.ts';

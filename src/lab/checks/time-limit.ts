@@ -1,7 +1,7 @@
-import { counted } from '../../foundation/bounds.ts';
+import { counted, inSeconds } from '../../foundation/words.ts';
 import { delay } from '../faults/delay.ts';
 import type { Recorded } from '../recordings/recorded.ts';
-import { type Check, inSeconds } from './check.ts';
+import type { Check } from './check.ts';
 import type { JudgedApi } from './judged-api.ts';
 import { hasDisconnected, isTouchedByAny, silentFaults } from './request-facts.ts';
 

@@ -1,8 +1,9 @@
+import { durationInWords } from '../../foundation/words.ts';
 import { needsService } from './panel.ts';
 import { recording } from './recording.ts';
 import { isOfDemo, isOfPage } from './request-ids.ts';
 import { html, nothing, type TemplateResult } from './template.ts';
-import { endToSecond, toBothTimes, toCountdown, toLength } from './times.ts';
+import { endToSecond, toBothTimes, toCountdown } from './times.ts';
 import type { Account } from './types.ts';
 
 /** The longest shown part of a path or a request id, which anybody may have sent. */
@@ -15,7 +16,7 @@ export const isBanned = ({ ban }: Account, nowMs: number): boolean =>
 export function strikesInWords({ strikes, strikesAllowed, ban }: Account, banned: boolean): string {
   if (banned) return 'Strikes start again from 0 after the ban.';
   const allowed = strikesAllowed.toLocaleString('en');
-  return `${strikes.toLocaleString('en')} of ${allowed}. Each request that gets 429 is a strike. More than ${allowed} in a minute start a ban of ${toLength(ban.nextSeconds)}.`;
+  return `${strikes.toLocaleString('en')} of ${allowed}. Each request that gets 429 is a strike. More than ${allowed} in a minute start a ban of ${durationInWords(ban.nextSeconds)}.`;
 }
 
 /**
@@ -46,7 +47,7 @@ export function banPanel(account: Account, nowMs: number, start?: () => void): T
     ${beganBy(account, nowMs, start)}
     <p>
       Until then every request gets 403. None of them counts or makes the ban longer. The next ban would last
-      ${toLength(ban.nextSeconds)}.
+      ${durationInWords(ban.nextSeconds)}.
     </p>
   </div>`;
 }

@@ -1,7 +1,7 @@
+import { durationInWords } from '../../foundation/words.ts';
 import { outcomes as recorded } from '../recordings/outcome-kinds.ts';
 import { keySignal } from './state.ts';
 import { html, svg, type TemplateResult, when } from './template.ts';
-import { toLength } from './times.ts';
 import type { Account } from './types.ts';
 
 export const burstSize = 100;
@@ -95,7 +95,7 @@ export function predictBurst({ minute, day, strikes, strikesAllowed, ban }: Acco
   const allowed = strikesAllowed - strikes;
   const admitted = left || 'none';
   return refused > allowed
-    ? `Now ${admitted} would be admitted, ${allowed} refused with 429, and the next would start a ban of ${toLength(ban.nextSeconds)}.`
+    ? `Now ${admitted} would be admitted, ${allowed} refused with 429, and the next would start a ban of ${durationInWords(ban.nextSeconds)}.`
     : `Now ${admitted} would be admitted and ${refused} refused with 429, each a strike: ${strikes + refused} of ${strikesAllowed}.`;
 }
 

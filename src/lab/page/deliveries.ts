@@ -1,6 +1,7 @@
 import type { Delivery } from '../../client/index.ts';
+import { counted } from '../../foundation/words.ts';
 import type { FirstPage } from './api.ts';
-import { counted, plain, timeOf } from './plain-text.ts';
+import { plain, timeOf } from './plain-text.ts';
 import { html, nothing, repeat, type TemplateResult, type View } from './template.ts';
 
 /** The newest deliveries of a webhook, and when they were read. */

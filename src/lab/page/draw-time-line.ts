@@ -1,8 +1,9 @@
+import { preciseDuration } from '../../foundation/words.ts';
 import { type OutcomeKind, outcomeKinds, outcomes } from '../recordings/outcome-kinds.ts';
 import { laneInWords, waitOf } from '../recordings/timeline-layout.ts';
 import { html, nothing, svg, type TemplateResult, when } from './template.ts';
 import type { DrawnBand, DrawnLane, Gap, Mark, TimeLine } from './time-line.ts';
-import { preciseDuration, retryAfterText } from './times.ts';
+import { retryAfterText } from './times.ts';
 
 /** The height of a lane, the height of its texts, and the place of its middle. All grow with the text. */
 const [height, textHeight, trackY] = ['3.25em', '1.25em', '2.1em'];

@@ -1,7 +1,8 @@
+import { counted } from '../../foundation/words.ts';
 import type { Block } from './blocked-by.ts';
 import { changesOf, countsByType, isMarker, type StoreEvent, summaryOf, unchangedOf } from './event-text.ts';
 import { addPanel, failureNote, needsService, Panel } from './panel.ts';
-import { counted, plain, timeOf } from './plain-text.ts';
+import { plain, timeOf } from './plain-text.ts';
 import { recording } from './recording.ts';
 import { isOfPage } from './request-ids.ts';
 import { session } from './session.ts';

@@ -43,11 +43,6 @@ export function plannedAgain(rehearsed: RehearsedFault, catalogue: readonly Faul
 export const leftOf = (rehearsed: RehearsedFault, fault: Fault | undefined): number | undefined =>
   fault?.kind === 'step' ? rehearsed.remaining : undefined;
 
-export function firstSentence(text: string): [first: string, others: string] {
-  const end = text.search(/(?<=\.)\s+(?=[A-Z`])/);
-  return end < 0 ? [text, ''] : [text.slice(0, end), text.slice(end).trim()];
-}
-
 /** The planned fault that an error message names as `faults[n]`. */
 export function blamed(message: string, plan: readonly PlannedFault[]): string | undefined {
   const index = /\bfaults\[(\d+)\]/.exec(message)?.[1];

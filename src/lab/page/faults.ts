@@ -1,14 +1,7 @@
-import {
-  type Draft,
-  draftOf,
-  firstSentence,
-  leftOf,
-  planOf,
-  type Setting,
-  settingsOf,
-} from './fault-plan.ts';
+import { counted, firstSentence } from '../../foundation/words.ts';
+import { type Draft, draftOf, leftOf, planOf, type Setting, settingsOf } from './fault-plan.ts';
 import { addPanel, failureNote, needsService, Panel } from './panel.ts';
-import { counted, prose, timeOf } from './plain-text.ts';
+import { prose, timeOf } from './plain-text.ts';
 import { type Change, rehearsal } from './rehearsal.ts';
 import { session } from './session.ts';
 import { html, live, nothing, repeat, type TemplateResult, type View, when } from './template.ts';

@@ -34,7 +34,3 @@ export function timeOf(at: string | Date): TemplateResult {
   if (Number.isNaN(date.getTime())) return html`${plain(String(at))}`;
   return html`<time datetime=${date.toISOString()} title=${date.toISOString()}>${clockTime(date)}</time>`;
 }
-
-/** `1 request`, `1,024 requests`. */
-export const counted = (count: number, noun: string) =>
-  `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;

@@ -1,5 +1,6 @@
+import { counted } from '../../foundation/words.ts';
 import { needsService } from './panel.ts';
-import { counted, plain } from './plain-text.ts';
+import { plain } from './plain-text.ts';
 import { maxRequests, recording } from './recording.ts';
 import { session } from './session.ts';
 import { html, live, nothing, type TemplateResult } from './template.ts';

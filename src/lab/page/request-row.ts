@@ -1,11 +1,11 @@
+import { counted, preciseDuration } from '../../foundation/words.ts';
 import { prettyJson } from '../../http/pages/pretty-json.ts';
 import { type Attempt, waitOf } from '../recordings/timeline-layout.ts';
 import { baseUrl } from './api.ts';
 import { curlOf, isWhole, setKey } from './curl.ts';
 import { outcomeShape } from './draw-time-line.ts';
-import { counted } from './plain-text.ts';
 import { html, nothing, type TemplateResult, type View, when } from './template.ts';
-import { preciseDuration, preciseTime } from './times.ts';
+import { preciseTime } from './times.ts';
 import type { RecordedRequest } from './types.ts';
 
 /** The result of copying: a message, and the text itself if the browser refused the clipboard. */

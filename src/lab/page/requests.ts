@@ -1,3 +1,4 @@
+import { counted } from '../../foundation/words.ts';
 import { type Attempt, attemptsOf } from '../recordings/timeline-layout.ts';
 import { reasonOf } from './api.ts';
 import { copied } from './copying.ts';
@@ -5,7 +6,6 @@ import { drawTimeLine } from './draw-time-line.ts';
 import { command, firstSteps, shownCommand, wholeCommand } from './first-steps.ts';
 import { showTab } from './navigation.ts';
 import { addPanel, failureNote, Panel } from './panel.ts';
-import { counted } from './plain-text.ts';
 import { recording } from './recording.ts';
 import { recordingHead } from './recording-head.ts';
 import { filterBar, inScope, type Wanted, wantedOf } from './request-filters.ts';

@@ -1,12 +1,18 @@
-import type { Delivery, EventType, Int64, Webhook } from '../../client/index.ts';
-import { PetstoreError } from '../../client/index.ts';
+import {
+  type Delivery,
+  type EventType,
+  type Int64,
+  PetstoreError,
+  type Webhook,
+} from '../../client/index.ts';
 import { eventTypes } from '../../client/operations.ts';
+import { counted } from '../../foundation/words.ts';
 import { type FirstPage, firstPage, reasonOf } from './api.ts';
 import { blockedNote } from './blocked-by.ts';
 import { copiedOrSelected } from './copying.ts';
 import { type Deliveries, deliveryList } from './deliveries.ts';
 import { addPanel, failureNote, needsService, Panel } from './panel.ts';
-import { counted, plain, timeOf } from './plain-text.ts';
+import { plain, timeOf } from './plain-text.ts';
 import { session } from './session.ts';
 import { sleep, untilKeyChange } from './state.ts';
 import { html, nothing, repeat, type TemplateResult, type View, when } from './template.ts';

@@ -1,7 +1,7 @@
 import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 import { DateTime, Text } from '../../foundation/schema.ts';
 import { faultNames, faults } from '../faults/list.ts';
-import { maxFaults, maxKept, maxLifeSeconds } from '../lab-bounds.ts';
+import { maxFaults, maxKept, maxLifeSeconds, maxUses } from '../lab-bounds.ts';
 import type { TargetApi } from '../target-api.ts';
 
 const forKey = faults
@@ -41,14 +41,14 @@ const parameters: TProperties = Object.fromEntries(
 export const stepCounts = {
   after: Type.Optional(
     int32(
-      { minimum: 0, maximum: 10_000 },
+      { minimum: 0, maximum: maxUses },
       `How many requests ${scopes} pass before the fault. Not for conditions.`,
       0,
     ),
   ),
   times: Type.Optional(
     int32(
-      { minimum: 1, maximum: 10_000 },
+      { minimum: 1, maximum: maxUses },
       `How often it is performed on requests ${scopes}. Default: 1. Not for conditions.`,
       1,
     ),

@@ -1,9 +1,9 @@
 import { inspect } from 'node:util';
 import type { FastifyBaseLogger } from 'fastify';
 import { type DestinationStream, pino } from 'pino';
-import { counted } from '../../foundation/bounds.ts';
 import { withoutSecrets } from '../../foundation/redact.ts';
 import type { LogLevel } from '../../foundation/settings/config.ts';
+import { counted } from '../../foundation/words.ts';
 
 /** Maximum characters of a field: of the line of a request, which callers write, of other lines, of a stack and of a whole error. */
 const maxRequestFieldLength = 200;

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { styleText } from 'node:util';
 import type { LogFormat } from '../../foundation/settings/config.ts';
 import { escapeTerminal, escapeWord } from '../../foundation/terminal-text.ts';
+import { cut } from '../../foundation/words.ts';
 
 type Style = Parameters<typeof styleText>[0];
 type Paint = (style: Style, text: string) => string;
@@ -70,9 +71,6 @@ const quoted = (value: unknown) =>
   escapeTerminal(typeof value === 'string' && /^[^\s"]+$/.test(value) ? value : JSON.stringify(value));
 
 /** Escapes blanks. They could fill the row, so that the text after them would look like a line of the log. */
-function word(value: unknown): string {
-  const text = escapeWord(String(value));
-  return text.length > maxWordLength ? `${text.slice(0, maxWordLength)}…` : text;
-}
+const word = (value: unknown) => cut(escapeWord(String(value)), maxWordLength);
 
 const plain = (value: unknown) => escapeTerminal(String(value));

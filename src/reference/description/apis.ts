@@ -1,5 +1,5 @@
-import { grouped } from '../../foundation/bounds.ts';
 import { plans } from '../../foundation/settings/plans.ts';
+import { grouped } from '../../foundation/words.ts';
 import type { Operation, Tag } from '../../http/operation.ts';
 import { errorPagesUrl, labUrlOf, referenceUrl } from '../../http/target.ts';
 import { faults } from '../../lab/faults/list.ts';

@@ -1,14 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { command, firstStart, neededNode } from '#distribution';
 import { contentInWords } from '../../db/tables.ts';
-import {
-  grouped,
-  kibibytes,
-  maxBodyBytes,
-  maxDepth,
-  maxHeaderBytes,
-  maxValues,
-} from '../../foundation/bounds.ts';
+import { maxBodyBytes, maxDepth, maxHeaderBytes, maxValues } from '../../foundation/bounds.ts';
 import { settings } from '../../foundation/settings/config.ts';
 import {
   banRules,
@@ -21,6 +14,7 @@ import {
   type Quota,
 } from '../../foundation/settings/plans.ts';
 import { dayMs } from '../../foundation/time.ts';
+import { capitalized, durationInWords, grouped, kibibytes, markdownTable } from '../../foundation/words.ts';
 import { rememberHours } from '../../http/idempotency.ts';
 import { defaultLimit, maxLimit } from '../../http/pagination.ts';
 import { faults } from '../../lab/faults/list.ts';
@@ -103,7 +97,7 @@ const facts = () => ({
   webhook_seconds: grouped(attemptTimeoutMs / 1000),
   webhook_batch_ms: grouped(batchMs),
   webhook_unrecorded: grouped(maxUnrecorded),
-  webhook_delays: inWords(retryDelaysMs.map(duration)),
+  webhook_delays: inWords(retryDelaysMs.map((ms) => durationInWords(ms / 1_000))),
   webhook_failing_days: grouped(disableAfterMs / dayMs),
   faults: faultTable(),
   conditions: inWords(faults.filter(({ isCondition }) => isCondition).map(({ name }) => `\`${name}\``)),
@@ -112,18 +106,10 @@ const facts = () => ({
   rotation_hours: grouped(previousSecretMs / 3_600_000),
 });
 
-const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
-
 const inWords = (parts: string[]) => `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 
 const perPlan = (numbers: Record<Plan, number>) =>
   inWords(Object.entries(numbers).map(([plan, number]) => `${capitalized(plan)} ${grouped(number)}`));
-
-/** Milliseconds as `30 seconds` or `2 hours`. */
-function duration(ms: number): string {
-  if (ms < 60_000) return `${ms / 1000} seconds`;
-  return ms < 3_600_000 ? `${ms / 60_000} minutes` : `${ms / 3_600_000} hours`;
-}
 
 function planTable(): string {
   const rows = Object.entries(plans).map(([plan, quota]) => [
@@ -132,7 +118,7 @@ function planTable(): string {
     quota ? grouped(quota.perDay) : 'set for each key',
     grouped(maxStreams[plan as Plan]),
   ]);
-  return table(['Plan', 'Requests per minute', 'Requests per day', 'Streams at once'], rows);
+  return markdownTable(['Plan', 'Requests per minute', 'Requests per day', 'Streams at once'], rows);
 }
 
 function keptTable(): string {
@@ -140,7 +126,7 @@ function keptTable(): string {
     const bounds = quota && keptBoundsOf(quota);
     return bounds ? [[capitalized(plan), grouped(bounds.keys), megabytes(bounds.bytes)]] : [];
   });
-  return table(['Plan', '`Idempotency-Key`s', 'Bytes with their responses'], bounded);
+  return markdownTable(['Plan', '`Idempotency-Key`s', 'Bytes with their responses'], bounded);
 }
 
 const megabytes = (bytes: number) => `${grouped(bytes / 1_000_000)} MB`;
@@ -151,7 +137,7 @@ function toolTable(hasLab: boolean): string {
     description,
     `\`${method} ${start}${path}\``,
   ]);
-  return table(['Tool', 'What it does', 'Request'], rows);
+  return markdownTable(['Tool', 'What it does', 'Request'], rows);
 }
 
 function eventTable(): string {
@@ -160,12 +146,12 @@ function eventTable(): string {
     (data as { title?: string }).title ?? 'an empty object',
     meaning,
   ]);
-  return table(['Type', '`data`', 'Meaning'], rows);
+  return markdownTable(['Type', '`data`', 'Meaning'], rows);
 }
 
 function faultTable(): string {
   const rows = faults.map(({ name, goodClient }) => [`\`${name}\``, goodClient]);
-  return table(['Fault', 'A good client'], rows);
+  return markdownTable(['Fault', 'A good client'], rows);
 }
 
 /** A fault with its worked example from `lab/faults/NAME.md`: a rehearsal, and the output of a client. */
@@ -202,6 +188,3 @@ function commandOf({ faults }: { faults: Record<string, string | number>[] }): s
   );
   return `${command} lab rehearse ${words.join(' ')}`;
 }
-
-const table = (head: string[], rows: string[][]) =>
-  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');

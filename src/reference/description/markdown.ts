@@ -153,7 +153,3 @@ export const raiseHeadings = (text: string) =>
     .split(/(^```[\s\S]*?^```$)/m)
     .map((part, i) => (i % 2 === 0 ? part.replaceAll(/^###/gm, '##') : part))
     .join('');
-
-/** The first sentence of a text, in one line. */
-export const firstSentence = (text: string) =>
-  (/^.*?\.(?=\s|$)/s.exec(text)?.[0] ?? text).replaceAll('\n', ' ');

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify';
+import { firstSentence } from '../../foundation/words.ts';
 import type { Operation } from '../../http/operation.ts';
 import { type Guide, guideNames, guidePath, slugOf } from '../description/guide-names.ts';
-import { firstSentence, raiseHeadings } from '../description/markdown.ts';
+import { raiseHeadings } from '../description/markdown.ts';
 import type { JsonObject } from '../description/schemas.ts';
 import { escapeHtml, type NavigationGroup, rootFrom, type Site } from './layout.ts';
 import { type PlainPages, servePlainPage, servePlainPages } from './plain-page.ts';
@@ -78,7 +79,7 @@ export function servePages(app: FastifyInstance, baseUrl: string, apis: readonly
     const { name, description } = guides(baseUrl, hasLab)[guidePages.names.indexOf(slug)] as Guide;
     return {
       title: name,
-      summary: firstSentence(description),
+      summary: firstSentence(description)[0],
       main: `<article class="guide">\n<h1>${name}</h1>\n${blocks(raiseHeadings(description))}</article>`,
       markdown: guidePath({ name }),
     };
@@ -96,7 +97,7 @@ export function servePages(app: FastifyInstance, baseUrl: string, apis: readonly
     const described = { document: await api.description(), path: `${api.start.slice(1)}/openapi.json` };
     return {
       title: summary,
-      summary: `${method} ${api.start}${operation.path}: ${firstSentence(description)}`,
+      summary: `${method} ${api.start}${operation.path}: ${firstSentence(description)[0]}`,
       main: operationPage(described, id, path),
     };
   });
@@ -117,7 +118,7 @@ async function guideList(baseUrl: string, hasLab: boolean, root: string): Promis
   const { inline } = await import('./to-html.ts');
   const items = guides(baseUrl, hasLab).map(
     ({ name, description }) =>
-      `<li><a href="${root}${guidePagePath(name).slice(1)}">${name}</a>: ${inline(firstSentence(description))}</li>`,
+      `<li><a href="${root}${guidePagePath(name).slice(1)}">${name}</a>: ${inline(firstSentence(description)[0])}</li>`,
   );
   return `<ul>\n${items.join('\n')}\n</ul>`;
 }

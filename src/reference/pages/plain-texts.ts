@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 import { command } from '#distribution';
-import { grouped } from '../../foundation/bounds.ts';
 import { escapeXml } from '../../foundation/escape-xml.ts';
 import { plans } from '../../foundation/settings/plans.ts';
 import { version } from '../../foundation/version.ts';
+import { firstSentence, grouped } from '../../foundation/words.ts';
 import { formsFromThread, formsOf } from '../../http/content-codings.ts';
 import { serveDocument } from '../../http/document.ts';
 import type { Operation } from '../../http/operation.ts';
@@ -12,7 +12,7 @@ import { labPrefix, prefix, referenceUrl } from '../../http/target.ts';
 import { successorOf } from '../../observe/deprecation.ts';
 import { events } from '../../store/events/schema.ts';
 import { type Guide, guidePath, guidePaths } from '../description/guide-names.ts';
-import { errorList, firstSentence, inCode, toMarkdown } from '../description/markdown.ts';
+import { errorList, inCode, toMarkdown } from '../description/markdown.ts';
 import { exampleOf, type JsonObject } from '../description/schemas.ts';
 import { descriptionPaths } from '../description/serve-description.ts';
 import { layout, type Site } from './layout.ts';
@@ -122,7 +122,7 @@ ${errorList()}
 **Events.** Each change is an event: \`{"id", "type", "timestamp", "requestId", "data"}\`, and \`previous\` after an update. Ids are 1, 2, 3 and so
 on: save the last one, and request the events after it. The list, the stream and webhooks have the same events, of these types:
 
-${events.map(({ type, meaning }) => `- \`${type}\`: ${firstSentence(meaning)}`).join('\n')}
+${events.map(({ type, meaning }) => `- \`${type}\`: ${firstSentence(meaning)[0]}`).join('\n')}
 
 ## Guides
 
@@ -146,7 +146,7 @@ function operationLine(operation: Operation, operations: readonly Operation[]): 
   const { method, path, description, query, body, deprecated } = operation;
   const successor = deprecated && successorOf(operation, operations);
   return [
-    `- \`${method} ${path}\`: ${firstSentence(description)}`,
+    `- \`${method} ${path}\`: ${firstSentence(description)[0]}`,
     ...(Object.keys(query).length > 0 ? [`Query: ${inCode(Object.keys(query))}.`] : []),
     ...(body ? [`Body: \`${JSON.stringify(exampleOf(body, true))}\`.`] : []),
     ...(successor ? [`Deprecated: use \`${successor.method} ${successor.path}\`.`] : []),
@@ -163,7 +163,9 @@ const quotas = () =>
 async function guideList(baseUrl: string, rootUrl: string, hasLab: boolean): Promise<string> {
   const { guides } = await import('../description/guides.ts');
   return guides(baseUrl, hasLab)
-    .map((guide) => `- [${guide.name}](${rootUrl}${guidePath(guide)}): ${firstSentence(guide.description)}`)
+    .map(
+      (guide) => `- [${guide.name}](${rootUrl}${guidePath(guide)}): ${firstSentence(guide.description)[0]}`,
+    )
     .join('\n');
 }
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
-import { grouped } from '../../foundation/bounds.ts';
 import { ApiError, errorAt, type Place } from '../../foundation/errors.ts';
 import { identifying } from '../../foundation/schema.ts';
+import { grouped } from '../../foundation/words.ts';
 import { type AnyInput, operation, page, resource, stream } from '../../http/operation.ts';
 import { fittingLimit, maxPageBytes } from '../../http/pagination.ts';
 import { type Extent, extentOf, findEvent, readEventSizes, readEvents } from '../history/store.ts';

@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { durationInWords } from '../../../src/foundation/words.ts';
 import type { Account } from '../../../src/lab/account/schema.ts';
 import { blockOf } from '../../../src/lab/page/blocked-by.ts';
 import { Burst, predictBurst } from '../../../src/lab/page/burst.ts';
 import { linesOf } from '../../../src/lab/page/limit-headers.ts';
-import { endToSecond, toBothTimes, toCountdown, toLength, toLocalTime } from '../../../src/lab/page/times.ts';
+import { endToSecond, toBothTimes, toCountdown, toLocalTime } from '../../../src/lab/page/times.ts';
 
 test('countdowns, durations and times have a readable format', () => {
   const left = [-1, 0, 1, 42_001, 60_000, 3_599_001, 3_725_000, 86_399_000].map(toCountdown);
   assert.deepEqual(left, ['0:00', '0:00', '0:01', '0:43', '1:00', '1:00:00', '1:02:05', '23:59:59']);
-  const lengths = [0, 1, 60, 150, 3_600, 3_661].map(toLength);
+  const lengths = [0, 1, 60, 150, 3_600, 3_661].map(durationInWords);
   const words = [
     '0 seconds',
     '1 second',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
+import { preciseDuration } from '../../../src/foundation/words.ts';
 import { prettyJson } from '../../../src/http/pages/pretty-json.ts';
 import { findingOf } from '../../../src/lab/checks/check.ts';
 import { banStops, retryAfterObeyed } from '../../../src/lab/checks/rate-limits.ts';
@@ -9,7 +10,7 @@ import { curlOf } from '../../../src/lab/page/curl.ts';
 import { plain } from '../../../src/lab/page/plain-text.ts';
 import { inScope, wantedOf } from '../../../src/lab/page/request-filters.ts';
 import { type TimeLine, timeLineOf } from '../../../src/lab/page/time-line.ts';
-import { preciseDuration, preciseTime } from '../../../src/lab/page/times.ts';
+import { preciseTime } from '../../../src/lab/page/times.ts';
 import { petstoreApi } from '../../../src/lab/petstore/petstore-api.ts';
 import { outcomeOf, outcomes } from '../../../src/lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../../src/lab/recordings/schema.ts';

@@ -1,4 +1,4 @@
-import { grouped } from '../../../foundation/bounds.ts';
+import { grouped } from '../../../foundation/words.ts';
 import { created, empty, operation, page, resource } from '../../../http/operation.ts';
 import { maxPageBytes } from '../../../http/pagination.ts';
 import { Categories, Category, categoryId, NewCategory } from './schema.ts';

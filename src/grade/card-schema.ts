@@ -1,9 +1,22 @@
 import { type Static, Type } from 'typebox';
-import { DateTime, Shown, Units } from '../../foundation/schema.ts';
-import { Report } from '../../lab/checks/report-schema.ts';
-import { RecordedRequests } from '../../lab/recordings/schema.ts';
-import { verdicts } from '../grade.ts';
-import { ranks } from './words.ts';
+import { DateTime, Shown, Units } from '../foundation/schema.ts';
+import { Report } from '../lab/checks/report-schema.ts';
+import { RecordedRequests } from '../lab/recordings/schema.ts';
+
+/** Verdicts on a program under a fault. */
+export const verdicts = [
+  'survived',
+  'did-it-twice',
+  'left-undone',
+  'did-something-else',
+  'printed-something-else',
+  'failed',
+  'hung',
+  'not-reached',
+] as const;
+
+/** How urgent something is for the author of the program, the most urgent first. */
+export const ranks = ['must-fix', 'should-fix', 'survived', 'not-reached'] as const;
 
 /** Raise it when a property is removed or changes its meaning. */
 export const cardVersion = 1;
@@ -219,3 +232,6 @@ export const CardData = Type.Object({
   changes: Type.Optional(Changes),
 });
 export type CardData = Static<typeof CardData>;
+
+export type CardFault = CardData['faults'][number];
+export type CardRun = CardFault['runs'][number];

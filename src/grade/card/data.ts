@@ -1,10 +1,69 @@
 import { Compile } from 'typebox/schema';
-import { counted } from '../../foundation/bounds.ts';
-import { planNameOf } from '../goal/trials.ts';
-import { withoutFaults } from '../run-name.ts';
+import { counted } from '../../foundation/words.ts';
+import { checksVersion } from '../../lab/checks/list.ts';
+import type { RecordedRequest } from '../../lab/recordings/schema.ts';
+import { CardData, type CardRun, type Changes, cardVersion } from '../card-schema.ts';
+import { type FaultRun, withoutFaults } from '../grade.ts';
 import { severity } from '../verdict.ts';
-import { CardData, type Changes, cardVersion } from './card-schema.ts';
+import { type Card, type Finding, keyOf, type Row } from './card.ts';
+import { planNameOf } from './trials.ts';
 import { inWords } from './words.ts';
+
+/** A card as data, as `docs/grade-card.md` describes it. */
+export function toData({ grade, rows, baseline, sentence, atMs, changes, passed }: Card): CardData {
+  const { command, faults, notCompared, runCount, verdict, goal } = grade;
+  const rowOf = new Map(rows.map((row) => [row.run, row]));
+  const toRunOf = (run: FaultRun) => toRun(rowOf.get(run) as Row);
+  const { trials = [], ...ofBaseline } = grade.baseline;
+  return {
+    ...{ cardVersion, checksVersion, at: new Date(atMs).toISOString(), command, verdict, sentence, runCount },
+    baseline: {
+      ...ofBaseline,
+      findings: baseline.map(findingOf),
+      requests: grade.baseline.requests.map(requestOf),
+    },
+    faults: faults.map(({ fault, required, verdict, runs }) => ({
+      ...{ fault, required, verdict },
+      runs: runs.map(toRunOf),
+    })),
+    ...(goal && { goal: { ...goal, passed, runs: trials.map(toRunOf) } }),
+    notCompared,
+    ...(changes && { changes }),
+  } as CardData;
+}
+
+/** Adds the changes since an earlier card. */
+export const comparedWith = (earlier: CardData, card: Card): Card => ({
+  ...card,
+  changes: changesSince(earlier, toData(card)),
+});
+
+function toRun({ run, rank, findings, again }: Row) {
+  const { deviations: _, label: __, mayWaitLong: ___, faults = [], requests = [], ...facts } = run ?? {};
+  return {
+    ...facts,
+    strikes: faults.map(({ fault: _, operation, after = 0, ...parameters }) => ({
+      ...{ operation, after, parameters },
+    })),
+    ...{ rank, findings: findings.map(findingOf), requests: requests.map(requestOf), again },
+  };
+}
+
+const findingOf = ({ evidence, ...finding }: Finding) => ({
+  ...finding,
+  requests: evidence.map(({ id }) => id),
+});
+
+function requestOf(request: RecordedRequest) {
+  const { headers: _, answerHeaders, requestId: _id, body: _body, ...facts } = request;
+  const { key } = keyOf(request);
+  const retryAfter = answerHeaders['retry-after'];
+  return {
+    ...facts,
+    ...(key !== undefined && { idempotencyKey: key }),
+    ...(retryAfter !== undefined && { retryAfter }),
+  };
+}
 
 const card = Compile(CardData);
 
@@ -98,8 +157,6 @@ function itemsOf(
   }
   return items;
 }
-
-type CardRun = CardData['faults'][number]['runs'][number];
 
 /** The share of the trials that passed. */
 function shareOf(trials: readonly CardRun[]): Item {

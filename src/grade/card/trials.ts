@@ -1,20 +1,9 @@
-import type { FaultRun, Grade } from '../grade.ts';
-import { withoutFaults } from '../run-name.ts';
+import type { CardData } from '../card-schema.ts';
+import { type FaultRun, type Grade, withoutFaults } from '../grade.ts';
 import { gradesOfTrials } from '../verdict.ts';
 
-/** How often an agent passed. */
-export interface Passed {
-  /** A fault, or `without faults`, or `all faults`. */
-  name: string;
-  /** The trials in which the fault was performed. */
-  reached: number;
-  passed: number;
-  /**
-   * The probability that k trials in a row all pass: pass^1, pass^2 and so on, as far as there are enough trials. Each is the unbiased
-   * estimate C(passed, k) / C(reached, k), averaged over the places where the fault is performed.
-   */
-  passHat: number[];
-}
+/** How often an agent passed under a fault. `passHat` has the unbiased estimates C(passed, k) / C(reached, k). */
+export type Passed = NonNullable<CardData['goal']>['passed'][number];
 
 /** The name of all runs under faults together. */
 export const allFaults = 'all faults';
