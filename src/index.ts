@@ -2,7 +2,7 @@ import './client/needed-node.ts';
 import type { PetstoreServer, StartOptions } from './service/start/start-petstore.ts';
 
 export type { Plan, Quota } from './foundation/settings/plans.ts';
-export type { CheckResult, Report } from './lab/checks/report.ts';
+export type { CheckResult, Report } from './lab/checks/report-schema.ts';
 export type { FaultName } from './lab/faults/list.ts';
 export type { RecordedRequest } from './lab/recordings/schema.ts';
 export type { RehearsedFault } from './lab/rehearsals/schema.ts';

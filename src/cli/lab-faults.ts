@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { toColumns } from '../foundation/terminal-text.ts';
 import { maxUses } from '../lab/lab-bounds.ts';
+import { selectorOf } from '../lab/rehearsals/fault-selector.ts';
 import type { PlannedFault } from '../lab/rehearsals/schema.ts';
 import { toJson } from './terminal.ts';
 
@@ -60,7 +61,7 @@ async function describe({ name, kind, takesOperation, parameters, ...fault }: Fa
     ]),
     ['Checks', shown.join(' ') || 'none'],
     ['Operations', fault.operations.join(' ')],
-    ['Example', `petstore lab rehearse ${name}${exampleOf({ takesOperation, parameters, ...fault })}`],
+    ['Example', `petstore lab rehearse ${exampleOf({ name, kind, takesOperation, parameters, ...fault })}`],
   ]);
 }
 
@@ -71,15 +72,13 @@ const inDefault = (parameter: Parameter) => `${parameter.name}=${defaultOf(param
 const rangeOf = ({ values, minimum, maximum }: Parameter) =>
   values ? `One of ${values.join(', ')}` : `From ${minimum} to ${maximum}`;
 
-/** The parameters of an example, after the name of the fault. */
-function exampleOf({
-  takesOperation,
-  operations,
-  parameters,
-}: Pick<Fault, 'takesOperation' | 'operations' | 'parameters'>): string {
-  const taken = [...(takesOperation ? [`operation=${operations[0]}`] : []), ...parameters.map(inDefault)];
-  return taken.length > 0 ? `:${taken.join(',')}` : '';
-}
+/** A fault with its defaults, on the first operation that it affects. */
+const exampleOf = ({ name, takesOperation, operations, parameters }: Fault): string =>
+  selectorOf({
+    fault: name,
+    ...(takesOperation && operations[0] !== undefined && { operation: operations[0] }),
+    ...Object.fromEntries(parameters.map((parameter) => [parameter.name, defaultOf(parameter)])),
+  });
 
 /** Ends the command with an error for the first fault that does not exist or has a wrong parameter. */
 export async function assertFaults(

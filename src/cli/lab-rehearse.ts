@@ -1,12 +1,11 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Lab, LabTypes } from '../client/index.ts';
+import { parseSelector } from '../lab/rehearsals/fault-selector.ts';
+import type { PlannedFault } from '../lab/rehearsals/schema.ts';
 import { withService } from '../service/start/running-service.ts';
 import { readAccess, withServiceOptions } from './find-service.ts';
 import { assertFaults } from './lab-faults.ts';
 import { helpNote, printLines, printRows, toJson } from './terminal.ts';
-
-/** A fault and its parameters. `assertFaults` checks them. */
-type PlannedFault = { fault: string } & Record<string, string | number>;
 
 const examples = `
 Write a fault as its name, with parameters after a colon. "petstore lab faults" lists them:
@@ -74,18 +73,13 @@ function show(rehearsal: LabTypes.Rehearsal): void {
 
 /** Parses `rate-limited:operation=placeOrder,times=2`, and adds it to the earlier faults. */
 export function addFault(text: string, before: PlannedFault[] | undefined): PlannedFault[] {
-  const [, fault = '', rest] = /^([\w-]+)(?::(.*))?$/s.exec(text) ?? [];
-  const pairs = rest?.split(',').map((pair) => /^(\w+)=([\w-]+)$/.exec(pair)?.slice(1) ?? []) ?? [];
-  if (fault === '' || pairs.some((pair) => pair.length === 0)) {
+  const fault = parseSelector(text);
+  if (!fault) {
     throw new InvalidArgumentError(
       'It must look like rate-limited or rate-limited:operation=createPet,times=2.',
     );
   }
-  const parameters = pairs.map(([name, value]) => [
-    name,
-    /^\d+$/.test(value as string) ? Number(value) : value,
-  ]);
-  return [...(before ?? []), { fault, ...Object.fromEntries(parameters) }];
+  return [...(before ?? []), fault];
 }
 
 /** Parses a whole number above 0. */

@@ -1,5 +1,6 @@
 import { type Expected, expectedOf } from '../lab/checks/expected.ts';
-import { type CheckResult, type Levels, reportOn } from '../lab/checks/report.ts';
+import { type Levels, reportOn } from '../lab/checks/report.ts';
+import type { CheckResult } from '../lab/checks/report-schema.ts';
 import type { Fault } from '../lab/faults/shared/fault.ts';
 import type { RecordedRequest } from '../lab/recordings/schema.ts';
 import { toRecorded } from '../lab/recordings/serialize-request.ts';

@@ -81,12 +81,6 @@ export const withoutFaults = 'without faults';
 export const isAffectedBy = (fault: string, request: { fault?: string }) =>
   request.fault?.split(' ').includes(fault) ?? false;
 
-/** The value of `--fault` for a fault. */
-export function selectorOf({ fault, ...parameters }: PlannedFault): string {
-  const pairs = Object.entries(parameters).map(([name, value]) => `${name}=${value}`);
-  return pairs.length > 0 ? `${fault}:${pairs.join(',')}` : fault;
-}
-
 /** Copies JSON data and replaces each string with the result of `change`. */
 export const mapStrings = <T>(data: T, change: (text: string) => string): T =>
   JSON.parse(JSON.stringify(data), (_, value) => (typeof value === 'string' ? change(value) : value));

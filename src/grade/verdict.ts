@@ -1,6 +1,6 @@
 import { retryAfterMs } from '../client/header-fields.ts';
 import { minuteMs } from '../foundation/time.ts';
-import type { CheckResult } from '../lab/checks/report.ts';
+import type { CheckResult } from '../lab/checks/report-schema.ts';
 import type { Fault } from '../lab/faults/shared/fault.ts';
 import type { RecordedRequest } from '../lab/recordings/schema.ts';
 import { ranks } from './card-schema.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { createPetstore } from '../../src/client/index.ts';
-import type { Report } from '../../src/lab/checks/report.ts';
+import type { Report } from '../../src/lab/checks/report-schema.ts';
 import { faults } from '../../src/lab/faults/list.ts';
 import { takeTour } from '../support/client-tour.ts';
 import { endRehearsal, performedOf, rehearse } from '../support/lab.ts';

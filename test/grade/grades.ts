@@ -3,7 +3,7 @@ import { toCard } from '../../src/grade/card/card.ts';
 import { toText } from '../../src/grade/card/text.ts';
 import type { FaultGrade, FaultRun, Grade, Place } from '../../src/grade/grade.ts';
 import { checks } from '../../src/lab/checks/list.ts';
-import type { CheckResult } from '../../src/lab/checks/report.ts';
+import type { CheckResult } from '../../src/lab/checks/report-schema.ts';
 import { faultNamed, faultNames } from '../../src/lab/faults/list.ts';
 import type { RecordedRequest } from '../../src/lab/recordings/schema.ts';
 import type { PlannedFault } from '../../src/lab/rehearsals/schema.ts';

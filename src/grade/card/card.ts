@@ -2,7 +2,7 @@ import { withoutSecrets } from '../../foundation/redact.ts';
 import { capitalized, counted, cut, inSeconds } from '../../foundation/words.ts';
 import { attemptsBounded } from '../../lab/checks/backoff.ts';
 import { checks as catalogue } from '../../lab/checks/list.ts';
-import type { CheckResult } from '../../lab/checks/report.ts';
+import type { CheckResult } from '../../lab/checks/report-schema.ts';
 import { streamsResumed } from '../../lab/checks/streams.ts';
 import { faultNamed } from '../../lab/faults/list.ts';
 import { onlyDirect } from '../../lab/faults/shared/connection-faults.ts';

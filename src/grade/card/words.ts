@@ -1,6 +1,7 @@
 import { inSeconds, roundedDuration } from '../../foundation/words.ts';
 import { faultNamed } from '../../lab/faults/list.ts';
-import { type Ending, type FaultRun, isAffectedBy, selectorOf, type Verdict } from '../grade.ts';
+import { selectorOf } from '../../lab/rehearsals/fault-selector.ts';
+import { type Ending, type FaultRun, isAffectedBy, type Verdict } from '../grade.ts';
 import { useInWords } from '../run/plan.ts';
 
 export const verdictWords: Record<Verdict, string> = {

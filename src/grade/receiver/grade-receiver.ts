@@ -1,4 +1,4 @@
-import type { CheckResult } from '../../lab/checks/report.ts';
+import type { CheckResult } from '../../lab/checks/report-schema.ts';
 import type { GradingService } from '../grading-service.ts';
 import { type Delivery, post } from './deliver.ts';
 import { makeMessages } from './messages.ts';

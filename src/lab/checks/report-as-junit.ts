@@ -1,5 +1,5 @@
 import { escapeXml } from '../../foundation/escape-xml.ts';
-import type { CheckResult, Report } from './report.ts';
+import type { CheckResult, Report } from './report-schema.ts';
 
 /** A test suite of a JUnit report. */
 export interface JunitSuite {

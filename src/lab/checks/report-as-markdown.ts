@@ -1,5 +1,5 @@
 import { markdownTable } from '../../foundation/words.ts';
-import type { CheckResult, Report } from './report.ts';
+import type { CheckResult, Report } from './report-schema.ts';
 
 const marks = { passed: '✅ passed', failed: '❌ failed', not_observed: '– not observed' };
 

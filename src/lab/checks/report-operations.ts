@@ -7,25 +7,24 @@ import {
 } from '../recordings/operations.ts';
 import { recordingId } from '../recordings/schema.ts';
 import { checks, checksVersion } from './list.ts';
-import type { Report as ReportCard } from './report.ts';
 import { asJunit } from './report-as-junit.ts';
 import { asMarkdown } from './report-as-markdown.ts';
 import { CheckList, Report } from './report-schema.ts';
 
 /** What these operations need from the instance that runs them. */
 export interface ReportServices extends Pick<RecordingServices, 'waitUntilRecorded'> {
-  readings: { report(reader: Reader, recordingId: string): Promise<ReportCard> };
+  readings: { report(reader: Reader, recordingId: string): Promise<Report> };
 }
 
 type Asked = Reader & { params: { recordingId: string } };
 
-const report = (_sql: unknown, input: Asked, { readings }: ReportServices): Promise<ReportCard> =>
+const report = (_sql: unknown, input: Asked, { readings }: ReportServices): Promise<Report> =>
   readings.report(input, input.params.recordingId);
 
 const shared = { method: 'GET', tag: 'Recordings' } as const;
 
 /** For the examples of Markdown and JUnit XML. */
-const sample: ReportCard = {
+const sample: Report = {
   recording: 'rec_602845719936',
   version: checksVersion,
   verdict: 'incomplete',

@@ -1,9 +1,11 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { Shown } from '../../foundation/schema.ts';
 import { levels } from '../faults/shared/fault.ts';
 import { recordingId } from '../recordings/schema.ts';
 import { results } from './check.ts';
-import { maxEvidence, verdicts } from './report.ts';
+
+/** The most requests that a result names as evidence. */
+export const maxEvidence = 10;
 
 const facts = {
   name: Shown('Its name, which never changes.', 'retry-after.obeyed'),
@@ -44,12 +46,13 @@ const CheckResult = Type.Object(
   },
   { title: 'CheckResult', description: 'The result of one check.' },
 );
+export type CheckResult = Static<typeof CheckResult>;
 
 export const Report = Type.Object(
   {
     recording: recordingId,
     version,
-    verdict: Type.Enum([...verdicts], {
+    verdict: Type.Enum(['passed', 'failed', 'incomplete'], {
       type: 'string',
       description:
         '`failed`: a required check failed. `incomplete`: no required check was observed. `passed`: at least one was, and none failed. The verdict depends only on checks. `GET /rehearsals/{rehearsalId}` says whether each fault of a rehearsal was performed.',
@@ -59,6 +62,7 @@ export const Report = Type.Object(
   },
   { title: 'Report', description: 'The report card of a recording.' },
 );
+export type Report = Static<typeof Report>;
 
 const Check = Type.Object(
   {

@@ -1,35 +1,13 @@
 import type { Level } from '../faults/shared/fault.ts';
 import type { Recorded } from '../recordings/recorded.ts';
 import type { TargetApi } from '../target-api.ts';
-import { type Check, type Finding, findingOf } from './check.ts';
+import { type Check, findingOf } from './check.ts';
 import type { Expected } from './expected.ts';
 import { checks, checksVersion } from './list.ts';
+import { type CheckResult, maxEvidence, type Report } from './report-schema.ts';
 import { type Traffic, trafficOf } from './traffic.ts';
 
-/** The most requests that a result names as evidence. */
-export const maxEvidence = 10;
-
-export const verdicts = ['passed', 'failed', 'incomplete'] as const;
-
-/** The result of one check. */
-export interface CheckResult extends Pick<Check, 'name' | 'level' | 'advice' | 'guide'> {
-  result: Finding['result'];
-  /** Ids of requests of the recording. */
-  evidence: string[];
-  because: string;
-}
-
-/** The report card of a recording. */
-export interface Report {
-  /** The id of the recording. */
-  recording: string;
-  /** The version of the checks. */
-  version: number;
-  verdict: (typeof verdicts)[number];
-  checks: CheckResult[];
-}
-
-export interface ReportOptions {
+export interface Judging {
   /** What the client sends without faults. Requests beyond that are retries, on any connection. */
   expected?: Expected;
   /** Replaces the levels of checks. A check that is `off` is left out. */
@@ -46,7 +24,7 @@ export function reportOn(
   recording: string,
   requests: readonly Recorded[],
   api: TargetApi,
-  { expected, levels = {}, between = () => {} }: ReportOptions = {},
+  { expected, levels = {}, between = () => {} }: Judging = {},
 ): Report {
   const traffic = trafficOf(requests, api, expected);
   const results = checks.flatMap((check) => {
@@ -55,7 +33,7 @@ export function reportOn(
     between();
     return [judge({ ...check, level }, traffic)];
   });
-  return { recording, version: checksVersion, verdict: verdictOf(results), checks: results };
+  return { recording, version: checksVersion, verdict: reportVerdict(results), checks: results };
 }
 
 function judge(check: Check, traffic: Traffic): CheckResult {
@@ -71,7 +49,7 @@ function judge(check: Check, traffic: Traffic): CheckResult {
  * `failed` if a required check failed, `passed` if none failed and at least one was observed, else `incomplete`. One is enough, because no
  * recording shows all cases.
  */
-export function verdictOf(results: readonly Pick<CheckResult, 'level' | 'result'>[]): Report['verdict'] {
+export function reportVerdict(results: readonly Pick<CheckResult, 'level' | 'result'>[]): Report['verdict'] {
   const required = results.filter(({ level }) => level === 'required');
   if (required.some(({ result }) => result === 'failed')) return 'failed';
   return required.some(({ result }) => result === 'passed') ? 'passed' : 'incomplete';

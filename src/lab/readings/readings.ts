@@ -7,7 +7,7 @@ import { startThread } from '../../foundation/process.ts';
 import { Rendered } from '../../http/operation.ts';
 import type { PageRequest } from '../../http/pagination.ts';
 import { checksVersion } from '../checks/list.ts';
-import type { Report } from '../checks/report.ts';
+import type { Report } from '../checks/report-schema.ts';
 import { maxWaitingReadings } from '../lab-bounds.ts';
 import type { Reader } from '../recordings/operations.ts';
 import { getRecording } from '../recordings/recording-store.ts';

@@ -78,6 +78,9 @@ export const Recordings = Type.Array(Recording, {
 const milliseconds = (description: string, example: number) =>
   Type.Number({ format: 'double', minimum: 0, description, examples: [example] });
 
+const mark = (description: string) =>
+  Type.Optional(Type.Literal(true, { type: 'boolean', description, examples: [true] }));
+
 const RecordedRequest = Type.Object(
   {
     id: Shown('Its number in the recording.', '7'),
@@ -134,28 +137,12 @@ const RecordedRequest = Type.Object(
       'GcBhUnXG.V5Tz8YqC',
     ),
     connection: Shown('The id of its connection.', 'pX31aZ09-7'),
-    proxied: Type.Optional(
-      Type.Literal(true, {
-        type: 'boolean',
-        description:
-          'Whether it came through a proxy. Then `connection` identifies the connection of the proxy.',
-        examples: [true],
-      }),
+    proxied: mark(
+      'Whether it came through a proxy. Then `connection` identifies the connection of the proxy.',
     ),
-    labPage: Type.Optional(
-      Type.Literal(true, {
-        type: 'boolean',
-        description: "Whether the lab's page sent it for itself. Report cards leave it out.",
-        examples: [true],
-      }),
-    ),
-    left: Type.Optional(
-      Type.Literal(true, {
-        type: 'boolean',
-        description:
-          'Whether the client closed its side of the connection before the response was complete. A half-closed connection, on which the client still reads, looks the same.',
-        examples: [true],
-      }),
+    labPage: mark("Whether the lab's page sent it for itself. Report cards leave it out."),
+    left: mark(
+      'Whether the client closed its side of the connection before the response was complete. A half-closed connection, on which the client still reads, looks the same.',
     ),
     silenceMs: Type.Optional(
       milliseconds(

@@ -72,33 +72,14 @@ type ParameterSchema = Static<typeof FaultParameter> & { enum?: string[] };
 
 /** The response to `GET /faults`. */
 export const faultCatalogue = (api: TargetApi): Static<typeof FaultList> =>
-  faults.map(
-    ({
-      name,
-      group,
-      isCondition,
-      takesNoOperation,
-      parameters,
-      fits,
-      level,
-      does,
-      goodClient,
-      whyItMatters,
-    }) => ({
-      name,
-      group,
-      kind: isCondition ? 'condition' : 'step',
-      takesOperation: !takesNoOperation,
-      parameters: Object.entries(parameters).map(([parameter, schema]) => {
-        const { description, enum: values, ...bounds } = schema as ParameterSchema;
-        const { minimum, maximum, default: usual } = bounds;
-        const allowed = values ? { values } : { minimum, maximum, default: usual };
-        return { name: parameter, description, ...allowed } as Static<typeof FaultParameter>;
-      }),
-      operations: api.operations.filter((operation) => fits(operation, api)).map(({ id }) => id),
-      level,
-      does,
-      goodClient,
-      bites: whyItMatters,
+  faults.map(({ name, group, level, does, goodClient, whyItMatters: bites, ...fault }) => ({
+    ...{ name, group, kind: fault.isCondition ? 'condition' : 'step' },
+    takesOperation: !fault.takesNoOperation,
+    parameters: Object.entries(fault.parameters).map(([parameter, schema]) => {
+      const { description, enum: values, minimum, maximum, default: usual } = schema as ParameterSchema;
+      const allowed = values ? { values } : { minimum, maximum, default: usual };
+      return { name: parameter, description, ...allowed } as Static<typeof FaultParameter>;
     }),
-  );
+    operations: api.operations.filter((operation) => fault.fits(operation, api)).map(({ id }) => id),
+    ...{ level, does, goodClient, bites },
+  }));

@@ -20,6 +20,8 @@ import { defaultLimit, maxLimit } from '../../http/pagination.ts';
 import { faults } from '../../lab/faults/list.ts';
 import type { Fault } from '../../lab/faults/shared/fault.ts';
 import { labKeptBounds, labQuota, maxResetRows } from '../../lab/lab-bounds.ts';
+import { selectorOf } from '../../lab/rehearsals/fault-selector.ts';
+import type { PlannedFault } from '../../lab/rehearsals/schema.ts';
 import { toolsFor } from '../../mcp/tools.ts';
 import { events } from '../../store/events/schema.ts';
 import { lifetimeMs } from '../../store/events/stream.ts';
@@ -175,16 +177,6 @@ ${text.replace(/```\n\n```text/, '```\n\nThe client prints:\n\n```text')}`;
 const descriptionOf = (schema: object) => (schema as { description: string }).description;
 
 /** The command that starts a rehearsal. */
-function commandOf({ faults }: { faults: Record<string, string | number>[] }): string {
-  const words = faults.map(({ fault, ...taken }) =>
-    [
-      fault,
-      Object.entries(taken)
-        .map((pair) => pair.join('='))
-        .join(','),
-    ]
-      .filter(Boolean)
-      .join(':'),
-  );
-  return `${command} lab rehearse ${words.join(' ')}`;
+function commandOf({ faults }: { faults: PlannedFault[] }): string {
+  return `${command} lab rehearse ${faults.map(selectorOf).join(' ')}`;
 }

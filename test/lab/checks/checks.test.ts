@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { checksPage } from '../../../scripts/generate/checks.ts';
 import { checks, checksVersion } from '../../../src/lab/checks/list.ts';
-import type { Report } from '../../../src/lab/checks/report.ts';
+import type { Report } from '../../../src/lab/checks/report-schema.ts';
 import { faultNames } from '../../../src/lab/faults/list.ts';
 import { guides } from '../../../src/reference/description/guides.ts';
 import { baseUrl } from '../../support/description.ts';

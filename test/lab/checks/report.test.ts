@@ -3,9 +3,10 @@ import { test } from 'node:test';
 import { InstallationKey } from '../../../src/foundation/settings/secret-key.ts';
 import { expectedOf } from '../../../src/lab/checks/expected.ts';
 import { checks, checksVersion } from '../../../src/lab/checks/list.ts';
-import { maxEvidence, type Report, reportOn, verdictOf } from '../../../src/lab/checks/report.ts';
+import { reportOn, reportVerdict } from '../../../src/lab/checks/report.ts';
 import { asJunit } from '../../../src/lab/checks/report-as-junit.ts';
 import { asMarkdown } from '../../../src/lab/checks/report-as-markdown.ts';
+import { maxEvidence, type Report } from '../../../src/lab/checks/report-schema.ts';
 import { maxRecorded } from '../../../src/lab/lab-bounds.ts';
 import { petstoreApi } from '../../../src/lab/petstore/petstore-api.ts';
 import { readJunit } from '../../support/junit.ts';
@@ -154,7 +155,7 @@ test('GET /lab/checks lists the checks of recordings', async (t) => {
 
 test('required checks decide the verdict, and one observed check is enough', () => {
   const verdict = (...pairs: [string, string][]) =>
-    verdictOf(pairs.map(([level, result]) => ({ level, result })) as Parameters<typeof verdictOf>[0]);
+    reportVerdict(pairs.map(([level, result]) => ({ level, result })) as Parameters<typeof reportVerdict>[0]);
   assert.equal(verdict(['required', 'passed'], ['required', 'failed']), 'failed');
   assert.equal(
     verdict(['required', 'passed'], ['required', 'not_observed'], ['recommended', 'failed']),

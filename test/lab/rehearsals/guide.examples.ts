@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { describe, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import type { CheckResult } from '../../../src/lab/checks/report.ts';
+import type { CheckResult } from '../../../src/lab/checks/report-schema.ts';
 import { faultNames } from '../../../src/lab/faults/list.ts';
 import { guides } from '../../../src/reference/description/guides.ts';
 import { type Block, below, blocksOf } from '../../support/pasted.ts';

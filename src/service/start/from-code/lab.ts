@@ -1,7 +1,7 @@
 import { createLab, type Lab, PetstoreError } from '../../../client/index.ts';
 import { type App, injectFetch } from '../../../http/inject-fetch.ts';
 import { prefix } from '../../../http/target.ts';
-import type { Report } from '../../../lab/checks/report.ts';
+import type { Report } from '../../../lab/checks/report-schema.ts';
 import type { FaultName, ParametersOf } from '../../../lab/faults/list.ts';
 import type { RecordedRequest } from '../../../lab/recordings/schema.ts';
 import type { RehearsedFault } from '../../../lab/rehearsals/schema.ts';
