@@ -75,3 +75,12 @@ export async function deletionsOf(
   petstore.db.write = write;
   return { recording, deleted, wasSeen };
 }
+
+/** These properties of each request, as a text: `429 rate_limited`. */
+export const valuesOf = (requests: readonly JsonAnswer['body'][], ...names: string[]): string[] =>
+  requests.map((request) =>
+    names
+      .map((name) => request[name])
+      .filter((value) => value !== undefined)
+      .join(' '),
+  );

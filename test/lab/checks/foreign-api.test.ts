@@ -6,6 +6,7 @@ import type { Operation } from '../../../src/http/operation.ts';
 import { checks } from '../../../src/lab/checks/list.ts';
 import { reportOn } from '../../../src/lab/checks/report.ts';
 import type { TargetApi } from '../../../src/lab/target-api.ts';
+import { sent } from '../../support/findings.ts';
 import { recorded, type Sketch, startMs } from '../../support/recorded.ts';
 
 const notice = Type.Object({ text: Type.String() }, { title: 'Notice' });
@@ -74,10 +75,7 @@ const sixOn = (connectionOf: (index: number) => string) =>
 const clients: Record<string, { bad: Sketch[]; good: Sketch[] }> = {
   'retry-after.obeyed': {
     bad: series([0, 100], { ...rooms, ...retryAfter(2) }),
-    good: [
-      { at: 0, ...rooms, ...retryAfter(2) },
-      { at: 2_100, ...rooms },
-    ],
+    good: [sent(0, rooms, retryAfter(2)), sent(2_100, rooms)],
   },
   'backoff.grows': {
     bad: series([0, 3, 6], { ...rooms, ...failed }),
@@ -88,31 +86,22 @@ const clients: Record<string, { bad: Sketch[]; good: Sketch[] }> = {
       Array.from({ length: 22 }, (_, index) => index * 100),
       { ...rooms, ...failed },
     ),
-    good: [...series([0, 300], { ...rooms, ...failed }), { at: 900, ...notices }],
+    good: [...series([0, 300], { ...rooms, ...failed }), sent(900, notices)],
   },
   'time-limit.exists': {
-    bad: [{ at: 0, ...rooms, ...cut, fault: 'no-answer', durationMs: 25_000 }],
-    good: [{ at: 0, ...rooms, ...cut, fault: 'no-answer', durationMs: 3_000, left: true }],
+    bad: [sent(0, rooms, cut, { fault: 'no-answer', durationMs: 25_000 })],
+    good: [sent(0, rooms, cut, { fault: 'no-answer', durationMs: 3_000, left: true })],
   },
   'retry.only-when-useful': {
     bad: [...series([0, 50], { ...book, status: 422 }), later],
-    good: [{ at: 0, ...book, status: 422 }, later],
+    good: [sent(0, book, { status: 422 }), later],
   },
   'failures.retried': {
-    bad: [
-      { at: 0, ...rooms, status: 503 },
-      { ...later, ...notices },
-    ],
-    good: [
-      { at: 0, ...rooms, status: 503 },
-      { at: 1_500, ...rooms },
-    ],
+    bad: [sent(0, rooms, { status: 503 }), { ...later, ...notices }],
+    good: [sent(0, rooms, { status: 503 }), sent(1_500, rooms)],
   },
   'retry.same-body': {
-    bad: [
-      { at: 0, ...book, ...failed, headers: { 'content-type': 'application/json' } },
-      { at: 50, ...book },
-    ],
+    bad: [sent(0, book, failed, { headers: { 'content-type': 'application/json' } }), sent(50, book)],
     good: series([0, 50], { ...book, ...failed }),
   },
   'idempotency.same-key-on-retry': {
@@ -121,7 +110,7 @@ const clients: Record<string, { bad: Sketch[]; good: Sketch[] }> = {
   },
   'idempotency.no-blind-post-retry': {
     bad: series([0, 50], { ...book, ...failed }),
-    good: [{ at: 0, ...book, ...failed }, later],
+    good: [sent(0, book, failed), later],
   },
   'idempotency.key-for-one-thing': {
     bad: ['{}', '[]'].map((body, index) => ({ at: index * 50, ...book, body, ...withKey('a') })),
@@ -129,110 +118,68 @@ const clients: Record<string, { bad: Sketch[]; good: Sketch[] }> = {
   },
   'credentials.not-forwarded': {
     bad: [
-      { at: 0, ...away(307, { host: 'hotel', authorization: '' }) },
-      { at: 9, ...away(200, { host: 'other', authorization: '' }) },
+      sent(0, away(307, { host: 'hotel', authorization: '' })),
+      sent(9, away(200, { host: 'other', authorization: '' })),
     ],
-    good: [
-      { at: 0, ...away(307, { host: 'hotel' }) },
-      { at: 9, ...away(200, { host: 'other' }) },
-    ],
+    good: [sent(0, away(307, { host: 'hotel' })), sent(9, away(200, { host: 'other' }))],
   },
   'ban.stops': {
     bad: series([0, 100], { ...rooms, ...ban }),
-    good: [
-      { at: 0, ...rooms, ...ban },
-      { at: 6_000, ...rooms },
-    ],
+    good: [sent(0, rooms, ban), sent(6_000, rooms)],
   },
   'limits.foreseen': {
-    bad: [
-      { at: 0, ...rooms, ...lastOne },
-      { at: 100, ...notices, status: 429 },
-    ],
-    good: [
-      { at: 0, ...rooms, ...lastOne },
-      { at: 6_000, ...notices },
-    ],
+    bad: [sent(0, rooms, lastOne), sent(100, notices, { status: 429 })],
+    good: [sent(0, rooms, lastOne), sent(6_000, notices)],
   },
   'pages.to-the-end': {
-    bad: [
-      { at: 0, ...rooms, ...next('cursor=c2'), fault: 'small-pages' },
-      { ...later, ...notices },
-    ],
+    bad: [sent(0, rooms, next('cursor=c2'), { fault: 'small-pages' }), { ...later, ...notices }],
     good: [
-      { at: 0, ...rooms, ...next('cursor=c2'), fault: 'small-pages' },
-      { at: 50, ...rooms, target: '/api/rooms?cursor=c2' },
+      sent(0, rooms, next('cursor=c2'), { fault: 'small-pages' }),
+      sent(50, rooms, { target: '/api/rooms?cursor=c2' }),
     ],
   },
   'pages.filters-kept': {
-    bad: [
-      { at: 0, ...rooms, ...next('view=sea&cursor=c2') },
-      { at: 50, ...rooms, target: '/api/rooms?cursor=c2' },
-    ],
+    bad: [sent(0, rooms, next('view=sea&cursor=c2')), sent(50, rooms, { target: '/api/rooms?cursor=c2' })],
     good: [
-      { at: 0, ...rooms, ...next('view=sea&cursor=c2') },
-      { at: 50, ...rooms, target: '/api/rooms?cursor=c2&view=sea' },
+      sent(0, rooms, next('view=sea&cursor=c2')),
+      sent(50, rooms, { target: '/api/rooms?cursor=c2&view=sea' }),
     ],
   },
   'streams.resumed': {
-    bad: [
-      { at: 0, ...watch, fault: 'stream-cut', cutEventId: '7' },
-      { at: 50, ...watch },
-    ],
+    bad: [sent(0, watch, { fault: 'stream-cut', cutEventId: '7' }), sent(50, watch)],
     good: [
-      { at: 0, ...watch, fault: 'stream-cut', cutEventId: '7' },
-      { at: 50, ...watch, headers: { 'last-event-id': '6' } },
+      sent(0, watch, { fault: 'stream-cut', cutEventId: '7' }),
+      sent(50, watch, { headers: { 'last-event-id': '6' } }),
     ],
   },
   'ids.exact': {
-    bad: [{ at: 0, ...booking, target: '/api/bookings/10000000000000004' }],
-    good: [{ at: 0, ...booking, target: '/api/bookings/10000000000000003' }],
+    bad: [sent(0, booking, { target: '/api/bookings/10000000000000004' })],
+    good: [sent(0, booking, { target: '/api/bookings/10000000000000003' })],
   },
   'if-match.sent': {
-    bad: [
-      { at: 0, ...booking },
-      { at: 50, ...change },
-    ],
-    good: [
-      { at: 0, ...booking },
-      { at: 50, ...change, ...ifMatch('"1"') },
-    ],
+    bad: [sent(0, booking), sent(50, change)],
+    good: [sent(0, booking), sent(50, change, ifMatch('"1"'))],
   },
   'updates.not-lost': {
-    bad: [
-      { at: 0, ...booking },
-      { at: 50, ...change, fault: 'conflict', properties: ['guest'] },
-    ],
-    good: [
-      { at: 0, ...booking },
-      { at: 50, ...change, fault: 'conflict', status: 412, ...ifMatch('"1"') },
-    ],
+    bad: [sent(0, booking), sent(50, change, { fault: 'conflict', properties: ['guest'] })],
+    good: [sent(0, booking), sent(50, change, { fault: 'conflict', status: 412 }, ifMatch('"1"'))],
   },
   'conflict.read-again': {
-    bad: [
-      { at: 0, ...change, status: 412, ...ifMatch('"1"') },
-      { at: 50, ...change },
-    ],
+    bad: [sent(0, change, { status: 412 }, ifMatch('"1"')), sent(50, change)],
     good: [
-      { at: 0, ...change, status: 412, ...ifMatch('"1"') },
-      { at: 50, ...booking },
-      { at: 90, ...change, ...ifMatch('"2"') },
+      sent(0, change, { status: 412 }, ifMatch('"1"')),
+      sent(50, booking),
+      sent(90, change, ifMatch('"2"')),
     ],
   },
-  'deprecated.not-called': { bad: [{ at: 0, ...beds }], good: [{ at: 0, ...rooms }] },
+  'deprecated.not-called': { bad: [sent(0, beds)], good: [sent(0, rooms)] },
   'sunset.successor-used': {
-    bad: [
-      { at: 0, ...beds, status: 410 },
-      { at: 50, ...beds },
-    ],
-    good: [
-      { at: 0, ...beds, status: 410 },
-      { at: 50, ...rooms },
-    ],
+    bad: [sent(0, beds, { status: 410 }), sent(50, beds)],
+    good: [sent(0, beds, { status: 410 }), sent(50, rooms)],
   },
   'connections.reused': { bad: sixOn((index) => `c${index}`), good: sixOn(() => 'c') },
   'operations.covered': {
-    bad: [{ at: 0, ...rooms }],
+    bad: [sent(0, rooms)],
     good: [rooms, beds, book, booking, change, watch, notices].map((one, index) => ({ at: index, ...one })),
   },
 };

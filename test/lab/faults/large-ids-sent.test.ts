@@ -124,7 +124,9 @@ test('under large-ids a rounded id matches nothing, and the response is marked w
   const rehearsal = await rehearse(store, ['large-ids']);
   for (const [method, path, status, body] of [
     ['GET', `/pets/${rounded}`, 404],
+    ['DELETE', `/pets/${rounded}`, 404],
     ['GET', `/pets?id=${rounded}`, 200],
+    ['GET', `/store/events?after=${rounded}`, 400],
     ['GET', `/pets?id=${2n ** 54n}`, 200],
     ['POST', '/store/orders', 400, `{"petId": ${rounded}}`],
     ['POST', '/store/orders', 400, `{"petId": ${Number(large).toExponential()}}`],

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertTouched, performedOf, rehearse } from '../../support/lab.ts';
 import { startPetstore } from '../../support/petstore.ts';
-import { openRaw, rawRequest } from '../../support/raw-client.ts';
-import { countDragons, dragons, startListening } from '../../support/wire.ts';
+import { countDragons, dragons } from '../../support/wire.ts';
 
 const keyed = { ...dragons, headers: { 'idempotency-key': 'k1' } };
 
@@ -50,17 +49,4 @@ test('unauthorized: one 401, nothing is changed, and the same key then works wit
   }
   assert.equal((await store.call('POST', '/categories', keyed)).status, 201);
   assert.equal((await store.call('GET', '/pets')).status, 200);
-});
-
-test('unauthorized is recorded for the refused key, and applies to streams', async (t) => {
-  const store = await startListening(t);
-  const recording = await store.send('POST', '/lab/recordings', { body: {} });
-  await rehearse(store, ['unauthorized']);
-  const answer = await openRaw(t, store).ask(rawRequest(store, 'GET', '/store/events/stream'));
-  assert.match(answer, /^HTTP\/1.1 401 /);
-  const { body } = await store.send('GET', `/lab/recordings/${recording.body.id}/requests`);
-  assert.deepEqual(
-    body.map((one: Record<string, unknown>) => [one.status, one.code, one.fault]),
-    [[401, 'unauthorized', 'unauthorized']],
-  );
 });

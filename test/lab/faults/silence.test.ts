@@ -96,21 +96,6 @@ for (const fault of ['stall', 'no-answer']) {
   });
 }
 
-test('stall waits for a request whose response has a body, and neither fault applies to streams', async (t) => {
-  const store = await startListening(t);
-  const { headers } = await store.call('GET', '/pets/1');
-  const { id } = await rehearse(store, [{ fault: 'stall', silenceMs: longMs }]);
-  const client = openRaw(t, store);
-  await client.ask(rawRequest(store, 'HEAD', '/pets/1'));
-  const fields = { 'If-None-Match': headers.etag as string };
-  assert.match(await client.ask(rawRequest(store, 'GET', '/pets/1', { fields })), /^HTTP\/1.1 304 /);
-  assert.match(await client.ask(rawRequest(store, 'DELETE', '/categories/7')), /^HTTP\/1.1 204 /);
-  assert.deepEqual(await performedOf(store, id), [0]);
-  const { id: both } = await rehearse(store, ['stall', 'no-answer']);
-  assert.match(await openRaw(t, store).ask(rawRequest(store, 'GET', '/store/events/stream')), ok);
-  assert.deepEqual(await performedOf(store, both), [0, 0]);
-});
-
 test(`a key has at most ${maxDelayed} silent responses: one more ends the oldest, and a stop ends all`, async (t) => {
   const store = await startListening(t);
   await rehearse(

@@ -110,17 +110,21 @@ test('truncated applies to errors, also about bodies, and the request is process
   assert.deepEqual(loggedStatuses(store, 'truncated'), [404, 201, 413]);
 });
 
-test('truncated and slow wait for a request whose response has a body', async (t) => {
+test('truncated, slow and stall wait for a request whose response has a body, and no-answer ignores streams', async (t) => {
   const store = await startListening(t);
   const { headers } = await store.call('GET', '/pets/1');
   const { body } = await store.call('POST', '/categories', dragons);
-  const { id } = await rehearse(store, ['truncated', { fault: 'slow', bytesPerSecond: 1_000_000 }]);
+  const { id } = await rehearse(store, ['truncated', { fault: 'slow', bytesPerSecond: 1_000_000 }, 'stall']);
   const client = openRaw(t, store);
   await client.ask(rawRequest(store, 'HEAD', '/pets/1'));
   const fields = { 'If-None-Match': headers.etag as string };
   assert.match(await client.ask(rawRequest(store, 'GET', '/pets/1', { fields })), /^HTTP\/1.1 304 /);
   assert.match(await client.ask(rawRequest(store, 'DELETE', `/categories/${body.id}`)), /^HTTP\/1.1 204 /);
-  assert.deepEqual(await performedOf(store, id), [0, 0]);
+  assert.deepEqual(await performedOf(store, id), [0, 0, 0]);
+  const { id: silent } = await rehearse(store, ['stall', 'no-answer']);
+  const stream = openRaw(t, store);
+  assert.match(await stream.ask(rawRequest(store, 'GET', '/store/events/stream')), ok);
+  assert.deepEqual(await performedOf(store, silent), [0, 0]);
 });
 
 test('stale-connection: an idle connection closes as it is used again, and nothing is changed', async (t) => {
