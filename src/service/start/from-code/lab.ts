@@ -21,19 +21,15 @@ export type FaultPlan = {
 }[FaultName];
 
 export interface RehearseOptions {
-  /** When it expires, by the clock of the store. Default: 600; at most a day. */
+  /** When it expires, by the clock of the store. Default: 600, for a recording 3,600; at most a day. */
   expiresInSeconds?: number;
-  /** The key whose requests get the faults. Default: the key of the first workspace. */
+  /** The key whose requests get the faults, or are recorded. Default: the key of the first workspace. */
   key?: string;
 }
 
-export interface RecordOptions {
+export interface RecordOptions extends RehearseOptions {
   /** The name of the recording. */
   name?: string;
-  /** When it expires, by the clock of the store. Default: 600; at most a day. */
-  expiresInSeconds?: number;
-  /** The key whose requests are recorded. Default: the key of the first workspace. */
-  key?: string;
 }
 
 /** Faults that a store performs for a key, until the rehearsal ends or expires, or the key starts another one. */
