@@ -1,4 +1,5 @@
 import { identifier } from '../access/keys/identify.ts';
+import { callerFinder } from '../access/keys/store.ts';
 import type { Limiter } from '../access/limits/limiter.ts';
 import { type Admission, planAccount } from '../api/admission.ts';
 import { operations as allOperations } from '../api/operations.ts';
@@ -74,6 +75,9 @@ export const withDefaults = (options: AppOptions) => ({
 export type CompleteOptions = ReturnType<typeof withDefaults>;
 export type Components = ReturnType<typeof createComponents>;
 
+/** All apps of a process share it, since its statement is prepared once. */
+const findCaller = callerFinder(bindingColumns);
+
 /** Creates the objects that the steps of a request share: admission, streams, the lab, and the observers of each outcome. */
 export function createComponents(options: CompleteOptions) {
   const { config, db, limiter, log, clock, stopwatch, changes, dispatcher, operations } = options;
@@ -105,7 +109,7 @@ export function createComponents(options: CompleteOptions) {
     ...{ db, changes, limiter, log, clock, stopwatch },
     left: (...args) => outcomes.clientDisconnected(...args),
   });
-  const identify = identifier(db, limiter, config.lab ? bindingColumns : []);
+  const identify = identifier(db, limiter, findCaller);
   const admission: Admission = {
     ...{ limiter, accountOf: planAccount, metrics },
     hasDraftLimits: config.hasDraftLimits,

@@ -6,7 +6,7 @@ import { fieldLines } from '../../http/headers.ts';
 import { addressOf, byAddress, type Limiter } from '../limits/limiter.ts';
 import { isWellFormedKey } from './key.ts';
 import { LookupThrottle } from './lookup-throttle.ts';
-import { type Caller, callerFinder, unknownKey } from './store.ts';
+import { type Caller, callerFinder, type FindCaller, unknownKey } from './store.ts';
 
 /**
  * How long the result of a look-up is valid, from the start of the look-up. So changes take effect within a second. While the
@@ -24,15 +24,13 @@ export interface Identify {
 
 /**
  * Finds the caller of a request by its key: at once if the key is cached, else as a promise. Fails with `unauthorized` without a
- * valid key (RFC 6750, section 3), and with `rate_limited` if too many requests wait for a look-up. `bindingColumns`: the columns
- * of `bindings`.
+ * valid key (RFC 6750, section 3), and with `rate_limited` if too many requests wait for a look-up.
  */
 export function identifier(
   db: Database,
   limiter: Pick<Limiter, 'peek'>,
-  bindingColumns: readonly string[] = [],
+  findCaller: FindCaller = callerFinder([]),
 ): Identify {
-  const findCaller = callerFinder(bindingColumns);
   const trusted = new Map<string, { caller: Caller; untilMs: number }>();
   const unknown = new LRUCache<string, true>({ max: maxUnknownKeys, ttl: keyCacheMs });
   const asked = new Map<string, { asking: Promise<Caller | false>; untilMs: number }>();

@@ -55,9 +55,11 @@ export async function createKey(
   return { id, key: secret };
 }
 
-/** Finds the caller of a live key. `bindingColumns`: further columns of `api_keys`, for `bindings`. */
+/**
+ * Returns a function that finds the caller of a live key. `bindingColumns`: further columns of `api_keys`, for `bindings`. Make it once: the
+ * statement is prepared for one of them only.
+ */
 export function callerFinder(bindingColumns: readonly string[]) {
-  // The same object each time, so that the statement is prepared once.
   const columns = identifier(['pardoned_at_ms', ...bindingColumns].join(', '));
   return async (sql: Sql, key: string): Promise<Caller | undefined> => {
     const [row] = await sql`
@@ -75,6 +77,14 @@ export function callerFinder(bindingColumns: readonly string[]) {
       bindings: Object.fromEntries(bindings),
     };
   };
+}
+
+export type FindCaller = ReturnType<typeof callerFinder>;
+
+/** The id of the workspace of a live key. */
+export async function findWorkspaceOfKey(sql: Sql, key: string): Promise<number | undefined> {
+  const [row] = await sql`select workspace_id from api_keys where hash = ${hashKey(key)} and ${isLive}`;
+  return row && Number(row[0]);
 }
 
 /** The error for a key that does not exist or is revoked. */

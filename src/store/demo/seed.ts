@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { callerFinder, createKey } from '../../access/keys/store.ts';
+import { createKey, findWorkspaceOfKey } from '../../access/keys/store.ts';
 import type { Database, Transaction } from '../../db/database.ts';
 import { inDataDir, readOwnFile, replaceFile } from '../../foundation/settings/data-dir.ts';
 import { recordEvent, unrecorded } from '../history/record.ts';
@@ -102,7 +102,7 @@ export async function prepareDemo(db: Database, dataDir: string, nowMs: number):
         await seedWorkspace(sql, workspace.id);
       }
       const kept = inDataDir(dataDir, () => readOwnFile(file)?.trim());
-      if (kept && (await callerFinder([])(sql, kept))?.workspaceId === workspace.id) return kept;
+      if (kept && (await findWorkspaceOfKey(sql, kept)) === workspace.id) return kept;
       const { key } = await createKey(
         sql,
         { workspaceId: workspace.id, plan: 'free', label: 'demonstration' },
