@@ -7,15 +7,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance, InjectOptions } from 'fastify';
-import { createKey } from '../src/access/keys/store.ts';
 import { LocalLimiter } from '../src/access/limits/local-limiter.ts';
 import { openSqlite } from '../src/db/sqlite.ts';
 import { createLogger } from '../src/observe/log/logger.ts';
 import { buildApp } from '../src/service/app.ts';
-import { seedWorkspace } from '../src/store/demo/seed.ts';
-import { createWorkspace } from '../src/store/workspaces/store.ts';
 import { holdAtMost, markdownTable, median, readOptions } from './support/comparison.ts';
-import { installation } from './support/installation.ts';
+import { createAmpleKey, createShop, installation } from './support/data.ts';
 import { oddRequests, type Pair } from './support/shapes.ts';
 
 const effort = readOptions({ most: 2 });
@@ -99,17 +96,8 @@ const config = {
 };
 const app = buildApp({ config, db, limiter, log, installation, clock });
 try {
-  const [key, rehearsing] = await db.write(
-    async (sql) => {
-      const { id: workspaceId } = await createWorkspace(sql, 'bench', Date.now());
-      await seedWorkspace(sql, workspaceId);
-      const quota = { perMinute: 100_000_000, perDay: 1_000_000_000 };
-      const newKey = async () =>
-        (await createKey(sql, { workspaceId, plan: 'enterprise', quota }, Date.now())).key;
-      return [await newKey(), await newKey()] as const;
-    },
-    { atMs: Date.now(), workspaceId: undefined },
-  );
+  const { key, workspaceId } = await createShop(db, 'bench');
+  const rehearsing = await db.write((sql) => createAmpleKey(sql, workspaceId));
   await measure(async (isRehearsed, request) => {
     if (isRehearsed) await rehearse(app, rehearsing);
     return timeOf(app, isRehearsed ? rehearsing : key, request);

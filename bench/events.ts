@@ -3,7 +3,7 @@
  * `npm run bench -- events`. `--check` fails the run when a bar is missed.
  */
 import { compare, holdAtLeast, introduce, rateOf, readOptions, type Target } from './support/comparison.ts';
-import { get, type LoadRequest } from './support/load.ts';
+import { get, type LoadRequest, write } from './support/load.ts';
 import { type Servers, withServers } from './support/servers.ts';
 
 const effort = readOptions();
@@ -13,32 +13,25 @@ const bar = 0.85;
 const eventsPerPage = 100;
 const leastReadPerSecond = 10_000;
 
-const write = (method: string, path: string, body: object, key: string): LoadRequest => ({
-  method,
-  path,
-  headers: { ...get('', key).headers, 'content-type': 'application/json' },
-  body: JSON.stringify(body),
-});
-
 /** How many events each makes stands in its name. In turn, requests change back what the one before changed. */
 const loads: { title: string; bar?: number; requests: (key: string) => LoadRequest[] }[] = [
   {
     title: 'A new pet: one event',
     bar,
-    requests: (key) => [write('POST', '/v1/pets', { name: 'Bella', categoryId: 1 }, key)],
+    requests: (key) => [write('POST', '/v1/pets', key, { name: 'Bella', categoryId: 1 })],
   },
   {
     title: 'A change of a status: two events',
     requests: (key) =>
-      ['pending', 'available'].map((status) => write('PATCH', '/v1/pets/1', { status }, key)),
+      ['pending', 'available'].map((status) => write('PATCH', '/v1/pets/1', key, { status })),
   },
   {
     title: 'An order for a unit: two events',
-    requests: (key) => [write('POST', '/v1/store/orders', { petId: 2 }, key)],
+    requests: (key) => [write('POST', '/v1/store/orders', key, { petId: 2 })],
   },
   {
     title: 'A change that changes nothing: no event',
-    requests: (key) => [write('PATCH', '/v1/pets/3', {}, key)],
+    requests: (key) => [write('PATCH', '/v1/pets/3', key, {})],
   },
 ];
 
@@ -47,7 +40,7 @@ async function compareAll(servers: Servers): Promise<void> {
   for (const kind of ['unrecorded', 'recorded']) {
     const { key, dataDir } = await servers.prepareData(kind);
     const { origin } = await servers.startKind(kind, dataDir);
-    const { method, path, headers, body } = write('PATCH', '/v1/inventory/2', { quantity: 2 ** 31 - 1 }, key);
+    const { method, path, headers, body } = write('PATCH', '/v1/inventory/2', key, { quantity: 2 ** 31 - 1 });
     await fetch(origin + path, { method, headers, body: body as string });
     stores.push({ kind, key, origin });
   }

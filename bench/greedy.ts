@@ -13,7 +13,7 @@ import { createKey } from '../src/access/keys/store.ts';
 import { openSqlite } from '../src/db/sqlite.ts';
 import { maxFaults, maxKept } from '../src/lab/lab-bounds.ts';
 import { haproxy } from '../test/support/load-balancers.ts';
-import { holdAtMost, introduce, markdownTable, median, readOptions } from './support/comparison.ts';
+import { holdAtMost, introduce, markdownTable, median, quantile, readOptions } from './support/comparison.ts';
 import { loadCore, onCore } from './support/load.ts';
 import { residentBytes, type Servers, withServers } from './support/servers.ts';
 
@@ -149,9 +149,6 @@ async function latencies(origin: string, key: string, isOver: () => boolean): Pr
   return times;
 }
 
-const percentile = (times: number[], share: number) =>
-  times.toSorted((a, b) => a - b)[Math.floor(times.length * share)] as number;
-
 async function besides(origin: string, neighbour: string, key: string, call: Call | undefined) {
   let isOver = false;
   const endMs = performance.now() + effort.seconds * 1_000;
@@ -230,7 +227,7 @@ async function measure(servers: Servers): Promise<void> {
       for (const [i, [, call]] of loads.entries())
         measured[i]?.push(await besides(origin, neighbour, call ? await ready() : '', call));
     const of = (i: number, share: number) =>
-      (measured[i] as number[][]).map((times) => percentile(times, share));
+      (measured[i] as number[][]).map((times) => quantile(times, share));
     const ratio = (i: number, share: number) =>
       median(of(i, share).map((ms, round) => ms / (of(0, share)[round] as number)));
     const rows = loads.map(([name], i) => [

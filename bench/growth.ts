@@ -17,7 +17,7 @@ import {
   readOptions,
   whole,
 } from './support/comparison.ts';
-import { get, type LoadRequest } from './support/load.ts';
+import { get, type LoadRequest, write } from './support/load.ts';
 import { residentBytes, type Server, type Servers, withServers, workspace } from './support/servers.ts';
 
 const effort = readOptions({ pets: 10_000_000, rounds: 9, seconds: 1 });
@@ -62,12 +62,7 @@ async function compareAll(servers: Servers): Promise<void> {
       await compareStores(title, few, many, ({ pets, key }) => get(request(pets), key)),
     ]);
   }
-  const createPet = ({ key }: Store) => ({
-    ...get('/v1/pets', key),
-    method: 'POST',
-    headers: { ...get('', key).headers, 'content-type': 'application/json' },
-    body: '{"name":"Bella","categoryId":1}',
-  });
+  const createPet = ({ key }: Store) => write('POST', '/v1/pets', key, { name: 'Bella', categoryId: 1 });
   comparisons.push(['A new pet', await compareStores('A new pet', few, many, createPet)]);
   console.log(`\n### All of it\n\n${summaryOf(comparisons)}`);
 

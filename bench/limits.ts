@@ -12,7 +12,6 @@ import { join } from 'node:path';
 import { Duplex } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { identifier } from '../src/access/keys/identify.ts';
-import { createKey } from '../src/access/keys/store.ts';
 import { LocalLimiter } from '../src/access/limits/local-limiter.ts';
 import { admit, planAccount } from '../src/api/admission.ts';
 import type { Database } from '../src/db/database.ts';
@@ -21,6 +20,7 @@ import { banRules, plans } from '../src/foundation/settings/plans.ts';
 import { responseWriter } from '../src/http/write-response.ts';
 import { Metrics } from '../src/observe/metrics.ts';
 import { createWorkspace } from '../src/store/workspaces/store.ts';
+import { createAmpleKey } from './support/data.ts';
 
 /** More than one, since one may be compiled luckier than another. */
 const processes = 5;
@@ -127,9 +127,7 @@ const addWorkspace = (db: Database) => db.write((sql) => createWorkspace(sql, 'b
 
 async function ampleKey(db: Database): Promise<string> {
   const { id: workspaceId } = await addWorkspace(db);
-  const quota = { perMinute: 100_000_000, perDay: 1_000_000_000 };
-  const ample = { workspaceId, plan: 'enterprise', quota } as const;
-  return (await db.write((sql) => createKey(sql, ample, Date.now()))).key;
+  return db.write((sql) => createAmpleKey(sql, workspaceId));
 }
 
 async function measureTime(): Promise<void> {

@@ -7,10 +7,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createKey } from '../src/access/keys/store.ts';
 import { openPostgres } from '../src/db/postgres.ts';
-import { seedWorkspace } from '../src/store/demo/seed.ts';
-import { createWorkspace } from '../src/store/workspaces/store.ts';
 import { emptyDatabase } from '../test/support/instances.ts';
 import { freePort } from '../test/support/port.ts';
 import { PostgresCluster } from '../test/support/postgres-cluster.ts';
@@ -25,7 +22,8 @@ import {
   readOptions,
   type Target,
 } from './support/comparison.ts';
-import { get, type LoadRequest } from './support/load.ts';
+import { createShop } from './support/data.ts';
+import { get, type LoadRequest, write } from './support/load.ts';
 import { runPgbench } from './support/pgbench.ts';
 import { prepareBy, type Server, Servers, workspace } from './support/servers.ts';
 
@@ -44,16 +42,7 @@ async function prepareDatabase(url: string): Promise<string[]> {
   const db = await openPostgres(url, setupDeadlineMs);
   const keys: string[] = [];
   for (let i = 0; i < workspaces; i++) {
-    const { key } = await db.write(
-      async (sql) => {
-        const { id: workspaceId } = await createWorkspace(sql, `${workspace}-${i}`, Date.now());
-        await seedWorkspace(sql, workspaceId);
-        const quota = { perMinute: 100_000_000, perDay: 1_000_000_000 };
-        return createKey(sql, { workspaceId, plan: 'enterprise', quota }, Date.now());
-      },
-      { atMs: Date.now(), workspaceId: undefined },
-    );
-    keys.push(key);
+    keys.push((await createShop(db, `${workspace}-${i}`)).key);
   }
   await db.close();
   return keys;
@@ -83,21 +72,14 @@ async function countQuestions(server: Server, { method, path, headers, body }: L
   return { statements: perRequest(0), roundTrips: perRequest(1) };
 }
 
-const authorization = (key: string) => ({ authorization: `Bearer ${key}` });
-
-function creation(key: string, path: string, body: string): LoadRequest {
-  const headers = { ...authorization(key), 'content-type': 'application/json' };
-  return { method: 'POST', path, headers, body };
-}
-
-const newPet = (key: string) => creation(key, '/v1/pets', '{"name":"Bella","categoryId":1}');
+const newPet = (key: string) => write('POST', '/v1/pets', key, { name: 'Bella', categoryId: 1 });
 
 async function countAllQuestions(server: Server, key: string): Promise<void> {
   const operations: [string, LoadRequest][] = [
     ['getPet', get('/v1/pets/1', key)],
     ['listPets', get('/v1/pets?limit=20', key)],
     ['createPet', newPet(key)],
-    ['placeOrder', creation(key, '/v1/store/orders', '{}')],
+    ['placeOrder', write('POST', '/v1/store/orders', key, {})],
   ];
   const rows = [['', 'SQL statements', 'Valkey round trips']];
   for (const [name, request] of operations) {
@@ -202,7 +184,7 @@ async function compareAll(
   await compareNewPets('sixteen workspaces', workspaces, 0.9);
   await compare(
     'placeOrder',
-    instances((key) => creation(key, '/v1/store/orders', '{}'), 1),
+    instances((key) => write('POST', '/v1/store/orders', key, {}), 1),
     effort,
   );
 }

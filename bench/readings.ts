@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createKey } from '../src/access/keys/store.ts';
 import { openSqlite } from '../src/db/sqlite.ts';
-import { holdAtMost, introduce, markdownTable, median, readOptions } from './support/comparison.ts';
+import { holdAtMost, introduce, markdownTable, median, quantile, readOptions } from './support/comparison.ts';
 import { type Server, type Servers, withServers } from './support/servers.ts';
 
 const effort = readOptions({ recorded: 5_000 });
@@ -149,7 +149,7 @@ await withServers(async (servers) => {
     for (const [i, [, attack]] of loads.entries()) {
       const times = await latencies(server, neighbour, effort.seconds, attack);
       medians[i]?.push(median(times));
-      p99s[i]?.push(times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] as number);
+      p99s[i]?.push(quantile(times, 0.99));
     }
   }
   const ratios = medians.map((own) => median(own.map((ms, i) => ms / (medians[0]?.[i] as number))));

@@ -9,7 +9,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { maxResetRows } from '../src/lab/lab-bounds.ts';
-import { holdAtMost, markdownTable, readOptions } from './support/comparison.ts';
+import { holdAtMost, markdownTable, quantile, readOptions } from './support/comparison.ts';
 import { type Servers, withServers } from './support/servers.ts';
 
 const effort = readOptions({ seconds: 5, victims: 4, pets: 50_000, keys: 9_860 });
@@ -27,17 +27,8 @@ async function measureAll(servers: Servers): Promise<void> {
   const keyOf = async (workspace: string) => {
     await command('workspaces', 'create', workspace, '--seed');
     const quota = ['--per-minute', '100000000', '--per-day', '1000000000'];
-    const created = await command(
-      'keys',
-      'create',
-      '--plan',
-      'enterprise',
-      ...quota,
-      '--workspace',
-      workspace,
-      '--json',
-    );
-    return JSON.parse(created).key as string;
+    const of = ['--plan', 'enterprise', '--workspace', workspace];
+    return JSON.parse(await command('keys', 'create', ...of, ...quota, '--json')).key as string;
   };
   const neighbour = await keyOf('neighbour');
   await keyOf('large');
@@ -72,7 +63,7 @@ async function measureAll(servers: Servers): Promise<void> {
       if (status !== 201) throw new Error(`A write of the neighbour got ${status}.`);
     }
     await done;
-    return tookMs.sort((a, b) => a - b);
+    return tookMs;
   };
   await whileDoing(sleep(2_000));
   const measured = {
@@ -89,8 +80,6 @@ async function measureAll(servers: Servers): Promise<void> {
     'a reset by the command': await whileDoing(command('workspaces', 'reset', 'large', '--yes')),
     'a deletion by the command': await whileDoing(command('workspaces', 'delete', 'victim-0', '--yes')),
   };
-  const quantile = (sorted: number[], share: number) =>
-    sorted[Math.ceil(sorted.length * share) - 1] as number;
   const rows = Object.entries(measured).map(([name, tookMs]) => [
     name,
     String(tookMs.length),

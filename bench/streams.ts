@@ -9,7 +9,7 @@ import { openSqlite } from '../src/db/sqlite.ts';
 import { maxStreams } from '../src/foundation/settings/plans.ts';
 import { createWorkspace } from '../src/store/workspaces/store.ts';
 import { compare, holdAtMost, introduce, markdownTable, median, readOptions } from './support/comparison.ts';
-import { get, type LoadRequest, send } from './support/load.ts';
+import { get, type LoadRequest, send, write } from './support/load.ts';
 import { type Server, type Servers, withServers } from './support/servers.ts';
 
 const effort = readOptions({ streams: 1_000, events: 20, mebibytes: 50, reachMs: 500 });
@@ -90,13 +90,6 @@ async function memoryOf({ origin }: Server) {
   };
 }
 
-const post = (path: string, key: string, body: string): LoadRequest => ({
-  method: 'POST',
-  path,
-  headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-  body,
-});
-
 async function measure(servers: Servers): Promise<void> {
   const [without, withStreams] = [await servers.prepareData('without'), await servers.prepareData('with')];
   const keys = await prepareKeys(withStreams.dataDir);
@@ -121,7 +114,7 @@ async function measure(servers: Servers): Promise<void> {
   console.log(markdownTable([['MiB', 'Before', 'Open', 'More'], ...rows]));
   holdAtMost('MiB of all streams', after.resident - before.resident, effort.mebibytes, effort);
 
-  const event = post('/v1/categories', keys[0] as string, '{"name":"Dragons"}');
+  const event = write('POST', '/v1/categories', keys[0] as string, { name: 'Dragons' });
   const times: number[] = [];
   for (let i = 0; i < effort.events; i++) times.push(await readers.timeToReachAll(watched, event));
   console.log(
@@ -131,7 +124,7 @@ async function measure(servers: Servers): Promise<void> {
 
   for (const [title, requestOf] of [
     ['One pet by id', (key: string) => get('/v1/pets/1', key)],
-    ['A new pet', (key: string) => post('/v1/pets', key, '{"name":"Bella","categoryId":1}')],
+    ['A new pet', (key: string) => write('POST', '/v1/pets', key, { name: 'Bella', categoryId: 1 })],
   ] as const) {
     await compare(
       title,

@@ -13,6 +13,7 @@ import {
   holdAtLeast,
   introduce,
   median,
+  quantile,
   rateOf,
   readOptions,
   type Target,
@@ -114,11 +115,10 @@ function resultOf(arrivals: Receiver['arrivals']): Result {
     return atMs - before.atMs;
   });
   const lastedMs = (arrivals.at(-1)?.atMs ?? 0) - (arrivals[0]?.atMs ?? 0);
-  const sorted = gaps.toSorted((a, b) => a - b);
   return {
     perSecond: (gaps.length / lastedMs) * 1_000,
-    p50Ms: median(sorted),
-    p99Ms: sorted[Math.floor(sorted.length * 0.99)] as number,
+    p50Ms: median(gaps),
+    p99Ms: quantile(gaps, 0.99),
   };
 }
 

@@ -5,15 +5,14 @@ import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { type Outcome, portsOf, sendOnce, startServices } from '../test/support/balanced.ts';
 import { readEvents } from '../test/support/history.ts';
 import { haproxy, nginx, patientCheck } from '../test/support/load-balancers.ts';
 import { fetchChecked } from '../test/support/petstore.ts';
 import { PostgresCluster, whyNoPostgres } from '../test/support/postgres-cluster.ts';
+import { readNumbers } from './support/options.ts';
 
-const { values } = parseArgs({ options: { rounds: { type: 'string', default: '20' } } });
-const rounds = Number(values.rounds);
+const { rounds } = readNumbers({ rounds: 20 });
 const [keys, clients, pauseMs, changesOfPet, calmMs] = [6, 24, 10, 5, 1_500];
 
 /** A change, which its client sent once. */

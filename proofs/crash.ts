@@ -1,22 +1,16 @@
 /** Kills the service under load and checks that every answered write is kept and delivered: `npm run proof -- crash --rounds N --seed S`. */
 import { test } from 'node:test';
-import { parseArgs } from 'node:util';
 import { crash } from '../test/support/crash/rounds.ts';
 import { type CrashRound, noCounts } from '../test/support/crash/store.ts';
+import { readNumbers } from './support/options.ts';
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '50' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
-  },
-});
-const rounds = Number(values.rounds);
+const { rounds, seed } = readNumbers({ rounds: 50 });
 
-test(`${rounds} crashes under load from seed ${values.seed}`, async (t) => {
+test(`${rounds} crashes under load from seed ${seed}`, async (t) => {
   const startMs = performance.now();
   const sum: CrashRound = { ...noCounts };
   let round = 0;
-  for await (const counts of crash(t, rounds, Number(values.seed))) {
+  for await (const counts of crash(t, rounds, seed)) {
     for (const name of Object.keys(sum) as (keyof CrashRound)[]) sum[name] += counts[name];
     console.log(`round ${++round}: ${inWords(counts)}`);
   }

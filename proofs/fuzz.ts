@@ -1,28 +1,18 @@
 /** Random requests generated from the description: `npm run proof -- fuzz --requests N --seed S`. A failure prints its seed and curl lines. */
 import { after, test } from 'node:test';
-import { parseArgs } from 'node:util';
 import { fuzzLab } from '../test/support/fuzz/lab.ts';
 import { fuzz, type Report } from '../test/support/fuzz/run.ts';
 import { startPetstore } from '../test/support/petstore.ts';
+import { readNumbers } from './support/options.ts';
 
-const { values } = parseArgs({
-  options: {
-    requests: { type: 'string', default: '200000' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
-  },
+const { requests, seed } = readNumbers({ requests: 200_000 });
+
+test(`${requests} requests from seed ${seed}`, async (t) => {
+  printAtTheEnd(await fuzz(await startPetstore(t, { seed: false }), requests, seed));
 });
 
-test(`${values.requests} requests from seed ${values.seed}`, async (t) => {
-  const report = await fuzz(
-    await startPetstore(t, { seed: false }),
-    Number(values.requests),
-    Number(values.seed),
-  );
-  printAtTheEnd(report);
-});
-
-test(`a tenth as many requests to the lab from seed ${values.seed}`, async (t) => {
-  printAtTheEnd(await fuzzLab(await startPetstore(t), Number(values.requests) / 10, Number(values.seed)));
+test(`a tenth as many requests to the lab from seed ${seed}`, async (t) => {
+  printAtTheEnd(await fuzzLab(await startPetstore(t), requests / 10, seed));
 });
 
 function printAtTheEnd({ answers }: Report): void {

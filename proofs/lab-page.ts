@@ -1,19 +1,13 @@
 /** The lab's page under a steady load: `npm run proof -- lab-page --seconds N --per-second M`. Fails if it grows or lags. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseArgs } from 'node:util';
 import { assertNoGrowth, loadPage } from '../test/support/lab-page-load.ts';
+import { readNumbers } from './support/options.ts';
 
 /** The limits on an idle machine: until a row appears, for a task, and between two frames. */
 const bars = { rowMs: 2_000, taskMs: 500, frameMs: 700 };
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '60' },
-    'per-second': { type: 'string', default: '50' },
-  },
-});
-const [seconds, perSecond] = [Number(values.seconds), Number(values['per-second'])];
+const { seconds, 'per-second': perSecond } = readNumbers({ seconds: 60, 'per-second': 50 });
 
 test(`the page keeps up with ${perSecond} requests a second for ${seconds} s`, async (t) => {
   const result = await loadPage(t, seconds * perSecond, perSecond);

@@ -125,7 +125,11 @@ export const ratioOf = (target: Measured, base: Measured, figure: keyof Outcome)
     ),
   );
 
-export const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
+/** The value below which a share of all is. */
+export const quantile = (values: number[], share: number) =>
+  values.toSorted((a, b) => a - b)[Math.min(Math.floor(values.length * share), values.length - 1)] as number;
+
+export const median = (values: number[]) => quantile(values, 0.5);
 
 function tableOf(measured: Measured[]): string {
   const [first] = measured as [Measured];

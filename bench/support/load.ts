@@ -27,6 +27,12 @@ export function get(path: string, key: string): LoadRequest {
   return { method: 'GET', path, headers: { authorization: `Bearer ${key}` } };
 }
 
+/** A request with a key that changes something. */
+export function write(method: string, path: string, key: string, body: object): LoadRequest {
+  const headers = { ...get(path, key).headers, 'content-type': 'application/json' };
+  return { method, path, headers, body: JSON.stringify(body) };
+}
+
 /** What came of it: answers a second, and milliseconds within which half and 99 of 100 came. */
 export interface Result {
   perSecond: number;

@@ -10,7 +10,7 @@ import { createLogger } from '../../src/observe/log/logger.ts';
 import { LogOutput } from '../../src/observe/log/output.ts';
 import { buildApp } from '../../src/service/app.ts';
 import { unrecorded } from '../../src/store/history/record.ts';
-import { installation } from './installation.ts';
+import { installation } from './data.ts';
 
 const [kind, port, argument] = process.argv.slice(2) as [keyof typeof kinds, string, string];
 const address = { host: '127.0.0.1', port: Number(port) };

@@ -3,11 +3,9 @@ import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createKey } from '../../src/access/keys/store.ts';
 import { openSqlite } from '../../src/db/sqlite.ts';
-import { seedWorkspace } from '../../src/store/demo/seed.ts';
-import { createWorkspace } from '../../src/store/workspaces/store.ts';
 import { freePort } from '../../test/support/port.ts';
+import { createShop } from './data.ts';
 import { type LoadRequest, loadCore, onCore } from './load.ts';
 
 export const workspace = 'bench';
@@ -60,15 +58,7 @@ export class Servers {
   async prepareData(name: string): Promise<{ key: string; dataDir: string }> {
     const dataDir = join(this.folder, name);
     const db = await openSqlite(dataDir);
-    const key = await db.write(
-      async (sql) => {
-        const { id: workspaceId } = await createWorkspace(sql, workspace, Date.now());
-        await seedWorkspace(sql, workspaceId);
-        const quota = { perMinute: 100_000_000, perDay: 1_000_000_000 };
-        return (await createKey(sql, { workspaceId, plan: 'enterprise', quota }, Date.now())).key;
-      },
-      { atMs: Date.now(), workspaceId: undefined },
-    );
+    const { key } = await createShop(db, workspace);
     await db.close();
     return { key, dataDir };
   }

@@ -103,15 +103,10 @@ test('a malformed X-Request-Id is replaced, and its schema accepts every value',
 
 test('entity tags that match their schema are accepted, others are refused', async (t) => {
   const store = await startPetstore(t);
-  for (const value of ['*', '"a"', 'W/"a"', '"a","b"', '"a", W/"b", ""']) {
-    assert.ok(fits('If-None-Match', value), value);
-    assert.notEqual(
-      (await store.call('GET', '/pets/1', { headers: { 'if-none-match': value } })).status,
-      400,
-    );
-  }
-  for (const value of ['a', '"a', '"a" "b"', '*, "a"', 'w/"a"']) {
-    assert.ok(!fits('If-None-Match', value), value);
-    assert.equal((await store.call('GET', '/pets/1', { headers: { 'if-none-match': value } })).status, 400);
+  const accepted = ['*', '"a"', 'W/"a"', '"a","b"', '"a", W/"b", ""'];
+  for (const value of [...accepted, 'a', '"a', '"a" "b"', '*, "a"', 'w/"a"']) {
+    const { status } = await store.call('GET', '/pets/1', { headers: { 'if-none-match': value } });
+    assert.equal(status !== 400, accepted.includes(value), value);
+    assert.equal(fits('If-None-Match', value), accepted.includes(value), value);
   }
 });

@@ -28,15 +28,9 @@ export async function tryPackage(tarball: string, folder: string, node = process
     const { status, stdout, stderr } = spawnSync(program, args, { ...options, encoding: 'utf8' });
     return { status, stdout, stderr };
   };
+  const author = ['-c', 'user.name=A', '-c', 'user.email=a@b.example'];
   const git = (...args: string[]) => {
-    const { status, stdout, stderr } = run(
-      'git',
-      '-c',
-      'user.name=A',
-      '-c',
-      'user.email=a@b.example',
-      ...args,
-    );
+    const { status, stdout, stderr } = run('git', ...author, ...args);
     assert.equal(status, 0, stderr);
     return stdout;
   };

@@ -1,6 +1,19 @@
 import assert from 'node:assert/strict';
-import { type Change, changesBetween, type Event, type Lists, pathOf } from '../history.ts';
-import type { Write } from './write.ts';
+import { type Change, changesBetween, type Event, type Lists, pathOf, type State } from '../history.ts';
+
+export interface Write {
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  path: string;
+  body?: State;
+  idempotencyKey?: string;
+  /** X-Request-Id, set when it is sent. */
+  requestId?: string;
+  /** Errors that other clients may cause. */
+  refusals?: string[];
+}
+
+/** The number at the end of a path. */
+export const idOf = (path: string) => Number(/\d+$/.exec(path)?.[0]);
 
 /** The events that the history must have for the writes of a round, by the X-Request-Id of each. */
 export class ExpectedHistory {

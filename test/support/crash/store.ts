@@ -11,10 +11,9 @@ import { fetchChecked, type JsonAnswer } from '../petstore.ts';
 import type { Service } from '../service.ts';
 import { openTestStorage, testDatabaseUrl } from '../storage.ts';
 import type { WritingClient } from './client.ts';
-import { ExpectedHistory } from './history.ts';
+import { ExpectedHistory, idOf, type Write } from './history.ts';
 import { pick, type Random } from './random.ts';
 import { type HistoryReader, readAnew } from './readers.ts';
-import { idOf, type Write } from './write.ts';
 
 /** Pets that every client orders: one with plenty of stock, one that runs out. */
 const sharedStocks = [1_000_000, 60];

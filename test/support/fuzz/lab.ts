@@ -7,7 +7,7 @@ import { assertUntouched } from '../lab.ts';
 import { ample, type Petstore } from '../petstore.ts';
 import { mayExceedHead, type Wire } from './interpret.ts';
 import { Model } from './model.ts';
-import { failWith, inProcess, type Report } from './run.ts';
+import { count, failWith, inProcess, type Report } from './run.ts';
 import { curlOf, type Fresh, operationStep, toWire } from './steps.ts';
 
 const [, lab] = apis;
@@ -81,9 +81,7 @@ async function runSequence(store: Petstore, steps: Fresh[], report: Report): Pro
       const mayBeLarge = step.operation.id === 'startRehearsal' && answer.status === 413;
       if (isPlain && !mayBeLarge) assert.ok(![401, 405, 413, 415, 429].includes(answer.status), what);
       if (answer.status === 201) model.begun.push(JSON.parse(answer.text).id);
-      report.requests++;
-      const label = `${step.operation.id} ${isPlain || answer.status >= 400 ? answer.status : 'odd'}`;
-      report.answers.set(label, (report.answers.get(label) ?? 0) + 1);
+      count(report, `${step.operation.id} ${isPlain || answer.status >= 400 ? answer.status : 'odd'}`);
     }
     const bystander = await store.call('GET', '/pets/1');
     assert.equal(bystander.status, 200);

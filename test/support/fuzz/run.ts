@@ -3,13 +3,11 @@ import { hash } from 'node:crypto';
 import { Agent } from 'node:http';
 import fc from 'fast-check';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
-import { createKey } from '../../../src/access/keys/store.ts';
-import { seedWorkspace } from '../../../src/store/demo/seed.ts';
 import { forgetOldEvents, readEvents } from '../../../src/store/history/store.ts';
-import { createWorkspace, deleteWorkspace } from '../../../src/store/workspaces/store.ts';
+import { deleteWorkspace } from '../../../src/store/workspaces/store.ts';
 import { type Answer, assertAsDescribed, decoded } from '../description.ts';
 import { assertInvariants } from '../invariants.ts';
-import { ample, type Petstore } from '../petstore.ts';
+import type { Petstore } from '../petstore.ts';
 import { requestOnce } from '../request-once.ts';
 import { described, idempotencyKey, interpret, mayExceedHead, type Wire } from './interpret.ts';
 import { type Call, canonical, type Expected, Model } from './model.ts';
@@ -18,6 +16,12 @@ import { curlOf, type RequestStep, type Step, step, toWire } from './steps.ts';
 const sequencesPerBatch = 20;
 const maxStepsPerSequence = 100;
 const everMs = Number.MAX_SAFE_INTEGER;
+
+/** Counts a request and its response. */
+export function count(report: Report, label: string): void {
+  report.requests++;
+  report.answers.set(label, (report.answers.get(label) ?? 0) + 1);
+}
 
 type Send = (wire: Wire) => Promise<Answer>;
 
@@ -68,14 +72,7 @@ export function failWith(seed: number) {
 async function runSequence(store: Petstore, steps: Step[], send: Send, report: Report): Promise<void> {
   // Requests without a key are counted by address: each sequence has its own minute.
   store.nowMs += 60_000;
-  const { workspaceId, key } = await store.change(async (sql) => {
-    const { id } = await createWorkspace(sql, `fuzz-${store.nowMs}`, store.nowMs);
-    await seedWorkspace(sql, id);
-    return {
-      workspaceId: id,
-      ...(await createKey(sql, { workspaceId: id, plan: 'enterprise', quota: ample }, 0)),
-    };
-  });
+  const { workspaceId, key } = await store.addWorkspace(`fuzz-${store.nowMs}`, true);
   const model = await Model.of(store.db.read, workspaceId);
   const timestamp = new Date(store.nowMs).toISOString();
   model.history.add([{ type: 'workspace.seeded', data: {} }], { timestamp });
@@ -88,9 +85,7 @@ async function runSequence(store: Petstore, steps: Step[], send: Send, report: R
         continue;
       }
       const [operation, status] = await sequence.perform(step);
-      report.requests++;
-      const label = `${operation} ${status}`;
-      report.answers.set(label, (report.answers.get(label) ?? 0) + 1);
+      count(report, `${operation} ${status}`);
     }
     await assertInvariants(store.db.read, workspaceId);
     await assertStored(store, workspaceId, sequence.model);
