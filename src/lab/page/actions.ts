@@ -1,8 +1,8 @@
-import { answerOf, type Int64, PetstoreError } from '../../client/index.ts';
-import { reasonOf } from './api.ts';
-import { pagePrefix } from './request-ids.ts';
-import { session } from './session.ts';
-import { forEachKey, State } from './state.ts';
+import { answerOf } from '../../client/answers.ts';
+import { PetstoreError } from '../../client/error.ts';
+import type { Int64 } from '../../client/index.ts';
+import { pagePrefix, reasonOf } from './api.ts';
+import { SessionState } from './session.ts';
 
 const maxKept = 6;
 
@@ -38,7 +38,7 @@ export interface DoneAction {
 }
 
 /** What the user did in the store by this page. */
-class Actions extends State {
+export class Actions extends SessionState {
   /** The newest first. */
   last: DoneAction[] = [];
   /** The answers to two orders of one pet at once. */
@@ -69,7 +69,7 @@ class Actions extends State {
       this.#perform({
         subject: '',
         text: `${which} for the last ${name}`,
-        send: () => session.petstore.placeOrder({ petId, quantity: 1 }),
+        send: () => this.session.petstore.placeOrder({ petId, quantity: 1 }),
         describe: ({ id }) => `order ${id}`,
       });
     await this.#once(`pet ${petId}`, 'twice', async () => {
@@ -143,15 +143,10 @@ class Actions extends State {
         return { isDone: false, status, result: code, reason, requestId };
       },
     );
-    return { id, subject, atMs: session.nowMs(), text, ...answered };
+    return { id, subject, atMs: this.session.nowMs(), text, ...answered };
   }
 
   #keep(done: DoneAction): void {
     this.last = [done, ...this.last].slice(0, maxKept);
   }
 }
-
-export let actions: Actions;
-forEachKey(() => {
-  actions = new Actions();
-});

@@ -1,4 +1,23 @@
-import type { Fault, PlannedFault, RehearsedFault } from './types.ts';
+import type { LabTypes } from '../../client/index.ts';
+
+export type Fault = LabTypes.FaultList[number];
+
+/** A planned fault. The catalogue has the names of faults, operations and parameters. */
+export interface PlannedFault {
+  fault: string;
+  operation?: string;
+  [parameter: string]: number | string | undefined;
+}
+
+/** A planned fault with its counts. */
+export interface RehearsedFault extends PlannedFault {
+  performed: number;
+  remaining?: number;
+  repeated?: number;
+}
+
+/** A rehearsal, as the lab returns it. */
+export type Run = Omit<LabTypes.Rehearsal, 'faults'> & { faults: RehearsedFault[] };
 
 /** A number that the user may choose for a fault, or one of some values, of which the first is the default. */
 export type Setting = Fault['parameters'][number];

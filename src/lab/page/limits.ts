@@ -1,14 +1,9 @@
-import { reasonOf } from './api.ts';
-import { banPanel, isBanned, strikesInWords } from './ban.ts';
+import { type Account, isBanned, linesOf, type Piece, strikesInWords } from './account.ts';
+import { banPanel } from './ban.ts';
 import { copiedOrSelected } from './copying.ts';
-import { linesOf, type Piece } from './limit-headers.ts';
-import { addPanel, Panel } from './panel.ts';
-import { recording } from './recording.ts';
-import { session } from './session.ts';
-import { sleep, untilKeyChange } from './state.ts';
+import { Panel } from './panel.ts';
 import { html, nothing, type View, when } from './template.ts';
-import { toCountdown, toLocalTime } from './times.ts';
-import type { Account } from './types.ts';
+import { sleep, toCountdown, toLocalTime } from './times.ts';
 
 const windows = ['minute', 'day'] as const;
 
@@ -19,23 +14,15 @@ const sharing: Record<string, View> = {
     counts separately, and together they admit more.`,
 };
 
-class Limits extends Panel {
+export class Limits extends Panel {
   #isOpen = false;
   #copied = '';
   #copies = 0;
-  #failure = '';
 
-  constructor(element: HTMLElement) {
-    super(element);
-    recording.onChange(() => this.draw());
-  }
-
-  protected view(): View {
-    const { account, connection } = session;
-    if (!account) return nothing;
-    const isLive = connection === 'live';
+  protected view(account: Account): View {
+    const isLive = this.session.connection === 'live';
     // Time counts down only while the page knows the account.
-    const nowMs = isLive ? session.nowMs() : Date.parse(account.at);
+    const nowMs = isLive ? this.session.nowMs() : Date.parse(account.at);
     this.drawEachSecond();
     const banned = isBanned(account, nowMs);
     return html`<h2 class="unseen">Limits</h2>
@@ -52,7 +39,7 @@ class Limits extends Panel {
         </p>
         <button type="button" aria-expanded=${this.#isOpen} @click=${() => this.#toggle()}>${banned ? 'Why banned?' : 'Details'}</button>
       </div>
-      <p class="failure" role="alert">${this.#failure}</p>
+      ${this.failure()}
       ${when(this.#isOpen, () => this.#details(account, nowMs, banned))}`;
   }
 
@@ -63,7 +50,7 @@ class Limits extends Panel {
 
   #details(account: Account, nowMs: number, banned: boolean): View {
     return html`<div class="details">
-      ${when(banned, () => banPanel(account, nowMs, () => void this.#startRecording()))}
+      ${when(banned, () => banPanel(this.context, account, nowMs, () => void this.run(() => this.context.recording.start())))}
       <section>${this.#headers(account, banned)}</section>
       <section>
         <h3>Strikes</h3>
@@ -110,22 +97,12 @@ class Limits extends Panel {
   }
 
   async #copy(text: string): Promise<void> {
-    this.#copied = await untilKeyChange(copiedOrSelected(text, this.element.querySelector('.lines')));
+    this.#copied = await copiedOrSelected(text, this.element.querySelector('.lines'));
     this.draw();
     const copies = ++this.#copies;
     await sleep(5_000);
     if (copies !== this.#copies) return;
     this.#copied = '';
-    this.draw();
-  }
-
-  async #startRecording(): Promise<void> {
-    this.#failure = '';
-    try {
-      await recording.start();
-    } catch (error) {
-      this.#failure = reasonOf(error);
-    }
     this.draw();
   }
 }
@@ -149,5 +126,3 @@ function facts({ keyId, plan, workspace, openStreams, sharing: counted }: Accoun
     <dt>Limits are counted</dt><dd>${sharing[counted] ?? counted}</dd>
   </dl>`;
 }
-
-addPanel('lab-limits', Limits);

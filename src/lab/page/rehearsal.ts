@@ -1,9 +1,14 @@
 import type { LabTypes } from '../../client/index.ts';
 import { reasonOf } from './api.ts';
-import { blamed, plannedAgain } from './fault-plan.ts';
-import { session } from './session.ts';
-import { forEachKey, State } from './state.ts';
-import type { Fault, PlannedFault, RehearsedFault, Rehearsal as Run } from './types.ts';
+import {
+  blamed,
+  type Fault,
+  type PlannedFault,
+  plannedAgain,
+  type RehearsedFault,
+  type Run,
+} from './fault-plan.ts';
+import { type Session, SessionState } from './session.ts';
 
 /** The shortest time between two reads of the counts of performed faults. */
 const readEveryMs = 1_900;
@@ -18,7 +23,7 @@ interface Refusal {
 }
 
 /** The rehearsal of the key, started by anyone. */
-class Rehearsal extends State {
+export class Rehearsal extends SessionState {
   catalogue: readonly Fault[] = [];
   /** The active rehearsal, or the last one. */
   shown: Run | undefined;
@@ -39,13 +44,13 @@ class Rehearsal extends State {
   /** How often the page itself changed it. A read that began before the last change is dropped. */
   #changes = 0;
 
-  constructor() {
-    super();
+  constructor(session: Session) {
+    super(session);
     session.onChange(() => void this.#follow());
   }
 
   get isActive(): boolean {
-    return this.shown !== undefined && isActive(this.shown);
+    return this.shown !== undefined && this.#isActive(this.shown);
   }
 
   get active(): readonly RehearsedFault[] {
@@ -91,7 +96,7 @@ class Rehearsal extends State {
     }
     this.#wanted = this.#wanted.slice(sent.length);
     this.changed();
-    void session.refresh();
+    void this.session.refresh();
     return refusal;
   }
 
@@ -100,14 +105,14 @@ class Rehearsal extends State {
       faults: plan as LabTypes.PlannedFault[],
       expiresInSeconds: this.#expiresInSeconds,
     };
-    if (plan.length > 0) return (await session.lab.startRehearsal(body)) as Run;
+    if (plan.length > 0) return (await this.session.lab.startRehearsal(body)) as Run;
     if (!this.shown || !this.isActive) return undefined;
-    return (await session.lab.endRehearsal(this.shown.id)) as Run;
+    return (await this.session.lab.endRehearsal(this.shown.id)) as Run;
   }
 
   /** Reads the rehearsal after each reading of the account, if it may have changed. */
   async #follow(): Promise<void> {
-    const { account, connection } = session;
+    const { account, connection } = this.session;
     if (!account || connection !== 'live' || this.#isReading) return;
     const id = account.rehearsal?.id;
     const isDue = id !== undefined && performance.now() - this.#readAtMs >= readEveryMs;
@@ -128,21 +133,18 @@ class Rehearsal extends State {
 
   async #read(): Promise<void> {
     const changes = this.#changes;
-    const runs = (await session.lab.listRehearsals()) as Run[];
+    const runs = (await this.session.lab.listRehearsals()) as Run[];
     if (changes !== this.#changes) return;
     // With a stopped clock several rehearsals have the same time, so the list has no order.
     const same = runs.find(({ id }) => id === this.shown?.id);
-    this.shown = runs.find(isActive) ?? same ?? runs[0];
+    this.shown = runs.find((run) => this.#isActive(run)) ?? same ?? runs[0];
   }
 
   async #readCatalogue(): Promise<void> {
-    if (this.catalogue.length === 0) this.catalogue = await session.lab.listFaults();
+    if (this.catalogue.length === 0) this.catalogue = await this.session.lab.listFaults();
+  }
+
+  #isActive({ endedAt, expiresAt }: Run): boolean {
+    return !endedAt && Date.parse(expiresAt) > this.session.nowMs();
   }
 }
-
-const isActive = ({ endedAt, expiresAt }: Run) => !endedAt && Date.parse(expiresAt) > session.nowMs();
-
-export let rehearsal: Rehearsal;
-forEachKey(() => {
-  rehearsal = new Rehearsal();
-});

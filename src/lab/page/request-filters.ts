@@ -1,6 +1,6 @@
+import type { RecordedRequest } from '../recordings/schema.ts';
 import { type Attempt, attemptsOf } from '../recordings/timeline-layout.ts';
 import { html, live, nothing, type TemplateResult, when } from './template.ts';
-import type { RecordedRequest } from './types.ts';
 
 type Test = (attempt: Attempt) => boolean;
 

@@ -1,4 +1,4 @@
-import type { Category, Event, Int64, Order, Pet, Petstore } from '../../client/index.ts';
+import type { Category, Event, Int64, Operations, Order, Pet } from '../../client/index.ts';
 import { firstPage } from './api.ts';
 
 export type PlacedOrder = Order & { id: Int64 };
@@ -22,7 +22,7 @@ const maxItems = 100;
 export const requestsOfReading = 4;
 
 /** Reads the first page of each list. */
-export async function readSnapshot(petstore: Petstore): Promise<StoreSnapshot> {
+export async function readSnapshot(petstore: Operations): Promise<StoreSnapshot> {
   const [pets, inventory, categories, orders] = await Promise.all([
     firstPage(petstore.listPets()),
     firstPage(petstore.listInventory()),

@@ -3,8 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { labPageUrlWithKey } from '../../../src/http/target.ts';
-import { titleOf } from '../../../src/lab/page/page-title.ts';
-import type { Account } from '../../../src/lab/page/types.ts';
+import { type Account, titleOf } from '../../../src/lab/page/account.ts';
 import { labPagePaths } from '../../../src/lab/serve-lab-page.ts';
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
 
@@ -162,7 +161,8 @@ test("the page's client marks its requests with the token of its page, and a rec
   t.after(() => Reflect.deleteProperty(globalThis, 'document'));
   // Only the type check of browser code knows this module.
   const { clientsFor } = await import(String(new URL('../../../src/lab/page/api.ts', import.meta.url)));
-  await clientsFor(store.key).petstore.getPet(1);
+  const { petstore } = clientsFor(store.key, new AbortController().signal);
+  await petstore.getPet(1);
   await store.call('GET', '/pets/1');
   const { body } = await store.send('GET', '/lab/recordings');
   const requests = (await store.send('GET', `/lab/recordings/${body[0].id}/requests`)).body;
