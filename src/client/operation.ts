@@ -1,4 +1,4 @@
-import { type Answer, answerFrom, etagOf, remember } from './answers.ts';
+import { type Answer, answerFrom, givenEtag, remember } from './answers.ts';
 import type { Event } from './description.ts';
 import { PetstoreError } from './error.ts';
 import { exactText, type Int64, idOf, isObject, writeExactly } from './exact-json.ts';
@@ -90,8 +90,8 @@ function headersOf(
   return {
     ...(body !== undefined && { 'content-type': 'application/json' }),
     ...(method === 'POST' && { 'idempotency-key': idempotencyKey ?? randomId() }),
-    ...(ifMatch !== undefined && { 'if-match': etagOf(ifMatch) }),
-    ...(ifNoneMatch !== undefined && { 'if-none-match': etagOf(ifNoneMatch) }),
+    ...(ifMatch !== undefined && { 'if-match': givenEtag(ifMatch) }),
+    ...(ifNoneMatch !== undefined && { 'if-none-match': givenEtag(ifNoneMatch) }),
   };
 }
 

@@ -14,24 +14,24 @@ import { version } from '../foundation/version.ts';
 import type { Exchange } from '../http/inject-fetch.ts';
 import { mcpPath } from '../http/target.ts';
 import { callable, callTool, clientsFor } from './call-tool.ts';
-import { annotationsOf, costOf, Failure, type Tool, toolsFor } from './tools.ts';
+import { annotationsOf, costOf, type Tool, ToolFailure, toolsFor } from './tools.ts';
 
 /** A text that agents may read. */
-export interface Text {
+export interface AgentText {
   uri: string;
   name: string;
   description: string;
   text: string;
 }
 
-interface Parts {
+interface Agents {
   app: FastifyInstance;
   /** Where callers find the API. */
   baseUrl: string;
   hasLab: boolean;
   /** Milliseconds since 1970. */
   clock: () => number;
-  texts: readonly Text[];
+  texts: readonly AgentText[];
 }
 
 const instructions =
@@ -40,7 +40,7 @@ const instructions =
 /**
  * Handles messages of the Model Context Protocol. Nothing is kept between two messages, so each has its own server.
  */
-export function answerer({ app, baseUrl, hasLab, clock, texts }: Parts) {
+export function answerer({ app, baseUrl, hasLab, clock, texts }: Agents) {
   const tools = toolsFor(hasLab).map(callable);
   const listed = tools.map((tool) => ({
     name: tool.name,
@@ -135,12 +135,12 @@ const inputSchemaOf = (tool: Tool) => ({
 /** What a tool returns, as JSON Schema: its result, or why it failed. */
 const outputSchemaOf = ({ result }: Tool) => ({
   type: 'object' as const,
-  anyOf: [toJsonSchema(result), toJsonSchema(Failure)],
+  anyOf: [toJsonSchema(result), toJsonSchema(ToolFailure)],
 });
 
 const digits = '^(0|-?[1-9][0-9]*)$';
 
-interface Parts {
+interface SchemaParts {
   description?: string;
   items?: TSchema;
   properties?: TProperties;
@@ -148,7 +148,7 @@ interface Parts {
 
 /** A schema as JSON Schema. Ids may be strings, since few programs read integers beyond 2^53 exactly. */
 function toJsonSchema(schema: TSchema): JsonSchema {
-  const { items, properties, ...given } = schema as Parts;
+  const { items, properties, ...given } = schema as SchemaParts;
   // Only a query repeats parameters.
   const description = given.description?.replace(/ Repeat the parameter .*$/, '');
   const same = { ...given, ...(description && { description }) };

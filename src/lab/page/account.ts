@@ -6,7 +6,7 @@ import { endToSecond, toCountdown } from './times.ts';
 
 /** The page reads seconds since 1970 as a number. */
 type Window = LabTypes.Account['minute'] & { reset: number };
-export type Account = LabTypes.Account & { minute: Window; day: Window };
+export type KeyAccount = LabTypes.Account & { minute: Window; day: Window };
 
 /**
  * `connecting`: no answer yet. `slowed`: the lab is asked too often; the page asks again at `retryAtMs`. `away`: the service does not
@@ -15,18 +15,18 @@ export type Account = LabTypes.Account & { minute: Window; day: Window };
 export type ConnectionState = 'no-key' | 'connecting' | 'live' | 'slowed' | 'away' | 'revoked' | 'lab-off';
 
 /** Whether it is an account: a proxy may answer in place of the service. */
-export const isAccount = ({ at, ban, minute, day }: Partial<Account>): boolean =>
+export const isAccount = ({ at, ban, minute, day }: Partial<KeyAccount>): boolean =>
   Number.isFinite(Date.parse(at ?? '')) &&
   ban !== undefined &&
   [minute, day].every(
     (window) => Number.isSafeInteger(window?.remaining) && Number.isSafeInteger(window?.reset),
   );
 
-export const isBanned = ({ ban }: Account, nowMs: number): boolean =>
+export const isBannedAt = ({ ban }: KeyAccount, nowMs: number): boolean =>
   ban.until !== undefined && nowMs < Date.parse(ban.until);
 
 /** How many strikes the key has, and when they begin a ban. */
-export function strikesInWords({ strikes, strikesAllowed, ban }: Account, banned: boolean): string {
+export function strikesInWords({ strikes, strikesAllowed, ban }: KeyAccount, banned: boolean): string {
   if (banned) return 'Strikes start again from 0 after the ban.';
   const allowed = strikesAllowed.toLocaleString('en');
   return `${strikes.toLocaleString('en')} of ${allowed}. Each request that gets 429 is a strike. More than ${allowed} in a minute start a ban of ${durationInWords(ban.nextSeconds)}.`;
@@ -55,7 +55,7 @@ export function blockOf({ ban, minute, day }: Limits): Block | undefined {
 
 interface Known {
   connection: ConnectionState;
-  account: Account | undefined;
+  account: KeyAccount | undefined;
   nowMs(): number;
 }
 
@@ -68,7 +68,7 @@ const words: Partial<Record<ConnectionState, string>> = {
 };
 
 /** The title of the page: what matters most, in words that fit a tab. A hidden page reads nothing new. */
-export function titleOf(known: Known, isHidden: boolean): string {
+export function pageTitleOf(known: Known, isHidden: boolean): string {
   const text = isHidden && known.account ? words.away : (words[known.connection] ?? stateOf(known));
   return text ? `${text} - Petstore lab` : 'Petstore lab';
 }

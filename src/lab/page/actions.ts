@@ -7,7 +7,7 @@ import { SessionState } from './session.ts';
 const maxKept = 6;
 
 /** The beginning of a request id of the page, long enough to distinguish two ids. */
-export const shortened = (requestId = ''): string => `${requestId.slice(0, pagePrefix.length + 4)}…`;
+export const shortId = (requestId = ''): string => `${requestId.slice(0, pagePrefix.length + 4)}…`;
 
 /** The subject of a reset. */
 export const workspaceSubject = 'the workspace';
@@ -139,7 +139,7 @@ export class Actions extends SessionState {
       (error) => {
         if (!(error instanceof PetstoreError)) throw error;
         const { status, code, requestId } = error;
-        const reason = reasonOf(error).replace(requestId ?? '', shortened);
+        const reason = reasonOf(error).replace(requestId ?? '', shortId);
         return { isDone: false, status, result: code, reason, requestId };
       },
     );

@@ -1,7 +1,7 @@
 // How the page calls the API and the lab.
 
 import { answerOf } from '../../client/answers.ts';
-import { connect } from '../../client/connect.ts';
+import { connectTo } from '../../client/connect.ts';
 import { PetstoreError } from '../../client/error.ts';
 import type { Lab, Operations } from '../../client/index.ts';
 import { labTargets } from '../../client/lab-operations.ts';
@@ -15,7 +15,7 @@ import { clockTime, endToSecond } from './times.ts';
 const timeoutMs = 10_000;
 
 /** The API, also below the path of a proxy. */
-export const baseUrl = new URL('v1', document.baseURI).href;
+export const apiUrl = new URL('v1', document.baseURI).href;
 
 /** The start of the ids of all requests of the page. */
 export const pagePrefix = 'lab-page-';
@@ -55,17 +55,17 @@ async function send(url: string | URL | Request, init: RequestInit = {}): Promis
  * The operations of both APIs for a key. A call that would have to wait for more than ten seconds rejects at once. After `ended` no request is sent, and every
  * call rejects.
  */
-export function clientsFor(key: string, ended: AbortSignal): { petstore: Operations; lab: Lab } {
+export function operationsFor(key: string, ended: AbortSignal): { petstore: Operations; lab: Lab } {
   const fetch: typeof send = async (url, init) => {
     ended.throwIfAborted();
     const response = await send(url, init);
     ended.throwIfAborted();
     return response;
   };
-  const options = { baseUrl, apiKey: key, attempts: 1, timeoutMs, fetch };
+  const options = { baseUrl: apiUrl, apiKey: key, attempts: 1, timeoutMs, fetch };
   return {
-    petstore: connect<Operations>(options, baseUrl, targets),
-    lab: connect<Lab>(options, new URL('lab', document.baseURI).href, labTargets),
+    petstore: connectTo<Operations>(options, apiUrl, targets),
+    lab: connectTo<Lab>(options, new URL('lab', document.baseURI).href, labTargets),
   };
 }
 

@@ -1,4 +1,4 @@
-import { type Account, isBanned, strikesInWords } from './account.ts';
+import { isBannedAt, type KeyAccount, strikesInWords } from './account.ts';
 import { banPanel } from './ban.ts';
 import { Burst, burstInWords, burstSize, burstStrip, predictBurst } from './burst.ts';
 import { sendAsClient } from './demo-client.ts';
@@ -19,11 +19,11 @@ export class BanDemo extends Panel {
     this.session.signal.addEventListener('abort', () => this.#burst?.stop());
   }
 
-  protected view(account: Account): View {
+  protected view(account: KeyAccount): View {
     const { connection } = this.session;
     this.drawEachSecond();
     const nowMs = this.session.nowMs();
-    const banned = isBanned(account, nowMs);
+    const banned = isBannedAt(account, nowMs);
     const burst = this.#burst;
     const isRunning = burst?.isRunning ?? false;
     const isAnswering = connection !== 'away';
@@ -75,7 +75,7 @@ export class BanDemo extends Panel {
 }
 
 /** How near the ban is. */
-const drawStrikes = (account: Account): TemplateResult => html`<div class="strikes">
+const drawStrikes = (account: KeyAccount): TemplateResult => html`<div class="strikes">
   <h3>Strikes</h3>
   <p class="large" aria-hidden="true">${account.strikes.toLocaleString('en')}</p>
   <svg class="meter" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">

@@ -1,5 +1,5 @@
 import { durationInWords } from '../../foundation/words.ts';
-import type { Account } from './account.ts';
+import type { KeyAccount } from './account.ts';
 import { isOfDemo, isOfPage } from './api.ts';
 import { type KeyContext, needsService, showButton } from './panel.ts';
 import { html, nothing, type TemplateResult } from './template.ts';
@@ -14,7 +14,7 @@ const maxShown = 300;
  */
 export function banPanel(
   context: KeyContext,
-  account: Account,
+  account: KeyAccount,
   nowMs: number,
   start?: () => void,
 ): TemplateResult {
@@ -48,7 +48,7 @@ export function banPanel(
 
 function beganBy(
   { session, recording }: KeyContext,
-  { ban: { by }, recording: active }: Account,
+  { ban: { by }, recording: active }: KeyAccount,
   nowMs: number,
   start: (() => void) | undefined,
 ): TemplateResult {
@@ -70,7 +70,7 @@ function beganBy(
 }
 
 const request = (
-  { method, path, requestId, at }: NonNullable<Account['ban']['by']>,
+  { method, path, requestId, at }: NonNullable<KeyAccount['ban']['by']>,
   nowMs: number,
 ): TemplateResult =>
   html`<code>${`${method} ${path}`.slice(0, maxShown)}</code> at <time datetime=${at}>${toBothTimes(Date.parse(at), nowMs)}</time>,

@@ -1,6 +1,6 @@
 import { durationInWords } from '../../foundation/words.ts';
 import { outcomes as recorded } from '../recordings/outcome-kinds.ts';
-import type { Account } from './account.ts';
+import type { KeyAccount } from './account.ts';
 import { html, svg, type TemplateResult, when } from './template.ts';
 
 export const burstSize = 100;
@@ -85,7 +85,7 @@ function outcomeOf(status: number): Outcome {
 }
 
 /** The answers that a burst would get now. */
-export function predictBurst({ minute, day, strikes, strikesAllowed, ban }: Account): string {
+export function predictBurst({ minute, day, strikes, strikesAllowed, ban }: KeyAccount): string {
   if (ban.until) return `The key is banned: all ${burstSize} would get 403, and change nothing.`;
   const left = Math.min(minute.remaining, day.remaining);
   if (left >= burstSize)

@@ -7,7 +7,7 @@ import { html, nothing, type TemplateResult, type View } from './template.ts';
 import { clockTime, endToSecond } from './times.ts';
 
 /** Says why the page shows nothing or nothing new, and what to do. */
-export class Connection extends Panel {
+export class ConnectionPanel extends Panel {
   protected view(): View {
     return nothing;
   }

@@ -1,8 +1,8 @@
 // A small client for the demos. Its requests are traffic like that of any client: they count, and are recorded and judged.
 
 import { randomId } from '../../client/platform.ts';
-import { baseUrl, demoId } from './api.ts';
-import type { PlannedFault } from './fault-plan.ts';
+import { apiUrl, demoId } from './api.ts';
+import type { FaultInPlan } from './fault-plan.ts';
 import type { KeyContext } from './panel.ts';
 import type { Session } from './session.ts';
 import { sleep } from './times.ts';
@@ -28,7 +28,7 @@ export function sendAsClient(
   { method = 'GET', body, headers, signal }: Init = {},
 ) {
   const ended = [session.signal, AbortSignal.timeout(timeoutMs)];
-  return fetch(baseUrl + path, {
+  return fetch(apiUrl + path, {
     method,
     headers: {
       ...headers,
@@ -46,7 +46,7 @@ export function sendAsClient(
 /** Runs a client under faults, in place of those that were on, while a recording is active. Throws if one of the three fails. */
 export async function runUnder(
   { recording, rehearsal }: KeyContext,
-  faults: readonly PlannedFault[],
+  faults: readonly FaultInPlan[],
   client: () => Promise<void>,
 ): Promise<void> {
   await recording.start();

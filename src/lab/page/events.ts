@@ -18,7 +18,7 @@ import { toLocalTime } from './times.ts';
 
 const maxDrawn = 100;
 
-export class Events extends Panel {
+export class EventsPanel extends Panel {
   #type = '';
   readonly #opened = new Set<StoreEvent>();
   /** The newest drawn event while the user reads. Newer ones wait. */

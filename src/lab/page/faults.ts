@@ -1,16 +1,16 @@
 import { counted, firstSentence } from '../../foundation/words.ts';
 import {
+  type CatalogueFault,
   type Draft,
   draftOf,
-  type Fault,
+  type FaultSetting,
+  type FaultWithCounts,
   leftOf,
   planOf,
-  type RehearsedFault,
-  type Setting,
   settingsOf,
 } from './fault-plan.ts';
 import { failureNote, type KeyContext, needsService, Panel } from './panel.ts';
-import type { Change } from './rehearsal.ts';
+import type { PlanChange } from './rehearsal.ts';
 import {
   html,
   live,
@@ -27,7 +27,7 @@ import { toCountdown } from './times.ts';
 const usualMinutes = '10';
 const maxMinutes = 24 * 60;
 
-export class Faults extends Panel {
+export class FaultsPanel extends Panel {
   /** Inputs that are not sent yet, by the fault. */
   readonly #drafts = new Map<string, Draft>();
   /** Refusals by the fault. The empty name means all faults. */
@@ -110,7 +110,7 @@ export class Faults extends Panel {
     </div>`;
   }
 
-  #performed(rehearsed: RehearsedFault, isActive: boolean): TemplateResult {
+  #performed(rehearsed: FaultWithCounts, isActive: boolean): TemplateResult {
     const fault = this.context.rehearsal.catalogue.find(({ name }) => name === rehearsed.fault);
     const left = isActive ? leftOf(rehearsed, fault) : undefined;
     const isForEach = rehearsed.performed + (left ?? 0) > Number(rehearsed.times ?? Number.POSITIVE_INFINITY);
@@ -132,7 +132,7 @@ export class Faults extends Panel {
   }
 
   /** A group unfolds when one of its faults is on. Only the user folds it again. */
-  #group(title: string, faults: Fault[]): TemplateResult {
+  #group(title: string, faults: CatalogueFault[]): TemplateResult {
     const on = faults.filter(({ name }) =>
       this.context.rehearsal.plan.some(({ fault }) => fault === name),
     ).length;
@@ -154,7 +154,7 @@ export class Faults extends Panel {
     </details>`;
   }
 
-  #fault(fault: Fault): TemplateResult {
+  #fault(fault: CatalogueFault): TemplateResult {
     const { rehearsal } = this.context;
     const entries = rehearsal.plan.filter((plan) => plan.fault === fault.name);
     const isOn = entries.length > 0;
@@ -198,12 +198,12 @@ export class Faults extends Panel {
     </li>`;
   }
 
-  #draft(fault: Fault): Draft {
+  #draft(fault: CatalogueFault): Draft {
     const plan = this.context.rehearsal.plan.find((planned) => planned.fault === fault.name);
     return this.#drafts.get(fault.name) ?? draftOf(fault, plan);
   }
 
-  #settings(fault: Fault): View {
+  #settings(fault: CatalogueFault): View {
     const settings = settingsOf(fault);
     const draft = this.#draft(fault);
     const enter = (name: string) => (event: Event) => {
@@ -252,7 +252,7 @@ export class Faults extends Panel {
   }
 
   /** Switches a fault on with its inputs, or off. */
-  #turn(fault: Fault, isOn: boolean): void {
+  #turn(fault: CatalogueFault, isOn: boolean): void {
     const planned = isOn ? [planOf(fault, this.#draft(fault))] : [];
     void this.#perform(fault.name, (plan) => [
       ...plan.filter((other) => other.fault !== fault.name),
@@ -260,7 +260,7 @@ export class Faults extends Panel {
     ]);
   }
 
-  async #perform(name: string, change: Change): Promise<void> {
+  async #perform(name: string, change: PlanChange): Promise<void> {
     const pressed = document.activeElement;
     const sent = this.#drafts.get(name);
     this.#failures.clear();
@@ -286,13 +286,13 @@ const optionsOf = (values: readonly string[], chosen: string | undefined, empty 
     (value) => html`<option value=${value} .selected=${live(chosen === value)}>${value || empty}</option>`,
   );
 
-const rangeOf = ({ values, minimum, maximum, default: usual }: Setting) =>
+const rangeOf = ({ values, minimum, maximum, default: usual }: FaultSetting) =>
   values
     ? ''
     : `${maximum === undefined ? `At least ${minimum}` : `${minimum} to ${maximum}`}. Default: ${usual}.`;
 
 /** The number of active faults, on the button of the drawer. */
-export class FaultCount extends Panel {
+export class FaultCountPanel extends Panel {
   protected view(): View {
     const { length } = this.context.rehearsal.active;
     return length > 0 ? html`<span class="badge other">${length} on</span>` : nothing;

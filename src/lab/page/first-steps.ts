@@ -1,11 +1,11 @@
-import { baseUrl } from './api.ts';
+import { apiUrl } from './api.ts';
 import { type Copying, drawCopy } from './copying.ts';
 import { tryWithoutClient } from './demo-client.ts';
 import { type KeyContext, needsService } from './panel.ts';
 import { html, type TemplateResult } from './template.ts';
 
 /** Sets the variables that clients read, and sends a first request. */
-export const commandOf = (key: string) => `export PETSTORE_BASE_URL='${baseUrl}'
+export const commandOf = (key: string) => `export PETSTORE_BASE_URL='${apiUrl}'
 export PETSTORE_API_KEY='${key}'
 curl --include "$PETSTORE_BASE_URL/pets?limit=2" \\
   --header "Authorization: Bearer $PETSTORE_API_KEY"`;
@@ -27,7 +27,7 @@ export const firstSteps = (steps: Steps): TemplateResult => {
   const { session, recording } = context;
   return html`<div class="empty">
     <h2>Point your client here</h2>
-    ${command(steps)}
+    ${commandBlock(steps)}
     <div class="choices">
       <div>
         ${needsService(session, html`<button type="button" class="primary" aria-disabled=${recording.isBusy} @click=${() => act(() => recording.start())}>Watch my client</button>`)}
@@ -43,7 +43,7 @@ export const firstSteps = (steps: Steps): TemplateResult => {
 };
 
 /** The command, and the button that copies it. */
-export const command = ({ context, copy, copying }: Steps): TemplateResult =>
+export const commandBlock = ({ context, copy, copying }: Steps): TemplateResult =>
   html`<div class="command">
     <pre>${shownCommand(context.session.key)}</pre>
     <div class="row">

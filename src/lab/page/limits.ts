@@ -1,4 +1,4 @@
-import { type Account, isBanned, linesOf, type Piece, strikesInWords } from './account.ts';
+import { isBannedAt, type KeyAccount, linesOf, type Piece, strikesInWords } from './account.ts';
 import { banPanel } from './ban.ts';
 import { copiedOrSelected } from './copying.ts';
 import { Panel } from './panel.ts';
@@ -14,17 +14,17 @@ const sharing: Record<string, View> = {
     counts separately, and together they admit more.`,
 };
 
-export class Limits extends Panel {
+export class LimitsPanel extends Panel {
   #isOpen = false;
   #copied = '';
   #copies = 0;
 
-  protected view(account: Account): View {
+  protected view(account: KeyAccount): View {
     const isLive = this.session.connection === 'live';
     // Time counts down only while the page knows the account.
     const nowMs = isLive ? this.session.nowMs() : Date.parse(account.at);
     this.drawEachSecond();
-    const banned = isBanned(account, nowMs);
+    const banned = isBannedAt(account, nowMs);
     return html`<h2 class="unseen">Limits</h2>
       <p class="unseen" role="status">${stateOf(account, banned)}</p>
       <div class="limits ${banned ? 'banned' : ''}">
@@ -48,7 +48,7 @@ export class Limits extends Panel {
     this.draw();
   }
 
-  #details(account: Account, nowMs: number, banned: boolean): View {
+  #details(account: KeyAccount, nowMs: number, banned: boolean): View {
     return html`<div class="details">
       ${when(banned, () => banPanel(this.context, account, nowMs, () => void this.run(() => this.context.recording.start())))}
       <section>${this.#headers(account, banned)}</section>
@@ -62,7 +62,7 @@ export class Limits extends Panel {
     </div>`;
   }
 
-  #window(name: (typeof windows)[number], account: Account, nowMs: number, banned: boolean) {
+  #window(name: (typeof windows)[number], account: KeyAccount, nowMs: number, banned: boolean) {
     const { limit, remaining, reset } = account[name];
     const leftMs = Math.max(0, reset * 1_000 - nowMs);
     const applies = !banned && account.binding === name;
@@ -79,7 +79,7 @@ export class Limits extends Panel {
     </div>`;
   }
 
-  #headers({ headers, binding, minute, day, rehearsal }: Account, banned: boolean): View {
+  #headers({ headers, binding, minute, day, rehearsal }: KeyAccount, banned: boolean): View {
     const lines = linesOf(headers, binding, banned);
     const text = lines.map((line) => line.map((piece) => piece.text).join('')).join('\n');
     return html`<div class="row spread">
@@ -111,13 +111,13 @@ export class Limits extends Panel {
 const piece = ({ text, isMarked }: Piece) => html`<wbr />${isMarked ? html`<mark>${text}</mark>` : text}`;
 
 /** The state of the key for screen readers. */
-function stateOf({ minute, day }: Account, banned: boolean): string {
+function stateOf({ minute, day }: KeyAccount, banned: boolean): string {
   if (banned) return 'The key is banned.';
   if (day.remaining === 0) return 'The day is used up.';
   return minute.remaining === 0 ? 'The minute is used up.' : '';
 }
 
-function facts({ keyId, plan, workspace, openStreams, sharing: counted }: Account): View {
+function facts({ keyId, plan, workspace, openStreams, sharing: counted }: KeyAccount): View {
   return html`<dl>
     <dt>Key</dt><dd><code>${keyId}</code></dd>
     <dt>Plan</dt><dd>${plan}</dd>

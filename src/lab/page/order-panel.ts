@@ -1,4 +1,4 @@
-import { type Actions, shortened } from './actions.ts';
+import { type Actions, shortId } from './actions.ts';
 import type { KeyContext } from './panel.ts';
 import { answerTo, breakable, nameOf, statusBadge } from './pet-card.ts';
 import type { PlacedOrder, StoreSnapshot } from './store-snapshot.ts';
@@ -61,7 +61,7 @@ export function pairPanel(actions: Actions, isOrdering: boolean): View {
           <span class="large">${order.status ?? 'no response'}</span>
           <code>${breakable(order.result)}</code>
           <span>${order.isDone ? 'It got the last one.' : order.reason.replace(/ \(request [^)]*\)$/, '')}</span>
-          <code class="quiet">request ${shortened(order.requestId)}</code>
+          <code class="quiet">request ${shortId(order.requestId)}</code>
         </div>`,
       )}
     </div>

@@ -1,8 +1,8 @@
-import type { Account } from './account.ts';
+import type { KeyAccount } from './account.ts';
 import type { Actions } from './actions.ts';
 import { reasonOf } from './api.ts';
-import type { Recording } from './recording.ts';
-import type { Rehearsal } from './rehearsal.ts';
+import type { RecordingState } from './recording.ts';
+import type { RehearsalState } from './rehearsal.ts';
 import type { Session } from './session.ts';
 import type { StoreCache } from './store-cache.ts';
 import type { Stream } from './stream.ts';
@@ -12,8 +12,8 @@ import { toLocalTime } from './times.ts';
 /** All that the page knows by one key. Another key gets another context, so nothing has to be reset, and no late answer is shown. */
 export interface KeyContext {
   readonly session: Session;
-  readonly rehearsal: Rehearsal;
-  readonly recording: Recording;
+  readonly rehearsal: RehearsalState;
+  readonly recording: RecordingState;
   readonly stream: Stream;
   readonly actions: Actions;
   readonly storeCache: StoreCache;
@@ -27,7 +27,7 @@ export const failureNote = (failure: View | string | undefined): View =>
   failure ? html`<p class="failure" role="alert">${failure}</p>` : nothing;
 
 /** The button that opens a request by its `X-Request-Id`, if it is recorded. */
-export const showButton = (recording: Recording, requestId = ''): View =>
+export const showButton = (recording: RecordingState, requestId = ''): View =>
   when(
     recording.find(requestId),
     ({ id }) => html`<button type="button" @click=${() => recording.show(id)}>Show this request</button>`,
@@ -63,7 +63,7 @@ export abstract class Panel {
   }
 
   /** What the user sees now. */
-  protected abstract view(account: Account): View;
+  protected abstract view(account: KeyAccount): View;
 
   /** What the user sees now, also while the account is unknown. */
   protected anyView(): View {

@@ -21,7 +21,7 @@ const readingsAfterEnd = 3;
  * The recording that the page shows: the active or the last one, started by anyone, until the user chooses another or a new one
  * begins. It is read with the account, so not while the tab is hidden.
  */
-export class Recording extends SessionState {
+export class RecordingState extends SessionState {
   /** Undefined if the key has no recording, or none was read yet. */
   facts: RecordingFacts | undefined;
   /** All recordings of the key, the newest first. */

@@ -46,7 +46,7 @@ const files = [
   { label: 'HAR', ending: 'har', type: 'application/json', read: archiveOf },
 ] as const;
 
-export class Report extends Panel {
+export class ReportPanel extends Panel {
   /** The recording of the report. */
   #shown: string | undefined;
   #report: ReportCard | undefined;

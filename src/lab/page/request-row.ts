@@ -2,7 +2,7 @@ import { counted, preciseDuration } from '../../foundation/words.ts';
 import { prettyJson } from '../../http/pages/pretty-json.ts';
 import type { RecordedRequest } from '../recordings/schema.ts';
 import { type Attempt, waitOf } from '../recordings/timeline-layout.ts';
-import { baseUrl } from './api.ts';
+import { apiUrl } from './api.ts';
 import { type Copying, drawCopy } from './copying.ts';
 import { curlOf, isWhole, setKey } from './curl.ts';
 import { outcomeShape } from './draw-time-line.ts';
@@ -55,7 +55,7 @@ export function drawDetails(
     </div>
     <div class="row">
       <button type="button" @click=${() => {
-        const { line, without } = curlOf(request, baseUrl);
+        const { line, without } = curlOf(request, apiUrl);
         copy(line, `Copied${without ? `, without ${without}` : ''}. First set the key: ${setKey}`);
       }}>Copy as cURL</button>
       <span class="quiet" role="status">${copying?.message ?? ''}</span>

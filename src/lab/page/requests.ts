@@ -4,11 +4,11 @@ import { type Attempt, attemptsOf } from '../recordings/timeline-layout.ts';
 import { reasonOf } from './api.ts';
 import { type Copying, copied } from './copying.ts';
 import { drawTimeLine } from './draw-time-line.ts';
-import { command, commandOf, firstSteps, shownCommand } from './first-steps.ts';
+import { commandBlock, commandOf, firstSteps, shownCommand } from './first-steps.ts';
 import { showTab } from './navigation.ts';
 import { failureNote, type KeyContext, needsService, Panel } from './panel.ts';
 import { maxRequests, type RecordingFacts } from './recording.ts';
-import { filterBar, inScope, type Wanted, wantedOf } from './request-filters.ts';
+import { filterBar, inScope, type RequestFilter, wantedOf } from './request-filters.ts';
 import { drawDetails, drawLine } from './request-row.ts';
 import { html, live, nothing, plain, repeat, type TemplateResult, type View, when } from './template.ts';
 import { timeLineOf } from './time-line.ts';
@@ -16,8 +16,8 @@ import { toLocalTime } from './times.ts';
 
 const rowsOnPage = 100;
 
-export class Requests extends Panel {
-  #wanted: Wanted = { only: new Set(), path: '', own: false };
+export class RequestsPanel extends Panel {
+  #wanted: RequestFilter = { only: new Set(), path: '', own: false };
   /** The last drawn rows. While the user reads them, new ones wait. */
   #held: readonly RecordedRequest[] | undefined;
   /** An opened request that is not among the newest any more. */
@@ -66,7 +66,7 @@ export class Requests extends Panel {
     const isQuiet = !recording.isUnread && recording.requests.every(({ labPage }) => labPage);
     return html`${recordingHead(this.context, facts, act)} ${failures}
       ${when(isQuiet && !recording.isActive, () => html`<p>No request was recorded.</p>`)}
-      ${when(isQuiet && recording.isActive, () => html`<p>Waiting for the first request. Start your client, or send this:</p>${command(steps)}`)}
+      ${when(isQuiet && recording.isActive, () => html`<p>Waiting for the first request. Start your client, or send this:</p>${commandBlock(steps)}`)}
       ${when(recording.requests.length > 0, () => this.#rows())}`;
   }
 

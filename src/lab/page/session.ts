@@ -1,7 +1,7 @@
 import { PetstoreError } from '../../client/error.ts';
 import type { Lab, Operations } from '../../client/index.ts';
-import { type Account, type Block, blockOf, type ConnectionState, isAccount } from './account.ts';
-import { clientsFor, reasonOf } from './api.ts';
+import { type Block, blockOf, type ConnectionState, isAccount, type KeyAccount } from './account.ts';
+import { operationsFor, reasonOf } from './api.ts';
 
 const [readEveryMs, retryMs, retryLabMs] = [1_000, 2_000, 10_000];
 
@@ -49,7 +49,7 @@ export class Session extends State {
   retryAtMs = 0;
   /** Why the account could not be read. */
   failure = '';
-  account: Account | undefined;
+  account: KeyAccount | undefined;
   readonly #clients: { petstore: Operations; lab: Lab } | undefined;
   #aheadMs = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -64,7 +64,7 @@ export class Session extends State {
     this.signal = signal;
     this.restart = restart;
     if (!key) return;
-    this.#clients = clientsFor(key, signal);
+    this.#clients = operationsFor(key, signal);
     const refreshIfVisible = () => {
       clearTimeout(this.#timer);
       if (!document.hidden) void this.refresh();
@@ -110,7 +110,7 @@ export class Session extends State {
     const isLate = () => number < this.#answered || this.signal.aborted;
     let waitMs = readEveryMs;
     try {
-      const account = (await this.lab.getAccount()) as Account;
+      const account = (await this.lab.getAccount()) as KeyAccount;
       if (isLate()) return;
       if (!isAccount(account)) throw new Error('The response is not the account of a key.');
       if (this.connection === 'lab-off') return this.restart(this.key);

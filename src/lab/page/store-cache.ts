@@ -4,7 +4,7 @@ import { reasonOf } from './api.ts';
 import { type Session, SessionState } from './session.ts';
 import {
   applyEvent,
-  type Effect,
+  type EventEffect,
   readSnapshot,
   requestsOfReading,
   type StoreSnapshot,
@@ -124,7 +124,7 @@ export class StoreCache extends SessionState {
     }
   }
 
-  #follow(effect: Effect): void {
+  #follow(effect: EventEffect): void {
     if (effect === 'everything') {
       this.lost = 'The workspace was reset.';
       void this.#readAgain();

@@ -8,7 +8,7 @@ import { html, live, nothing, plain, repeat, type TemplateResult, type View, whe
 /** The list of orders begins with this many. */
 const fewOrders = 8;
 
-export class Store extends Panel {
+export class StorePanel extends Panel {
   #filter: Filter = { categoryId: '', name: '' };
   /** Whether the user is asked to confirm a reset. */
   #isConfirming = false;

@@ -1,7 +1,7 @@
 import { PetstoreError } from '../../client/error.ts';
 import type { Int64, Event as StoreEvent } from '../../client/index.ts';
 import { reasonOf } from './api.ts';
-import type { Rehearsal } from './rehearsal.ts';
+import type { RehearsalState } from './rehearsal.ts';
 import { type Session, SessionState } from './session.ts';
 import { html, nothing, type View } from './template.ts';
 
@@ -28,9 +28,9 @@ export class Stream extends SessionState {
   #hadLargeIds = false;
   #closed = new AbortController();
 
-  readonly #rehearsal: Rehearsal;
+  readonly #rehearsal: RehearsalState;
 
-  constructor(session: Session, rehearsal: Rehearsal) {
+  constructor(session: Session, rehearsal: RehearsalState) {
     super(session);
     this.#rehearsal = rehearsal;
     rehearsal.onChange(() => this.#checkIds());

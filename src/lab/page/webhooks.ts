@@ -19,7 +19,7 @@ const disabledReasons: Readonly<Record<string, string>> = {
   failing: 'all attempts failed for too long',
 };
 
-export class Webhooks extends Panel {
+export class WebhooksPanel extends Panel {
   #webhooks: FirstPage<Webhook> | undefined;
   /** How often the webhooks have changed. A list that was requested before the last change is out of date. */
   #changes = 0;

@@ -5,7 +5,7 @@ import { serveDocument, serveDocuments } from '../../http/document.ts';
 import { slugOf } from '../description/guide-names.ts';
 
 /** A page below the root of the service. Its links are relative, so that the service can stand below a path of a proxy. */
-export interface Page {
+export interface StaticPage {
   path: string;
   title: string;
   /** One sentence, for search engines. */
@@ -51,7 +51,7 @@ export const escapeHtml = (text: string) => text.replace(/[&<>"]/g, (sign) => en
 
 /** A page in the look of the reference. Without additions it has no script. */
 export function layout(
-  { path, title, summary, main, markdown }: Page,
+  { path, title, summary, main, markdown }: StaticPage,
   { rootUrl, hasLab, groups }: Site,
   { head, header, body } = none,
 ): string {
@@ -129,7 +129,7 @@ export const staticPageFields = {
   },
 };
 
-type Content = Omit<Page, 'path'>;
+type Content = Omit<StaticPage, 'path'>;
 
 /** Serves a page without a script. The first request builds it. */
 export const serveStaticPage = (
