@@ -107,6 +107,14 @@ export async function visitLab(
   return { store, origin, open };
 }
 
+/** Waits until the page has drawn its state. */
+export const drawn = (page: Page) =>
+  page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+
+/** The width in pixels by which the page exceeds its window. */
+export const excessWidth = (page: Page) =>
+  page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+
 /** One store for all tests of a file, started by the first of them. */
 export function sharedLab(options: StoreOptions): () => Promise<LabVisit> {
   let visit: Promise<LabVisit> | undefined;

@@ -28,7 +28,6 @@ export async function streamOf({ baseUrl, key }: { baseUrl: string; key: string 
 }
 
 export async function openStore(page: Page): Promise<void> {
-  page.setDefaultTimeout(8_000);
   await openButton(page).click();
   await page.locator('lab-store .open-store').waitFor();
 }

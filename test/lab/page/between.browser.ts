@@ -1,17 +1,8 @@
 import assert from 'node:assert/strict';
-import type { Page, Route } from 'playwright-core';
+import type { Route } from 'playwright-core';
 import { browserTest as test } from '../../support/browsers.ts';
-import { visitLab } from '../../support/lab-page.ts';
-
-const openStore = async (page: Page) => {
-  await page.getByRole('tab', { name: 'Store' }).click();
-  await page.getByRole('button', { name: 'Open the store' }).click();
-  await page.locator('lab-store .open-store').waitFor();
-};
-
-/** Waits until the page has drawn its state. */
-const drawn = (page: Page) =>
-  page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+import { drawn, visitLab } from '../../support/lab-page.ts';
+import { openStore } from '../../support/lab-store-tab.ts';
 
 test('responses of a proxy do not change what the page shows of the key, and the page continues', async (t) => {
   const { open } = await visitLab(t);
@@ -52,6 +43,7 @@ test('a fault in a response to the page is named, and an empty first page is not
     { fault: 'internal-error', operation: 'placeOrder' },
     { fault: 'lost-answer', operation: 'placeOrder', after: 1 },
   ]);
+  await page.getByRole('tab', { name: 'Store' }).click();
   await openStore(page);
   assert.equal(await page.locator('lab-store article').count(), 20);
   assert.equal(await page.locator('lab-store').getByText('stock unknown').count(), 0);

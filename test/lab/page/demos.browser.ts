@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { findings } from '../../support/axe.ts';
 import { browsers, browserTest as test } from '../../support/browsers.ts';
-import { visitLab } from '../../support/lab-page.ts';
+import { excessWidth, visitLab } from '../../support/lab-page.ts';
 
 for (const { name, skip, launch } of browsers)
   test(`the page shows a careless client, and how a lost response doubles an order: ${name}`, {
@@ -36,8 +36,7 @@ for (const { name, skip, launch } of browsers)
     assert.equal(new Set(keys.slice(2)).size, 1);
     await page.setViewportSize({ width: 390, height: 844 });
     assert.deepEqual(await findings(page, ['html']), []);
-    const sideways = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-    assert.equal(await page.evaluate(sideways), 0);
+    assert.equal(await excessWidth(page), 0);
     await demo.getByRole('button', { name: 'Show this request' }).nth(1).click();
     const details = page.getByRole('region', { name: 'Request 15' });
     await details.getByText('idempotency-replayed: true').waitFor();

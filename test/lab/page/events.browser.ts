@@ -3,15 +3,12 @@ import { createServer } from 'node:http';
 import type { Page } from 'playwright-core';
 import { findings } from '../../support/axe.ts';
 import { browsers, browserTest as test } from '../../support/browsers.ts';
-import { type LabVisit, stillClock, visitLab } from '../../support/lab-page.ts';
+import { excessWidth, type LabVisit, stillClock, visitLab } from '../../support/lab-page.ts';
 import { listen } from '../../support/receiver.ts';
 import { until } from '../../support/until.ts';
 
 const partOf = (page: Page, part = 'events') => page.locator(`lab-${part}`);
 const rows = (page: Page) => partOf(page).locator('.events > details');
-
-/** Whether the page is wider than its window. */
-const goesBeyond = 'document.documentElement.scrollWidth > document.documentElement.clientWidth';
 
 /** Sends a request of a client, and returns its answer. */
 async function send({ store }: LabVisit, method: string, path: string, body?: object) {
@@ -91,7 +88,7 @@ test('hostile text in events stays text, on narrow screens too', async (t) => {
   assert.ok(text.includes('x'.repeat(150)));
   const lines = `[...document.querySelectorAll('.event th bdi')].map((field) => field.getClientRects().length)`;
   assert.deepEqual([...new Set(await page.evaluate<number[]>(lines))], [1]);
-  assert.equal(await page.evaluate(goesBeyond), false);
+  assert.equal(await excessWidth(page), 0);
   assert.deepEqual(await findings(page, ['lab-events']), []);
 });
 
@@ -168,7 +165,7 @@ test('on a phone with text of twice the size nothing is wider than the screen', 
   await openStream(page);
   await send(lab, 'PATCH', '/pets/1', { name: 'Smaug' });
   await rows(page).first().waitFor();
-  assert.equal(await page.evaluate(goesBeyond), false);
+  assert.equal(await excessWidth(page), 0);
 });
 
 test('another key does not see events of the key before', async (t) => {
@@ -214,7 +211,7 @@ for (const { name, skip, launch } of browsers)
     await secret.getByText(/Copied|The text is selected/).waitFor();
     await secret.getByRole('button', { name: 'I have saved it' }).press('Enter');
     await secret.waitFor({ state: 'detached' });
-    assert.equal(await page.evaluate(goesBeyond), false);
+    assert.equal(await excessWidth(page), 0);
 
     await part.getByRole('button', { name: 'Ping 2 requests' }).click();
     await part.getByText(/1 attempt: The receiver returned 500, in \d+ ms; next at \d\d:/).waitFor();

@@ -3,7 +3,7 @@ import type { Locator, Page } from 'playwright-core';
 import { faults } from '../../../src/lab/faults/list.ts';
 import { findings } from '../../support/axe.ts';
 import { browsers, browserTest as test } from '../../support/browsers.ts';
-import { type LabVisit, visitLab } from '../../support/lab-page.ts';
+import { excessWidth, type LabVisit, visitLab } from '../../support/lab-page.ts';
 import { until } from '../../support/until.ts';
 
 /** How many faults a group has. */
@@ -25,9 +25,6 @@ const faultOf = (page: Page, name: string) =>
 /** The faults that are listed as performed, each on a line. */
 const performed = (page: Page) => partOf(page).locator('.performed > li');
 const shows = (page: Page, text: string | RegExp) => partOf(page).getByText(text).first().waitFor();
-
-/** Whether the page is wider than its window. */
-const goesBeyond = 'document.documentElement.scrollWidth > document.documentElement.clientWidth';
 
 /** Sends a request with the first key, and returns the status. */
 const ask = async ({ store }: LabVisit, path = '/pets') =>
@@ -185,7 +182,7 @@ test('every fault is in a group, says what it does, and accepts its parameters',
   );
   for (const width of [390, 1440]) {
     await page.setViewportSize({ width, height: 900 });
-    assert.equal(await page.evaluate(goesBeyond), false);
+    assert.equal(await excessWidth(page), 0);
     assert.deepEqual(await findings(page, ['lab-faults']), []);
     const minutes = partOf(page).locator('.minutes');
     const heights = [minutes, minutes.locator('input')].map(async (one) => (await one.boundingBox())?.height);

@@ -5,7 +5,7 @@ import { startPetstore } from '../../../src/index.ts';
 import { findings } from '../../support/axe.ts';
 import { browsers, launchDarkFirefox, browserTest as test } from '../../support/browsers.ts';
 import { temporaryFolder } from '../../support/folder.ts';
-import { stillClock, visitLab } from '../../support/lab-page.ts';
+import { drawn, excessWidth, stillClock, visitLab } from '../../support/lab-page.ts';
 import { StallingProxy } from '../../support/stalling-proxy.ts';
 import { until } from '../../support/until.ts';
 
@@ -53,9 +53,6 @@ const unknownKey = `pet_${'x'.repeat(36)}`;
 /** The headings say that their part is paused. */
 const heading = (page: Page, name: string) =>
   page.getByRole('heading', { name: new RegExp(`^${RegExp.escape(name)}( paused)?$`) });
-/** The parts of the page are drawn with the next frame. */
-const drawn = (page: Page) =>
-  page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
 /** Waits for a title, and for the frame that is drawn with it. */
 const titled = async (page: Page, title: RegExp) => {
   await until(async () => title.test(await page.title()));
@@ -76,10 +73,6 @@ const setHidden = (page: Page, hidden: boolean) =>
     Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${hidden} });
     document.dispatchEvent(new Event('visibilitychange'));
   `);
-
-/** The width in pixels by which the page exceeds its window. */
-const sideways = (page: Page) =>
-  page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
 for (const { name, skip, launch } of browsers) {
   test(`the page explains how to get a key, uses it, and forgets it: ${name}`, { skip }, async (t) => {
@@ -340,7 +333,7 @@ for (const [{ name, skip, launch }, scheme, width] of [
     const look = { colorScheme: scheme, width } as const;
     const check = async (page: Page, state: string) => {
       assert.deepEqual(await findings(page, ['html']), [], state);
-      assert.equal(await sideways(page), 0, `${state}: too wide`);
+      assert.equal(await excessWidth(page), 0, `${state}: too wide`);
       assert.deepEqual(await outOfReach(page), [], state);
     };
     const none = await open(null, look);
@@ -375,7 +368,7 @@ for (const [{ name, skip, launch }, scheme, width] of [
     await check(page, 'faults');
     for (const other of [1024, 1440, 1920]) {
       await page.setViewportSize({ width: other, height: 1000 });
-      assert.equal(await sideways(page), 0, `${other} px`);
+      assert.equal(await excessWidth(page), 0, `${other} px`);
     }
     await page.setViewportSize({ width, height: 1000 });
     await store.stop();

@@ -6,7 +6,7 @@ import type { Locator, Page, Response, Route } from 'playwright-core';
 import { labPageHeader } from '../../../src/lab/lab-page-token.ts';
 import { findings } from '../../support/axe.ts';
 import { browsers, browserTest as test } from '../../support/browsers.ts';
-import { type LabVisit, type Look, visitLab } from '../../support/lab-page.ts';
+import { drawn, type LabVisit, type Look, visitLab } from '../../support/lab-page.ts';
 
 const run = promisify(execFile);
 
@@ -33,10 +33,6 @@ const pressAtOnce = (button: Locator, times: number) =>
   button.evaluate((element, times) => {
     for (let i = 0; i < times; i++) element.click();
   }, times);
-
-/** Waits until the page has drawn its state. */
-const drawn = (page: Page) =>
-  page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
 
 /** The visible texts of the time line, and those that overlap another one. */
 const textsOfLine = (page: Page): Promise<{ shown: string[]; crossed: string[] }> =>
