@@ -8,7 +8,7 @@ import { neededNode } from '../src/client/needed-node.ts';
 import { browserProgram } from '../src/foundation/distribution/tree.ts';
 import { version } from '../src/foundation/version.ts';
 import { labPrograms } from '../src/lab/serve-lab-page.ts';
-import { referencePrograms } from '../src/reference/pages/serve-reference.ts';
+import { referencePrograms } from '../src/reference/pages/interactive-page.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const src = join(root, 'src');

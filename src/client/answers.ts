@@ -36,7 +36,7 @@ export function remember<T>(body: T, received: Parameters<typeof answerFrom>[0])
  *
  * @throws TypeError if it has none.
  */
-export function etagOf(given: object | string): string {
+export function givenEtag(given: object | string): string {
   const etag = typeof given === 'string' ? given : answerOf(given)?.etag;
   if (etag === undefined)
     throw new TypeError(

@@ -36,7 +36,7 @@ export interface Requests {
  *
  * @throws TypeError if there is no key.
  */
-export function connect<Operations>(
+export function connectTo<Operations>(
   { baseUrl: _, clock, ...given }: PetstoreOptions,
   base: string,
   targets: Readonly<Record<keyof Operations, string>>,

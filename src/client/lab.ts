@@ -1,4 +1,4 @@
-import { baseOf, connect, type Requests } from './connect.ts';
+import { baseOf, connectTo, type Requests } from './connect.ts';
 import { type Lab, labTargets } from './lab-operations.ts';
 import type { PetstoreOptions } from './options.ts';
 
@@ -12,5 +12,5 @@ export function createLab(options: PetstoreOptions): Lab & Requests {
   const [, start] = /^([^?#]+)\/v1$/.exec(baseOf(options)) ?? [];
   if (!start)
     throw new TypeError('baseUrl must be the address of the API, which ends in /v1. The lab is beside it.');
-  return connect<Lab>(options, `${start}/lab`, labTargets);
+  return connectTo<Lab>(options, `${start}/lab`, labTargets);
 }

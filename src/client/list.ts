@@ -1,6 +1,5 @@
 import { remember } from './answers.ts';
 import { unexpected } from './error.ts';
-import { nextLink } from './header-fields.ts';
 import type { Received } from './send.ts';
 
 /** Gets one page. */
@@ -62,4 +61,11 @@ function nextUrl(headers: Headers, url: URL, seen: ReadonlySet<string>): URL | u
   if (query && !seen.has(`${next.searchParams}`)) return next;
   const problem = query ? 'leads to a page that was already read' : 'has no query';
   throw unexpected(`The link to the next page of ${url.pathname} ${problem}: ${JSON.stringify(target)}.`);
+}
+
+/** The target of the link with `rel="next"` in a `Link` field (RFC 8288). Undefined on the last page. */
+export function nextLink(field: string | null | undefined): string | undefined {
+  for (const [, target, parameters = ''] of (field ?? '').matchAll(/<([^<>]*)>([^<]*)/g))
+    if (/;\s*rel\s*=\s*(?:next\b|"(?:[^"]*\s)?next[\s"])/i.test(parameters)) return target;
+  return undefined;
 }

@@ -1,4 +1,4 @@
-import { type Answer, answerFrom, etagOf, remember } from './answers.ts';
+import { type Answer, answerFrom, givenEtag, remember } from './answers.ts';
 import type { Event } from './description.ts';
 import { PetstoreError } from './error.ts';
 import { exactText, type Int64, idOf, isObject, writeExactly } from './exact-json.ts';
@@ -6,6 +6,7 @@ import { follow } from './follow.ts';
 import { List } from './list.ts';
 import {
   assertKnown,
+  type CallOptions,
   type ChangeOptions,
   type CreateOptions,
   optionNames,
@@ -14,7 +15,6 @@ import {
   type StreamOptions,
 } from './options.ts';
 import { randomId } from './platform.ts';
-import { type History, recoverLostWrite } from './recover-lost-write.ts';
 import { type Connection, type RequestSpec, send } from './send.ts';
 
 type AnyOptions = ReadOptions & CreateOptions & ChangeOptions & StreamOptions;
@@ -90,8 +90,8 @@ function headersOf(
   return {
     ...(body !== undefined && { 'content-type': 'application/json' }),
     ...(method === 'POST' && { 'idempotency-key': idempotencyKey ?? randomId() }),
-    ...(ifMatch !== undefined && { 'if-match': etagOf(ifMatch) }),
-    ...(ifNoneMatch !== undefined && { 'if-none-match': etagOf(ifNoneMatch) }),
+    ...(ifMatch !== undefined && { 'if-match': givenEtag(ifMatch) }),
+    ...(ifNoneMatch !== undefined && { 'if-none-match': givenEtag(ifNoneMatch) }),
   };
 }
 
@@ -196,3 +196,41 @@ const historyOf = (connection: Connection, base: string): History => ({
     return listOf<Event>(connection, { method: 'GET', url, ...expectedOf('list') }, options);
   },
 });
+
+/** How many of the latest events are searched for a change that was just made. */
+const searchedEvents = 1_000;
+
+/** Functions that read the history. */
+interface History {
+  /** The id of its last event. */
+  last(options: CallOptions): Promise<Int64 | undefined>;
+  /** Its events of some types after an id, or from the oldest on. */
+  events(after: Int64 | undefined, types: readonly string[], options: CallOptions): AsyncIterable<Event>;
+}
+
+/**
+ * If a refused request had in fact been applied, returns the resource after it. Then an earlier attempt made the change and its
+ * answer was lost. Browsers, Deno, Bun and load balancers also send a request again by themselves when a connection breaks.
+ * An event of the history contains the id of the request that caused it. `types` are the types of events that record such a request.
+ */
+async function recoverLostWrite(
+  history: History,
+  types: readonly string[],
+  requestId: string,
+  options: CallOptions,
+): Promise<object | undefined> {
+  const last = BigInt((await history.last(options)) ?? 0);
+  const after = last > searchedEvents ? last - BigInt(searchedEvents) : undefined;
+  const found = await lastOf(history.events(after, types, options), requestId).catch((error) => {
+    // Events that old are no longer stored.
+    if (!(error instanceof PetstoreError) || ![400, 410].includes(error.status ?? 0)) throw error;
+    return lastOf(history.events(undefined, types, options), requestId);
+  });
+  return found?.data;
+}
+
+async function lastOf(events: AsyncIterable<Event>, requestId: string): Promise<Event | undefined> {
+  let found: Event | undefined;
+  for await (const event of events) if (event.requestId === requestId) found = event;
+  return found;
+}

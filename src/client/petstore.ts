@@ -1,4 +1,4 @@
-import { baseOf, connect, type Requests } from './connect.ts';
+import { baseOf, connectTo, type Requests } from './connect.ts';
 import type * as types from './description.ts';
 import { PetstoreError } from './error.ts';
 import { type Int64, idOf } from './exact-json.ts';
@@ -59,7 +59,7 @@ export interface Petstore extends Operations, Requests {
  * @throws TypeError if `baseUrl` is no URL, there is no key, or an option is unknown.
  */
 export function createPetstore(options: PetstoreOptions): Petstore {
-  const operations = connect<Operations>(options, baseOf(options), targets);
+  const operations = connectTo<Operations>(options, baseOf(options), targets);
   return { ...operations, ...combined(operations) };
 }
 

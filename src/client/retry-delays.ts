@@ -1,4 +1,16 @@
-import { retryAfterMs } from './header-fields.ts';
+const secondMs = 1_000;
+
+/**
+ * The milliseconds from `nowMs` that `Retry-After` asks to wait: seconds, or a date in any form of HTTP (RFC 9110, sections 10.2.3 and
+ * 5.6.7). Undefined without a valid value.
+ */
+export function retryAfterMs(field: string | null | undefined, nowMs: number): number | undefined {
+  if (!field) return undefined;
+  if (/^\d+$/.test(field)) return Number(field) * secondMs;
+  if (!/^[A-Z][a-z]{2,8},? /.test(field)) return undefined;
+  const atMs = Date.parse(field.endsWith(' GMT') ? field : `${field} GMT`);
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
+}
 
 /** The longest wait that the service asks for. A longer `Retry-After` counts as this one. */
 export const maxRetryAfterMs = 86_400_000;

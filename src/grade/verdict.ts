@@ -1,4 +1,4 @@
-import { retryAfterMs } from '../client/header-fields.ts';
+import { retryAfterMs } from '../client/retry-delays.ts';
 import { minuteMs } from '../foundation/time.ts';
 import type { CheckResult } from '../lab/checks/report-schema.ts';
 import type { Fault } from '../lab/faults/shared/fault.ts';

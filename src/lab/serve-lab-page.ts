@@ -46,9 +46,9 @@ const textOf = (file: string) => readFile(new URL(file, folder), 'utf8');
 /** The drawings of pets, each in a template. So the program of the page needs no markup from text. */
 async function petTemplates(): Promise<string> {
   const files = (await readdir(new URL('pets/', folder))).sort();
-  const templates = files.map(
-    async (file) =>
-      `<template id="pet-${basename(file, '.svg')}">${(await textOf(`pets/${file}`)).trim()}</template>`,
-  );
-  return (await Promise.all(templates)).join('\n');
+  const templates = files.map(async (file) => {
+    const drawing = (await textOf(`pets/${file}`)).replaceAll(/(?: xmlns| aria-hidden)="\S+?"|\n\s*/g, '');
+    return `<template id="pet-${basename(file, '.svg')}">${drawing}</template>`;
+  });
+  return (await Promise.all(templates)).join('');
 }

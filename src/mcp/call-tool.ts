@@ -1,6 +1,8 @@
+import type { FastifyInstance } from 'fastify';
 import type { TSchema } from 'typebox';
-import { nextLink } from '../client/header-fields.ts';
-import { PetstoreError, parseExactly, type Requests } from '../client/index.ts';
+import { presentedKey } from '../access/keys/identify.ts';
+import { createLab, createPetstore, PetstoreError, parseExactly, type Requests } from '../client/index.ts';
+import { nextLink } from '../client/list.ts';
 import { askedWaitMs } from '../client/retry-delays.ts';
 import {
   ApiError,
@@ -12,7 +14,13 @@ import {
 } from '../foundation/errors.ts';
 import { quote } from '../foundation/redact.ts';
 import { isId, toInt64 } from '../foundation/schema.ts';
+import { fieldLines, proxyFields } from '../http/headers.ts';
+import { type Exchange, injectFetch } from '../http/inject-fetch.ts';
+import { prefix } from '../http/target.ts';
+import { ownTraceparentOf } from '../http/trace-context.ts';
 import { objectReader, type Values } from '../http/values.ts';
+import { originOf } from '../lab/faults/shared/redirect.ts';
+import { maxDelayMs } from '../lab/lab-bounds.ts';
 import type { Tool } from './tools.ts';
 
 /** A tool, and the parser of its arguments. */
@@ -138,3 +146,35 @@ function failureOf({ code, message, headers, mayBeDone }: PetstoreError, nowMs: 
     ...(waitMs !== undefined && { retryAfterSeconds: Math.ceil(waitMs / 1_000) }),
   };
 }
+
+/** Sends requests of a caller below the path of an API. */
+export type ClientOf = (start: Tool['start']) => Requests;
+
+/** Clients that send requests for a caller, without a connection. `baseUrl`: the address of the API for callers. */
+export const clientsFor =
+  (app: FastifyInstance, baseUrl: string, clock: () => number, caller: Exchange): ClientOf =>
+  (start) => {
+    const { request } = caller;
+    const inject = injectFetch(app, caller);
+    const fields = ['host', 'user-agent', ...proxyFields].flatMap((name) =>
+      fieldLines(request.raw, name).map((value): [string, string] => [name, value]),
+    );
+    const traceparent = ownTraceparentOf(request);
+    const options = {
+      // The client follows redirects within its origin only, and a rehearsed one may name the origin of the caller.
+      baseUrl: (originOf(request, { baseUrl }) ?? 'http://localhost') + prefix,
+      apiKey: presentedKey(request.headers.authorization, request.headers['x-api-key'] as string | undefined),
+      // The agent decides about retries and timeouts.
+      attempts: 1,
+      ...{ attemptTimeoutMs: 2 * maxDelayMs, timeoutMs: 2 * maxDelayMs },
+      clock: { now: clock },
+      fetch: ((url, { headers, ...init } = {}) => {
+        const all = new Headers(headers);
+        for (const [name, value] of fields) all.append(name, value);
+        all.set('x-request-id', request.id);
+        if (traceparent) all.set('traceparent', traceparent);
+        return inject(url, { ...init, headers: all });
+      }) as typeof fetch,
+    };
+    return start === prefix ? createPetstore(options) : createLab(options);
+  };

@@ -9,16 +9,16 @@ import { assertContentType } from '../http/input.ts';
 import { parseJson } from '../http/json.ts';
 import { mcpPath } from '../http/target.ts';
 import { labQuota } from '../lab/lab-bounds.ts';
-import type { Text } from './server.ts';
+import type { AgentText } from './server.ts';
 
-interface Parts {
+interface McpSettings {
   baseUrl: string;
   hasLab: boolean;
   admission: Admission;
   /** Milliseconds since 1970. */
   clock: () => number;
   /** What agents may read. */
-  texts: () => Promise<readonly Text[]>;
+  texts: () => Promise<readonly AgentText[]>;
 }
 
 /**
@@ -39,7 +39,10 @@ const maxMessageValues = 250;
 const maxIdBytes = 200;
 
 /** Serves the Model Context Protocol. The SDK is loaded at the first message. */
-export function serveMcp(app: FastifyInstance, { baseUrl, hasLab, admission, clock, texts }: Parts): void {
+export function serveMcp(
+  app: FastifyInstance,
+  { baseUrl, hasLab, admission, clock, texts }: McpSettings,
+): void {
   const mayAsk = originCheck(baseUrl);
   const answerer = memoize(async () =>
     (await import('./server.ts')).answerer({ app, baseUrl, hasLab, clock, texts: await texts() }),

@@ -6,32 +6,32 @@ import {
   Server,
 } from '@modelcontextprotocol/server';
 import type { FastifyInstance } from 'fastify';
+import { type TProperties, type TSchema, Type } from 'typebox';
 import { maxRefusalBytes, shortMessage } from '../foundation/errors.ts';
 import { quote } from '../foundation/redact.ts';
+import { isId } from '../foundation/schema.ts';
 import { version } from '../foundation/version.ts';
 import type { Exchange } from '../http/inject-fetch.ts';
 import { mcpPath } from '../http/target.ts';
-import { callable, callTool } from './call-tool.ts';
-import { clientsFor } from './clients.ts';
-import { inputSchemaOf, outputSchemaOf } from './json-schema.ts';
-import { annotationsOf, costOf, toolsFor } from './tools.ts';
+import { callable, callTool, clientsFor } from './call-tool.ts';
+import { annotationsOf, costOf, type Tool, ToolFailure, toolsFor } from './tools.ts';
 
 /** A text that agents may read. */
-export interface Text {
+export interface AgentText {
   uri: string;
   name: string;
   description: string;
   text: string;
 }
 
-interface Parts {
+interface Agents {
   app: FastifyInstance;
   /** Where callers find the API. */
   baseUrl: string;
   hasLab: boolean;
   /** Milliseconds since 1970. */
   clock: () => number;
-  texts: readonly Text[];
+  texts: readonly AgentText[];
 }
 
 const instructions =
@@ -40,7 +40,7 @@ const instructions =
 /**
  * Handles messages of the Model Context Protocol. Nothing is kept between two messages, so each has its own server.
  */
-export function answerer({ app, baseUrl, hasLab, clock, texts }: Parts) {
+export function answerer({ app, baseUrl, hasLab, clock, texts }: Agents) {
   const tools = toolsFor(hasLab).map(callable);
   const listed = tools.map((tool) => ({
     name: tool.name,
@@ -122,4 +122,44 @@ function requestOf({ request, reply }: Exchange): Request {
     .filter(([name]) => /^(?:accept|content-type|mcp-.*)$/.test(name))
     .map(([name, value]): [string, string] => [name, String(value)]);
   return new Request(`http://localhost${mcpPath}`, { method: 'POST', headers, signal: left.signal });
+}
+
+type JsonSchema = Record<string, unknown>;
+
+/** What a tool takes, as JSON Schema. */
+const inputSchemaOf = (tool: Tool) => ({
+  type: 'object' as const,
+  ...toJsonSchema(Type.Object(tool.arguments, { additionalProperties: false })),
+});
+
+/** What a tool returns, as JSON Schema: its result, or why it failed. */
+const outputSchemaOf = ({ result }: Tool) => ({
+  type: 'object' as const,
+  anyOf: [toJsonSchema(result), toJsonSchema(ToolFailure)],
+});
+
+const digits = '^(0|-?[1-9][0-9]*)$';
+
+interface SchemaParts {
+  description?: string;
+  items?: TSchema;
+  properties?: TProperties;
+}
+
+/** A schema as JSON Schema. Ids may be strings, since few programs read integers beyond 2^53 exactly. */
+function toJsonSchema(schema: TSchema): JsonSchema {
+  const { items, properties, ...given } = schema as SchemaParts;
+  // Only a query repeats parameters.
+  const description = given.description?.replace(/ Repeat the parameter .*$/, '');
+  const same = { ...given, ...(description && { description }) };
+  if (isId(schema)) return { ...same, type: ['integer', 'string'], format: undefined, pattern: digits };
+  return {
+    ...same,
+    ...(items && { items: toJsonSchema(items) }),
+    ...(properties && {
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, property]) => [name, toJsonSchema(property)]),
+      ),
+    }),
+  };
 }

@@ -183,7 +183,7 @@ function picked({ properties }: TObject, names: readonly string[] = Object.keys(
 }
 
 /** What a call returns instead of its result if it fails. */
-export const Failure = Type.Object({
+export const ToolFailure = Type.Object({
   code: Type.String({ description: 'What went wrong, for programs.', examples: ['rate_limited'] }),
   message: Type.String({ description: 'What is wrong, what is allowed, and what to do.' }),
   retryAfterSeconds: Type.Optional(

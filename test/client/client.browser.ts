@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { stripTypeScriptTypes } from 'node:module';
-import { type TestContext, test } from 'node:test';
+import type { TestContext } from 'node:test';
 import { chromium } from 'playwright-core';
 import { createPetstore } from '../../src/client/index.ts';
-import { args, executablePath, skip, timeout } from '../support/browsers.ts';
+import { args, executablePath, browserTest as test } from '../support/browsers.ts';
 import { takeTour } from '../support/client-tour.ts';
 import { startPetstore } from '../support/petstore.ts';
 import { listen } from '../support/receiver.ts';
@@ -22,10 +22,7 @@ async function serveModules(t: TestContext): Promise<number> {
   return (await listen(t, server)).port;
 }
 
-test('the client works on a page without TLS as in Node.js, also under faults', {
-  skip,
-  timeout,
-}, async (t) => {
+test('the client works on a page without TLS as in Node.js, also under faults', async (t) => {
   const store = await startPetstore(t);
   Object.defineProperty(store, 'nowMs', { get: () => Date.now() });
   const baseUrl = `${await store.listen()}/v1`;

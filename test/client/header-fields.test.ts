@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nextLink, retryAfterMs } from '../../src/client/header-fields.ts';
+import { nextLink } from '../../src/client/list.ts';
+import { retryAfterMs } from '../../src/client/retry-delays.ts';
 
 test('Retry-After is parsed in every form of HTTP, and anything else is ignored', () => {
   const nowMs = Date.UTC(1994, 10, 6, 8, 49, 7);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
+import { blockReader } from '../../src/client/follow.ts';
 import { createPetstore, type Event, type Int64, type PetstoreError } from '../../src/client/index.ts';
-import { blockReader } from '../../src/client/server-sent-events.ts';
 import { rehearse } from '../support/lab.ts';
 import { startPetstore } from '../support/petstore.ts';
 import { cut, refusal, startScripted } from '../support/scripted-server.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { type ErrorCode, errorCodes, titleOf } from '../../src/foundation/errors.ts';
-import { layout } from '../../src/reference/pages/layout.ts';
+import { layout } from '../../src/reference/pages/static-page.ts';
 import { exchange } from '../support/exchange.ts';
 import { rehearse } from '../support/lab.ts';
 import { type CallOptions, type JsonAnswer, startPetstore } from '../support/petstore.ts';

@@ -79,7 +79,7 @@ test('the service connects only to its storage, Valkey, webhooks and a collector
     'src/service/start/from-code/lab.ts': ['fetch'],
     'src/http/inject-fetch.ts': ['light-my-request', 'fetch'],
     // Handles messages of agents, with requests to the app of its own process.
-    'src/mcp/clients.ts': ['fetch'],
+    'src/mcp/call-tool.ts': ['fetch'],
     'src/mcp/server.ts': ['@modelcontextprotocol/server', 'fetch'],
     // Runs esbuild, which builds programs for browsers from files.
     'src/foundation/distribution/tree.ts': ['node:child_process'],

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { type TestContext, test } from 'node:test';
 import { chromium, firefox, type LaunchOptions } from 'playwright-core';
 
 /** The browser of most tests. */
@@ -40,3 +41,11 @@ export const browsers = [
 /** Firefox with a dark theme. It ignores the theme of a context. */
 export const launchDarkFirefox = () =>
   browsers[1].launch({ firefoxUserPrefs: { 'layout.css.prefers-color-scheme.content-override': 0 } });
+
+type Work = (t: TestContext) => Promise<void>;
+
+/** A test in Chromium. In another browser, `options` has its `skip`. */
+export function browserTest(name: string, ...rest: [Work] | [options: { skip: typeof skip }, Work]): void {
+  const [options, work] = rest.length === 2 ? rest : [{ skip }, rest[0]];
+  test(name, { timeout, ...options }, work);
+}

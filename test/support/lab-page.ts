@@ -1,4 +1,5 @@
-import { after, type TestContext } from 'node:test';
+import assert from 'node:assert/strict';
+import { after } from 'node:test';
 import type { Browser, Page, Response } from 'playwright-core';
 import { startPetstore } from '../../src/index.ts';
 import { browsers } from './browsers.ts';
@@ -16,23 +17,23 @@ export interface Look {
   through?: string;
   /** The tab that is open, or `faults` for the drawer. Default: the requests. */
   at?: string;
-}
-
-/** The lab's page in a new tab. */
-export interface Visit {
-  page: Page;
-  /** Console messages, errors, requests to other origins, and responses outside the description. */
-  complaints: string[];
+  /** Complaints that the test expects. */
+  tolerated?: RegExp;
 }
 
 /** A store with a lab, and a browser that opens its page. */
 export interface LabVisit {
   store: Awaited<ReturnType<typeof startPetstore>>;
   origin: string;
-  /** Opens the page with the first key, another one, or none. Compares every answer with the description. */
-  open(key?: string | null, look?: Look): Promise<Visit>;
+  /**
+   * Opens the page in a new tab, with the first key, another one, or none. The tab is closed after the test `t`, which fails for each
+   * console message, each error, each request to another origin, and each response outside the description.
+   */
+  open(key?: string | null, look?: Look, t?: After): Promise<Page>;
 }
 
+/** A test, or a file of tests. */
+type After = { after(work: () => Promise<void>): void };
 type Launch = () => Promise<Browser>;
 
 /** The started browsers. A start takes a second. */
@@ -55,23 +56,37 @@ export const stillClock = { clock: 'manual' } as const;
 
 /** Starts a store and a browser, Chromium by default. */
 export async function visitLab(
-  t: TestContext,
+  t: After,
   options: StoreOptions = {},
   launch: Launch = browsers[0].launch,
 ): Promise<LabVisit> {
   const store = await startPetstore(options);
-  t.after(() => store.stop());
+  const ends: (() => Promise<void>)[] = [];
+  t.after(async () => {
+    try {
+      for (const end of ends) await end();
+    } finally {
+      await store.stop();
+    }
+  });
   const browser = await running(launch);
   const { origin } = new URL(store.baseUrl);
   const open: LabVisit['open'] = async (
     key = store.key,
-    { width = 1440, height = 1000, through = origin, at = '', ...media } = {},
+    { width = 1440, height = 1000, through = origin, at = '', tolerated = /^$/, ...media } = {},
+    owner,
   ) => {
     const context = await browser.newContext({ viewport: { width, height }, ...media });
-    t.after(() => context.close());
+    const complaints: string[] = [];
+    const end = async () => {
+      const found = complaints.filter((text) => !tolerated.test(text));
+      await context.close();
+      assert.deepEqual(found, []);
+    };
+    if (owner) owner.after(end);
+    else ends.push(end);
     context.setDefaultTimeout(stepTimeoutMs);
     const page = await context.newPage();
-    const complaints: string[] = [];
     page.on('console', (message) => {
       // Browsers report each status of 400 and above.
       const isRefusal = /Failed to load resource|status of \d+/.test(message.text());
@@ -82,12 +97,35 @@ export async function visitLab(
       if (![origin, through].includes(new URL(request.url()).origin)) complaints.push(request.url());
     });
     page.on('response', (response) => {
-      void assertDescribed(response).catch((error) => complaints.push(error.message));
+      void assertDescribed(response).catch((error) => {
+        if (!page.isClosed()) complaints.push(error.message);
+      });
     });
     await page.goto(`${through}/lab${key === null ? '' : `#key=${key}&${at}`}`);
-    return { page, complaints };
+    return page;
   };
   return { store, origin, open };
+}
+
+/** Waits until the page has drawn its state. */
+export const drawn = (page: Page) =>
+  page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+
+/** The width in pixels by which the page exceeds its window. */
+export const excessWidth = (page: Page) =>
+  page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+
+/** One store for all tests of a file, started by the first of them. */
+export function sharedLab(options: StoreOptions): () => Promise<LabVisit> {
+  let visit: Promise<LabVisit> | undefined;
+  const ends: (() => Promise<void>)[] = [];
+  after(async () => {
+    for (const end of ends) await end();
+  });
+  return () => {
+    visit ??= visitLab({ after: (end) => void ends.push(end) }, options);
+    return visit;
+  };
 }
 
 async function assertDescribed(response: Response): Promise<void> {

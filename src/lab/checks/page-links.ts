@@ -1,4 +1,4 @@
-import { nextLink } from '../../client/header-fields.ts';
+import { nextLink } from '../../client/list.ts';
 import type { Recorded } from '../recordings/recorded.ts';
 import type { JudgedApi } from './judged-api.ts';
 

@@ -1,13 +1,13 @@
-import { answerOf, type Int64, PetstoreError } from '../../client/index.ts';
-import { reasonOf } from './api.ts';
-import { pagePrefix } from './request-ids.ts';
-import { session } from './session.ts';
-import { forEachKey, State } from './state.ts';
+import { answerOf } from '../../client/answers.ts';
+import { PetstoreError } from '../../client/error.ts';
+import type { Int64 } from '../../client/index.ts';
+import { pagePrefix, reasonOf } from './api.ts';
+import { SessionState } from './session.ts';
 
 const maxKept = 6;
 
 /** The beginning of a request id of the page, long enough to distinguish two ids. */
-export const shortened = (requestId = ''): string => `${requestId.slice(0, pagePrefix.length + 4)}…`;
+export const shortId = (requestId = ''): string => `${requestId.slice(0, pagePrefix.length + 4)}…`;
 
 /** The subject of a reset. */
 export const workspaceSubject = 'the workspace';
@@ -38,7 +38,7 @@ export interface DoneAction {
 }
 
 /** What the user did in the store by this page. */
-class Actions extends State {
+export class Actions extends SessionState {
   /** The newest first. */
   last: DoneAction[] = [];
   /** The answers to two orders of one pet at once. */
@@ -69,7 +69,7 @@ class Actions extends State {
       this.#perform({
         subject: '',
         text: `${which} for the last ${name}`,
-        send: () => session.petstore.placeOrder({ petId, quantity: 1 }),
+        send: () => this.session.petstore.placeOrder({ petId, quantity: 1 }),
         describe: ({ id }) => `order ${id}`,
       });
     await this.#once(`pet ${petId}`, 'twice', async () => {
@@ -139,19 +139,14 @@ class Actions extends State {
       (error) => {
         if (!(error instanceof PetstoreError)) throw error;
         const { status, code, requestId } = error;
-        const reason = reasonOf(error).replace(requestId ?? '', shortened);
+        const reason = reasonOf(error).replace(requestId ?? '', shortId);
         return { isDone: false, status, result: code, reason, requestId };
       },
     );
-    return { id, subject, atMs: session.nowMs(), text, ...answered };
+    return { id, subject, atMs: this.session.nowMs(), text, ...answered };
   }
 
   #keep(done: DoneAction): void {
     this.last = [done, ...this.last].slice(0, maxKept);
   }
 }
-
-export let actions: Actions;
-forEachKey(() => {
-  actions = new Actions();
-});

@@ -1,25 +1,35 @@
 // How the page calls the API and the lab.
 
-import { nextLink } from '../../client/header-fields.ts';
-import {
-  answerOf,
-  createLab,
-  createPetstore,
-  type Lab,
-  type List,
-  type Petstore,
-  PetstoreError,
-} from '../../client/index.ts';
+import { answerOf } from '../../client/answers.ts';
+import { connectTo } from '../../client/connect.ts';
+import { PetstoreError } from '../../client/error.ts';
+import type { Lab, Operations } from '../../client/index.ts';
+import { labTargets } from '../../client/lab-operations.ts';
+import { type List, nextLink } from '../../client/list.ts';
+import { targets } from '../../client/operations.ts';
+import { randomId } from '../../client/platform.ts';
 import { labPageHeader, tokenName } from '../lab-page-token.ts';
-import { pageId } from './request-ids.ts';
-import { keySignal, untilKeyChange } from './state.ts';
 import { clockTime, endToSecond } from './times.ts';
 
 /** The service always answers within this time. */
 const timeoutMs = 10_000;
 
 /** The API, also below the path of a proxy. */
-export const baseUrl = new URL('v1', document.baseURI).href;
+export const apiUrl = new URL('v1', document.baseURI).href;
+
+/** The start of the ids of all requests of the page. */
+export const pagePrefix = 'lab-page-';
+const demoPrefix = `${pagePrefix}demo-`;
+
+/** The end of the ids of this tab. It is random, so that no other client can use it. */
+const tab = `-${randomId().slice(0, 12)}`;
+
+/** The id of a request of a demo. */
+export const demoId = (id: string): string => `${demoPrefix}${id}${tab}`;
+
+/** Whether this tab sent the request, and for a demo. They tell people where an event or a ban comes from, and decide nothing. */
+export const isOfPage = (id: string): boolean => id.endsWith(tab);
+export const isOfDemo = (id: string): boolean => isOfPage(id) && id.startsWith(demoPrefix);
 
 /** The faults of the last answers to the page, by request id. */
 const faults = new Map<string, string>();
@@ -31,7 +41,7 @@ const token = document.querySelector(`meta[name="${tokenName}"]`)?.getAttribute(
 /** Marks a request as the page's own, and keeps the fault of its answer. */
 async function send(url: string | URL | Request, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
-  const requestId = pageId(headers.get('x-request-id'));
+  const requestId = `${pagePrefix}${headers.get('x-request-id')}${tab}`;
   headers.set('x-request-id', requestId);
   headers.set(labPageHeader, token);
   const response = await fetch(url, { ...init, headers });
@@ -41,31 +51,23 @@ async function send(url: string | URL | Request, init: RequestInit = {}): Promis
   return response;
 }
 
-/** Clients for a key. A call that would have to wait for more than ten seconds rejects at once. */
-export function clientsFor(key: string): { petstore: Petstore; lab: Lab } {
-  const signal = keySignal();
+/**
+ * The operations of both APIs for a key. A call that would have to wait for more than ten seconds rejects at once. After `ended` no request is sent, and every
+ * call rejects.
+ */
+export function operationsFor(key: string, ended: AbortSignal): { petstore: Operations; lab: Lab } {
   const fetch: typeof send = async (url, init) => {
-    // The client may have held it back since the key was forgotten.
-    signal.throwIfAborted();
-    return send(url, init);
+    ended.throwIfAborted();
+    const response = await send(url, init);
+    ended.throwIfAborted();
+    return response;
   };
-  const options = { baseUrl, apiKey: key, attempts: 1, timeoutMs, fetch };
+  const options = { baseUrl: apiUrl, apiKey: key, attempts: 1, timeoutMs, fetch };
   return {
-    petstore: withoutLateAnswers(createPetstore(options), signal),
-    lab: withoutLateAnswers(createLab(options), signal),
+    petstore: connectTo<Operations>(options, apiUrl, targets),
+    lab: connectTo<Lab>(options, new URL('lab', document.baseURI).href, labTargets),
   };
 }
-
-/** Passes the promises of every method through `untilKeyChange`. */
-const withoutLateAnswers = <Client extends object>(client: Client, signal: AbortSignal): Client =>
-  new Proxy(client, {
-    get:
-      (target, name) =>
-      (...args: unknown[]) => {
-        const answer: unknown = (Reflect.get(target, name) as (...args: unknown[]) => unknown)(...args);
-        return answer instanceof Promise ? untilKeyChange(answer, signal) : answer;
-      },
-  });
 
 /** The beginning of a list, and whether there is more. */
 export interface FirstPage<Item> {
@@ -74,10 +76,7 @@ export interface FirstPage<Item> {
 }
 
 /** Reads the first page that has items. An empty page may have a next one. */
-export const firstPage = <Item>(list: List<Item>): Promise<FirstPage<Item>> =>
-  untilKeyChange(readFirstPage(list));
-
-async function readFirstPage<Item>(list: List<Item>): Promise<FirstPage<Item>> {
+export async function firstPage<Item>(list: List<Item>): Promise<FirstPage<Item>> {
   for await (const items of list.pages()) {
     const hasMore = nextLink(answerOf(items)?.headers.get('link')) !== undefined;
     if (items.length > 0) return { items, hasMore };

@@ -1,33 +1,29 @@
-import { banPanel, isBanned, strikesInWords } from './ban.ts';
+import { isBannedAt, type KeyAccount, strikesInWords } from './account.ts';
+import { banPanel } from './ban.ts';
 import { Burst, burstInWords, burstSize, burstStrip, predictBurst } from './burst.ts';
 import { sendAsClient } from './demo-client.ts';
-import { addPanel, Panel } from './panel.ts';
-import { recording } from './recording.ts';
-import { session } from './session.ts';
-import { untilKeyChange } from './state.ts';
+import { type KeyContext, Panel } from './panel.ts';
 import { html, nothing, type TemplateResult, type View } from './template.ts';
-import type { Account } from './types.ts';
 
 /** How often the account is read during a burst. */
 const readEveryMs = 500;
 
 /** A demo: requests without pause reach the limit, and then cause a ban. */
-class BanDemo extends Panel {
+export class BanDemo extends Panel {
   #burst: Burst | undefined;
   /** It stays the same while a burst runs, so that the button below it does not move. */
   #prediction = '';
 
-  constructor(element: HTMLElement) {
-    super(element);
-    recording.onChange(() => this.draw());
+  constructor(element: HTMLElement, context: KeyContext) {
+    super(element, context);
+    this.session.signal.addEventListener('abort', () => this.#burst?.stop());
   }
 
-  protected view(): View {
-    const { account, connection } = session;
-    if (!account) return nothing;
+  protected view(account: KeyAccount): View {
+    const { connection } = this.session;
     this.drawEachSecond();
-    const nowMs = session.nowMs();
-    const banned = isBanned(account, nowMs);
+    const nowMs = this.session.nowMs();
+    const banned = isBannedAt(account, nowMs);
     const burst = this.#burst;
     const isRunning = burst?.isRunning ?? false;
     const isAnswering = connection !== 'away';
@@ -50,7 +46,7 @@ class BanDemo extends Panel {
           ${burst ? burstStrip(burst) : nothing}
           <div role="status">${burst ? burstInWords(burst) : nothing}</div>
         </div>
-        ${banned ? banPanel(account, nowMs) : drawStrikes(account)}
+        ${banned ? banPanel(this.context, account, nowMs) : drawStrikes(account)}
       </div>`;
   }
 
@@ -64,22 +60,22 @@ class BanDemo extends Panel {
   async #send(): Promise<void> {
     let readAtMs = Date.now();
     const burst = new Burst(
-      (signal) => sendAsClient('/pets?limit=1', { signal }),
+      (signal) => sendAsClient(this.session, '/pets?limit=1', { signal }),
       () => {
         this.draw();
         if (Date.now() < readAtMs + readEveryMs) return;
         readAtMs = Date.now();
-        void session.refresh();
+        void this.session.refresh();
       },
     );
     this.#burst = burst;
-    await untilKeyChange(burst.run());
-    await session.refresh();
+    await burst.run();
+    await this.session.refresh();
   }
 }
 
 /** How near the ban is. */
-const drawStrikes = (account: Account): TemplateResult => html`<div class="strikes">
+const drawStrikes = (account: KeyAccount): TemplateResult => html`<div class="strikes">
   <h3>Strikes</h3>
   <p class="large" aria-hidden="true">${account.strikes.toLocaleString('en')}</p>
   <svg class="meter" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
@@ -87,5 +83,3 @@ const drawStrikes = (account: Account): TemplateResult => html`<div class="strik
   </svg>
   <p>${strikesInWords(account, false)}</p>
 </div>`;
-
-addPanel('lab-ban-demo', BanDemo);

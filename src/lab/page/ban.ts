@@ -1,29 +1,23 @@
 import { durationInWords } from '../../foundation/words.ts';
-import { needsService } from './panel.ts';
-import { recording } from './recording.ts';
-import { isOfDemo, isOfPage } from './request-ids.ts';
+import type { KeyAccount } from './account.ts';
+import { isOfDemo, isOfPage } from './api.ts';
+import { type KeyContext, needsService, showButton } from './panel.ts';
 import { html, nothing, type TemplateResult } from './template.ts';
 import { endToSecond, toBothTimes, toCountdown } from './times.ts';
-import type { Account } from './types.ts';
 
 /** The longest shown part of a path or a request id, which anybody may have sent. */
 const maxShown = 300;
-
-export const isBanned = ({ ban }: Account, nowMs: number): boolean =>
-  ban.until !== undefined && nowMs < Date.parse(ban.until);
-
-/** How many strikes the key has, and when they begin a ban. */
-export function strikesInWords({ strikes, strikesAllowed, ban }: Account, banned: boolean): string {
-  if (banned) return 'Strikes start again from 0 after the ban.';
-  const allowed = strikesAllowed.toLocaleString('en');
-  return `${strikes.toLocaleString('en')} of ${allowed}. Each request that gets 429 is a strike. More than ${allowed} in a minute start a ban of ${durationInWords(ban.nextSeconds)}.`;
-}
 
 /**
  * The ban: its countdown, its reason and the request that began it, which opens if it was recorded. `start` starts a recording, unless
  * one is active.
  */
-export function banPanel(account: Account, nowMs: number, start?: () => void): TemplateResult {
+export function banPanel(
+  context: KeyContext,
+  account: KeyAccount,
+  nowMs: number,
+  start?: () => void,
+): TemplateResult {
   const { ban, strikesAllowed } = account;
   const [sinceMs, untilMs] = [Date.parse(ban.since as string), Date.parse(ban.until as string)];
   return html`<div class="ban">
@@ -44,7 +38,7 @@ export function banPanel(account: Account, nowMs: number, start?: () => void): T
       <strong>What to do:</strong> Wait until the ban ends. Change the client: after each 429, it must wait as long as <code>Retry-After</code> says.
       Such a client is never banned. <a href="reference#tag/rate-limits">Rate limits</a>
     </p>
-    ${beganBy(account, nowMs, start)}
+    ${beganBy(context, account, nowMs, start)}
     <p>
       Until then every request gets 403. None of them counts or makes the ban longer. The next ban would last
       ${durationInWords(ban.nextSeconds)}.
@@ -53,7 +47,8 @@ export function banPanel(account: Account, nowMs: number, start?: () => void): T
 }
 
 function beganBy(
-  { ban: { by }, recording: active }: Account,
+  { session, recording }: KeyContext,
+  { ban: { by }, recording: active }: KeyAccount,
   nowMs: number,
   start: (() => void) | undefined,
 ): TemplateResult {
@@ -64,9 +59,10 @@ function beganBy(
   return html`<p><strong>Started by</strong> ${by ? request(by, nowMs) : html`an unknown request.`} ${recorded ? nothing : next}</p>
     ${
       recorded
-        ? html`<p><button type="button" @click=${() => recording.show(recorded.id)}>Show this request</button></p>`
+        ? html`<p>${showButton(recording, by.requestId)}</p>`
         : start && !active
           ? needsService(
+              session,
               html`<p><button type="button" aria-disabled=${recording.isBusy} @click=${start}>Start recording</button></p>`,
             )
           : nothing
@@ -74,7 +70,7 @@ function beganBy(
 }
 
 const request = (
-  { method, path, requestId, at }: NonNullable<Account['ban']['by']>,
+  { method, path, requestId, at }: NonNullable<KeyAccount['ban']['by']>,
   nowMs: number,
 ): TemplateResult =>
   html`<code>${`${method} ${path}`.slice(0, maxShown)}</code> at <time datetime=${at}>${toBothTimes(Date.parse(at), nowMs)}</time>,

@@ -1,8 +1,7 @@
 import { durationInWords } from '../../foundation/words.ts';
 import { outcomes as recorded } from '../recordings/outcome-kinds.ts';
-import { keySignal } from './state.ts';
+import type { KeyAccount } from './account.ts';
 import { html, svg, type TemplateResult, when } from './template.ts';
-import type { Account } from './types.ts';
 
 export const burstSize = 100;
 const atOnce = 10;
@@ -48,13 +47,13 @@ export class Burst {
     this.#stopped.abort();
   }
 
-  /** Sends them all, until it is stopped or the page has another key. */
+  /** Sends them all, until it is stopped. */
   async run(): Promise<void> {
-    const ended = AbortSignal.any([keySignal(), this.#stopped.signal]);
+    const { signal } = this.#stopped;
     this.isRunning = true;
     let next = 1;
     const sendSome = async () => {
-      while (next <= burstSize && !ended.aborted) await this.#sendOne(next++, ended);
+      while (next <= burstSize && !signal.aborted) await this.#sendOne(next++, signal);
     };
     await Promise.all(Array.from({ length: atOnce }, sendSome));
     this.isRunning = false;
@@ -86,7 +85,7 @@ function outcomeOf(status: number): Outcome {
 }
 
 /** The answers that a burst would get now. */
-export function predictBurst({ minute, day, strikes, strikesAllowed, ban }: Account): string {
+export function predictBurst({ minute, day, strikes, strikesAllowed, ban }: KeyAccount): string {
   if (ban.until) return `The key is banned: all ${burstSize} would get 403, and change nothing.`;
   const left = Math.min(minute.remaining, day.remaining);
   if (left >= burstSize)

@@ -1,21 +1,26 @@
 import { currentKey } from '../../access/keys/tab-key.ts';
+import type { ConnectionState } from './account.ts';
 import { commandOf } from './first-steps.ts';
-import { addPanel, Panel } from './panel.ts';
-import { session } from './session.ts';
+import { Panel } from './panel.ts';
+import type { Session } from './session.ts';
 import { html, nothing, type TemplateResult, type View } from './template.ts';
 import { clockTime, endToSecond } from './times.ts';
-import type { ConnectionState } from './types.ts';
 
 /** Says why the page shows nothing or nothing new, and what to do. */
-class Connection extends Panel {
+export class ConnectionPanel extends Panel {
   protected view(): View {
+    return nothing;
+  }
+
+  protected override anyView(): View {
     // For frame.css.
-    document.body.dataset.connection = session.connection;
-    return views[session.connection]();
+    const { connection } = this.session;
+    document.body.dataset.connection = connection;
+    return views[connection](this.session);
   }
 }
 
-const views: Readonly<Record<ConnectionState, () => View>> = {
+const views: Readonly<Record<ConnectionState, (session: Session) => View>> = {
   'no-key': () => html`<div class="connection">
     <h2>Enter an API key</h2>
     <p>This page shows live what one API key and its clients do.</p>
@@ -29,20 +34,20 @@ const views: Readonly<Record<ConnectionState, () => View>> = {
   </div>`,
   connecting: () => html`<p class="connection">Connecting …</p>`,
   live: () => nothing,
-  slowed: () => html`<div class="connection bar">
+  slowed: (session) => html`<div class="connection bar">
     <p>
       <strong>This key sends too many requests to the lab. Is it open in many tabs?</strong>
       The data below is as of ${clockTime(session.asOfMs)}. The page continues at ${clockTime(endToSecond(session.retryAtMs))}.
     </p>
   </div>`,
-  away: () => html`<div class="connection bar">
+  away: (session) => html`<div class="connection bar">
     <p>
       <strong>Paused since ${clockTime(session.asOfMs)}, trying again.</strong>
       ${session.account ? 'The data below is from then.' : ''}
     </p>
     <p class="quiet">${session.failure}</p>
   </div>`,
-  revoked: () => html`<div class="connection">
+  revoked: (session) => html`<div class="connection">
     <h2>Unknown key</h2>
     <p>
       The service does not know <code>${currentKey().slice(0, 8)}…</code>: it was revoked, its workspace was deleted, or it belongs to
@@ -52,7 +57,7 @@ const views: Readonly<Record<ConnectionState, () => View>> = {
       <li>${howToMakeOne()}</li>
       <li>Press “Forget key” above, and enter the new key.</li>
     </ol>
-    <button type="button" @click=${() => session.use(currentKey())}>Ask again</button>
+    <button type="button" @click=${() => session.restart(currentKey())}>Ask again</button>
   </div>`,
   'lab-off': () => html`<div class="connection">
     <h2>The lab is switched off</h2>
@@ -68,5 +73,3 @@ const howToMakeOne = (): TemplateResult =>
   html`The operator of the service creates keys with <code>petstore keys create</code>. In a clone of the repository, for
     the demo workspace:
     <pre>npm run -s petstore -- keys create --plan free --workspace demo</pre>`;
-
-addPanel('lab-connection', Connection);

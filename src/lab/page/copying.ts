@@ -1,3 +1,11 @@
+import { html, nothing } from './template.ts';
+
+/** The result of copying: a message, and the text itself if the browser refused the clipboard. */
+export interface Copying {
+  message: string;
+  text?: string;
+}
+
 /** Copies a text to the clipboard. Returns false if the browser refuses: it allows pages of HTTPS and localhost only. */
 export async function copied(text: string): Promise<boolean> {
   try {
@@ -14,6 +22,12 @@ export async function copiedOrSelected(text: string, shown: Element | null): Pro
   if (shown) getSelection()?.selectAllChildren(shown);
   return 'The browser does not let this page copy. The text is selected: copy it with the keyboard.';
 }
+
+/** A text for the user to copy, if the browser refused the clipboard. */
+export const drawCopy = (copying: Copying | undefined) =>
+  copying?.text === undefined
+    ? nothing
+    : html`<textarea class="to-copy" readonly rows="6" aria-label="Text to copy" .value=${copying.text}></textarea>`;
 
 /** Saves a text as a download. */
 export function save(name: string, type: string, text: string): void {

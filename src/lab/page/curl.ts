@@ -1,4 +1,4 @@
-import type { RecordedRequest } from './types.ts';
+import type { RecordedRequest } from '../recordings/schema.ts';
 
 /** Header fields that curl sends by itself, or that belong to one connection. */
 const ofConnection = new Set(

@@ -1,13 +1,11 @@
 // A small client for the demos. Its requests are traffic like that of any client: they count, and are recorded and judged.
 
 import { randomId } from '../../client/platform.ts';
-import { baseUrl } from './api.ts';
-import { recording } from './recording.ts';
-import { rehearsal } from './rehearsal.ts';
-import { demoId } from './request-ids.ts';
-import { session } from './session.ts';
-import { keySignal, sleep, untilKeyChange } from './state.ts';
-import type { PlannedFault } from './types.ts';
+import { apiUrl, demoId } from './api.ts';
+import type { FaultInPlan } from './fault-plan.ts';
+import type { KeyContext } from './panel.ts';
+import type { Session } from './session.ts';
+import { sleep } from './times.ts';
 
 /** Longer than the service takes for any request. */
 const timeoutMs = 30_000;
@@ -23,10 +21,14 @@ interface Init {
 
 let sent = 0;
 
-/** Sends a request to the API with the key in use. */
-export function sendAsClient(path: string, { method = 'GET', body, headers, signal }: Init = {}) {
-  const ended = [keySignal(), AbortSignal.timeout(timeoutMs)];
-  return fetch(baseUrl + path, {
+/** Sends a request to the API with the key of a session. */
+export function sendAsClient(
+  session: Session,
+  path: string,
+  { method = 'GET', body, headers, signal }: Init = {},
+) {
+  const ended = [session.signal, AbortSignal.timeout(timeoutMs)];
+  return fetch(apiUrl + path, {
     method,
     headers: {
       ...headers,
@@ -42,46 +44,56 @@ export function sendAsClient(path: string, { method = 'GET', body, headers, sign
 }
 
 /** Runs a client under faults, in place of those that were on, while a recording is active. Throws if one of the three fails. */
-export async function runUnder(faults: readonly PlannedFault[], client: () => Promise<void>): Promise<void> {
+export async function runUnder(
+  { recording, rehearsal }: KeyContext,
+  faults: readonly FaultInPlan[],
+  client: () => Promise<void>,
+): Promise<void> {
   await recording.start();
   const refusal = await rehearsal.perform(() => faults, rehearsalSeconds);
   if (refusal) throw new Error(refusal.reason);
   try {
-    await untilKeyChange(client());
+    await client();
   } finally {
     await rehearsal.perform(() => [], rehearsalSeconds);
   }
 }
 
 /** Performs `careless`: it retries after half a second, though `Retry-After` says 2. All else it does well. */
-export const tryWithoutClient = (): Promise<void> =>
+export const tryWithoutClient = (context: KeyContext): Promise<void> =>
   runUnder(
+    context,
     [
       { fault: 'internal-error', operation: 'listPets' },
       { fault: 'rate-limited', operation: 'listCategories', retryAfterSeconds: 2 },
       { fault: 'gateway-timeout', operation: 'placeOrder' },
     ],
-    careless,
+    () => careless(context.session),
   );
 
-async function careless(): Promise<void> {
-  const pets = await retried('/pets?limit=2', [300]);
-  await retried('/categories', [500, 2_100]);
+async function careless(session: Session): Promise<void> {
+  const pets = await retried(session, '/pets?limit=2', [300]);
+  await retried(session, '/categories', [500, 2_100]);
   const [pet] = (await pets.json()) as { id: number }[];
   if (!pet) return;
-  await retried(`/inventory/${pet.id}`, []);
+  await retried(session, `/inventory/${pet.id}`, []);
   const order = { petId: pet.id, quantity: 1 };
   const headers = { 'idempotency-key': randomId() };
-  await retried('/store/orders', [600], { method: 'POST', body: order, headers });
+  await retried(session, '/store/orders', [600], { method: 'POST', body: order, headers });
 }
 
 /** Sends a request again after each of these waits, until it succeeds. */
-async function retried(path: string, waitsMs: readonly number[], init?: Init): Promise<Response> {
-  let answer = await sendAsClient(path, init);
+async function retried(
+  session: Session,
+  path: string,
+  waitsMs: readonly number[],
+  init?: Init,
+): Promise<Response> {
+  let answer = await sendAsClient(session, path, init);
   for (const waitMs of waitsMs) {
     if (answer.ok) break;
     await sleep(waitMs);
-    answer = await sendAsClient(path, init);
+    answer = await sendAsClient(session, path, init);
   }
   return answer;
 }

@@ -1,46 +1,50 @@
+import { writeExactly } from '../../client/exact-json.ts';
+import type { Event as StoreEvent } from '../../client/index.ts';
 import { counted } from '../../foundation/words.ts';
-import type { Block } from './blocked-by.ts';
-import { changesOf, countsByType, isMarker, type StoreEvent, summaryOf, unchangedOf } from './event-text.ts';
-import { addPanel, failureNote, needsService, Panel } from './panel.ts';
-import { plain, timeOf } from './plain-text.ts';
-import { recording } from './recording.ts';
-import { isOfPage } from './request-ids.ts';
-import { session } from './session.ts';
-import { keySignal } from './state.ts';
-import { stream, streamBadge } from './stream.ts';
-import { html, live, nothing, repeat, type TemplateResult, type View, when } from './template.ts';
+import { isOfPage } from './api.ts';
+import { failureNote, type KeyContext, needsService, Panel, showButton } from './panel.ts';
+import {
+  html,
+  live,
+  nothing,
+  plain,
+  repeat,
+  type TemplateResult,
+  timeOf,
+  type View,
+  when,
+} from './template.ts';
 import { toLocalTime } from './times.ts';
 
 const maxDrawn = 100;
 
-class Events extends Panel {
+export class EventsPanel extends Panel {
   #type = '';
   readonly #opened = new Set<StoreEvent>();
   /** The newest drawn event while the user reads. Newer ones wait. */
   #heldAt: StoreEvent | undefined;
 
-  constructor(element: HTMLElement) {
-    super(element);
-    stream.onChange(() => this.draw());
+  constructor(element: HTMLElement, context: KeyContext) {
+    super(element, context);
     for (const type of ['focusin', 'focusout'])
-      element.addEventListener(type, () => this.draw(), { signal: keySignal() });
+      element.addEventListener(type, () => this.draw(), { signal: this.session.signal });
   }
 
   protected view(): View {
-    if (!session.account) return nothing;
+    const { session, stream } = this.context;
     const { isOpen, failure, events } = stream;
     if (!isOpen && !failure && events.length === 0)
       return html`<div class="empty">
         <h2>Events</h2>
         <p>Shows every change in the workspace live, whoever makes it.</p>
-        <div class="choices"><div>${opener('Open the stream', 'primary')}<p>${cost}</p></div></div>
+        <div class="choices"><div>${this.#opener('Open the stream', 'primary')}<p>${cost}</p></div></div>
         ${this.#note()}
       </div>`;
     const close = html`<button type="button" @click=${() => stream.close()}>Close the stream</button>`;
     return html`<h2>Events</h2>
       <div class="row">
-        ${isOpen ? needsService(close) : opener('Open the stream again')}
-        <span class="quiet">${isOpen ? streamBadge() : cost}</span>
+        ${isOpen ? needsService(session, close) : this.#opener('Open the stream again')}
+        <span class="quiet">${isOpen ? stream.badge() : cost}</span>
       </div>
       ${failureNote(failure && `The stream has ended: ${plain(failure, 500)}`)}
       ${this.#note()} ${this.#list()}`;
@@ -48,21 +52,34 @@ class Events extends Panel {
 
   /** Why the stream is not connected, and when it can be. */
   #note(): View {
-    const { blockedBy } = session;
-    const { isOpen, isConnected, trouble } = stream;
+    const { blockedBy } = this.session;
+    const { isOpen, isConnected, trouble } = this.context.stream;
     if (isConnected) return nothing;
-    if (blockedBy) return noteOf(blockedBy);
+    if (blockedBy) {
+      const then = isOpen ? 'continues by itself after' : 'can be opened at';
+      const until = toLocalTime(blockedBy.untilMs, this.session.nowMs());
+      return html`<p class="note">${blockedBy.reason}: the stream ${then} ${until}.</p>`;
+    }
     return isOpen && trouble
       ? html`<p class="note">The stream is waiting and will continue by itself: ${plain(trouble, 500)}</p>`
       : nothing;
   }
 
+  #opener(text: string, kind = ''): TemplateResult {
+    const { session, stream } = this.context;
+    return needsService(
+      session,
+      html`<button type="button" class=${kind} ?disabled=${session.blockedBy !== undefined} @click=${() => stream.open()}>${text}</button>`,
+    );
+  }
+
   #list(): View {
-    const ofType = stream.events.filter(({ type }) => !this.#type || type === this.#type);
+    const { events } = this.context.stream;
+    const ofType = events.filter(({ type }) => !this.#type || type === this.#type);
     const waiting = this.#waiting(ofType);
     const drawn = ofType.slice(waiting, waiting + maxDrawn);
     if (!waiting) this.#heldAt = drawn[0];
-    const types = countsByType(stream.events);
+    const types = countsByType(events);
     if (this.#type && !types.has(this.#type)) types.set(this.#type, 0);
     return html`<div class="row spread">
         <label class="filter">
@@ -73,7 +90,7 @@ class Events extends Panel {
               this.#release();
             }}
           >
-            <option value="" .selected=${live(!this.#type)}>all (${stream.events.length})</option>
+            <option value="" .selected=${live(!this.#type)}>all (${events.length})</option>
             ${repeat(
               types,
               ([type]) => type,
@@ -100,7 +117,8 @@ class Events extends Panel {
 
   /** How many new events wait while the user reads: has opened one, has scrolled, or has the focus on one. */
   #waiting(events: readonly StoreEvent[]): number {
-    for (const event of this.#opened) if (!stream.events.includes(event)) this.#opened.delete(event);
+    for (const event of this.#opened)
+      if (!this.context.stream.events.includes(event)) this.#opened.delete(event);
     const list = this.element.querySelector('.events');
     const { activeElement } = document;
     const isRead =
@@ -153,7 +171,6 @@ class Events extends Panel {
       changes.some(({ was }) => was !== undefined),
       changes.some(({ now }) => now !== undefined),
     ];
-    const recorded = recording.find(event.requestId ?? '');
     return html`<div class="event">
       ${when(
         changes.length > 0,
@@ -184,21 +201,90 @@ class Events extends Panel {
             : 'Made by the service or by a command, not by a request.'
         }
       </p>
-      ${when(recorded, ({ id }) => html`<button type="button" @click=${() => recording.show(id)}>Show this request</button>`)}
+      ${showButton(this.context.recording, event.requestId)}
     </div>`;
   }
 }
 
 const cost = 'This counts as 1 request.';
 
-const opener = (text: string, kind = ''): TemplateResult =>
-  needsService(
-    html`<button type="button" class=${kind} ?disabled=${session.blockedBy !== undefined} @click=${() => stream.open()}>${text}</button>`,
-  );
+type Fields = Readonly<Record<string, unknown>>;
 
-function noteOf({ reason, untilMs }: Block): TemplateResult {
-  const then = stream.isOpen ? 'continues by itself after' : 'can be opened at';
-  return html`<p class="note">${reason}: the stream ${then} ${toLocalTime(untilMs, session.nowMs())}.</p>`;
+interface Change {
+  field: string;
+  /** Absent if the field did not exist before, or does not exist now. */
+  was?: string;
+  now?: string;
 }
 
-addPanel('lab-events', Events);
+/** A value as text. A merge patch calls an absent value null. */
+function textOf(value: unknown, max?: number): string {
+  if (value === undefined || value === null) return 'nothing';
+  return plain(typeof value === 'string' ? value : writeExactly(value), max);
+}
+
+const fieldsOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null ? (value as Fields) : {};
+const dataOf = (event: StoreEvent) => fieldsOf(event.data);
+const previousOf = (event: StoreEvent) => fieldsOf((event as { previous?: unknown }).previous);
+
+/** The changed fields of an update; for other events all fields. */
+function changesOf(event: StoreEvent, max?: number): Change[] {
+  const [data, previous] = [dataOf(event), previousOf(event)];
+  if ('previous' in event)
+    return Object.keys(previous).map((field) => ({
+      field,
+      was: textOf(previous[field], max),
+      now: textOf(data[field], max),
+    }));
+  const word = /\.(deleted|cancelled)$/.test(event.type) ? 'was' : 'now';
+  return Object.keys(data).map((field) => ({ field, [word]: textOf(data[field], max) }));
+}
+
+/** The fields that an update did not change. */
+function unchangedOf(event: StoreEvent): string {
+  if (!('previous' in event)) return '';
+  const previous = previousOf(event);
+  return Object.entries(dataOf(event))
+    .filter(([field]) => !(field in previous))
+    .map(([field, value]) => `${field} ${textOf(value, 60)}`)
+    .join(', ');
+}
+
+const markers: Readonly<Record<string, string>> = {
+  'workspace.reset':
+    'All or part of the data was removed. Earlier events no longer describe the current state.',
+  'workspace.seeded': 'Many rows were added at once, without an event for each.',
+};
+
+/** Whether it concerns the whole workspace: all lists are out of date. */
+const isMarker = ({ type }: StoreEvent): boolean => type in markers;
+
+/** An event in a few words, such as `pet 7 Smaug: status available → pending`. */
+function summaryOf(event: StoreEvent): string {
+  const marker = markers[event.type];
+  if (marker) return marker;
+  const data = dataOf(event);
+  const [kind = ''] = event.type.split('.');
+  const name = textOf(data.name ?? data.url ?? '', 60);
+  const subject =
+    kind === 'inventory'
+      ? `stock of pet ${textOf(data.petId)}`
+      : `${plain(kind, 60)} ${textOf(data.id ?? '')} ${name}`.trim();
+  const changes =
+    'previous' in event
+      ? changesOf(event, 60)
+          .slice(0, 4)
+          .map(({ field, was, now }) => `${plain(field, 60)} ${was} → ${now}`)
+      : [];
+  if (kind === 'order') changes.unshift(`${textOf(data.quantity)} of pet ${textOf(data.petId)}`);
+  if (event.type === 'webhook.disabled') changes.push(`${textOf(data.disabledReason)}`);
+  return changes.length ? `${subject}: ${changes.join(', ')}` : subject;
+}
+
+/** The number of events of each type, in the order of the alphabet. */
+function countsByType(events: readonly StoreEvent[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { type } of events) counts.set(type, (counts.get(type) ?? 0) + 1);
+  return new Map([...counts].sort(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,17 +1,33 @@
 import { counted, firstSentence } from '../../foundation/words.ts';
-import { type Draft, draftOf, leftOf, planOf, type Setting, settingsOf } from './fault-plan.ts';
-import { addPanel, failureNote, needsService, Panel } from './panel.ts';
-import { prose, timeOf } from './plain-text.ts';
-import { type Change, rehearsal } from './rehearsal.ts';
-import { session } from './session.ts';
-import { html, live, nothing, repeat, type TemplateResult, type View, when } from './template.ts';
+import {
+  type CatalogueFault,
+  type Draft,
+  draftOf,
+  type FaultSetting,
+  type FaultWithCounts,
+  leftOf,
+  planOf,
+  settingsOf,
+} from './fault-plan.ts';
+import { failureNote, type KeyContext, needsService, Panel } from './panel.ts';
+import type { PlanChange } from './rehearsal.ts';
+import {
+  html,
+  live,
+  nothing,
+  prose,
+  repeat,
+  type TemplateResult,
+  timeOf,
+  type View,
+  when,
+} from './template.ts';
 import { toCountdown } from './times.ts';
-import type { Fault, RehearsedFault } from './types.ts';
 
 const usualMinutes = '10';
 const maxMinutes = 24 * 60;
 
-class Faults extends Panel {
+export class FaultsPanel extends Panel {
   /** Inputs that are not sent yet, by the fault. */
   readonly #drafts = new Map<string, Draft>();
   /** Refusals by the fault. The empty name means all faults. */
@@ -21,14 +37,13 @@ class Faults extends Panel {
   /** The groups in which a fault was on. The others are folded. */
   readonly #used = new Set<string>();
 
-  constructor(element: HTMLElement) {
-    super(element);
-    rehearsal.onChange(() => this.#follow());
+  constructor(element: HTMLElement, context: KeyContext) {
+    super(element, context);
+    context.rehearsal.onChange(() => this.#follow());
   }
 
   protected view(): View {
-    if (!session.account) return nothing;
-    const { catalogue, failure } = rehearsal;
+    const { catalogue, failure } = this.context.rehearsal;
     return html`<h2>Faults</h2>
       <p class="quiet">
         Faults affect only this key, including this page's own requests. A switch takes effect at once and restarts the rehearsal.
@@ -40,7 +55,7 @@ class Faults extends Panel {
 
   /** Shows the faults of a rehearsal that a command or another tab started. The inputs of other faults stay. */
   #follow(): void {
-    const { shown, ownId } = rehearsal;
+    const { shown, ownId } = this.context.rehearsal;
     if (shown && shown.id !== this.#rehearsalId && shown.id !== ownId)
       for (const { fault } of shown.faults) this.#drafts.delete(fault);
     this.#rehearsalId = shown?.id;
@@ -48,7 +63,7 @@ class Faults extends Panel {
   }
 
   #summary(): View {
-    const { shown, isActive } = rehearsal;
+    const { shown, isActive } = this.context.rehearsal;
     const minutes = html`<label class="minutes">
       Next rehearsal:
       <input
@@ -69,7 +84,7 @@ class Faults extends Panel {
       <div class="row spread">
         ${
           isActive
-            ? html`<p><b>Active</b>: ends in <b class="left">${toCountdown(Date.parse(expiresAt) - session.nowMs())}</b></p>`
+            ? html`<p><b>Active</b>: ends in <b class="left">${toCountdown(Date.parse(expiresAt) - this.session.nowMs())}</b></p>`
             : html`<p>No fault is on. <b>The last rehearsal</b> ended at ${timeOf(endedAt ?? expiresAt)}.</p>`
         }
       </div>
@@ -83,8 +98,11 @@ class Faults extends Panel {
       ${when(
         isActive,
         () => html`<div class="row">
-              ${needsService(html`<button type="button" @click=${() => this.#perform('', (plan) => plan)}>Start again</button>
-                <button type="button" @click=${() => this.#perform('', () => [])}>End the rehearsal</button>`)}
+              ${needsService(
+                this.session,
+                html`<button type="button" @click=${() => this.#perform('', (plan) => plan)}>Start again</button>
+                <button type="button" @click=${() => this.#perform('', () => [])}>End the rehearsal</button>`,
+              )}
             </div>`,
       )}
       ${minutes}
@@ -92,8 +110,8 @@ class Faults extends Panel {
     </div>`;
   }
 
-  #performed(rehearsed: RehearsedFault, isActive: boolean): TemplateResult {
-    const fault = rehearsal.catalogue.find(({ name }) => name === rehearsed.fault);
+  #performed(rehearsed: FaultWithCounts, isActive: boolean): TemplateResult {
+    const fault = this.context.rehearsal.catalogue.find(({ name }) => name === rehearsed.fault);
     const left = isActive ? leftOf(rehearsed, fault) : undefined;
     const isForEach = rehearsed.performed + (left ?? 0) > Number(rehearsed.times ?? Number.POSITIVE_INFINITY);
     const settings = fault
@@ -114,8 +132,10 @@ class Faults extends Panel {
   }
 
   /** A group unfolds when one of its faults is on. Only the user folds it again. */
-  #group(title: string, faults: Fault[]): TemplateResult {
-    const on = faults.filter(({ name }) => rehearsal.plan.some(({ fault }) => fault === name)).length;
+  #group(title: string, faults: CatalogueFault[]): TemplateResult {
+    const on = faults.filter(({ name }) =>
+      this.context.rehearsal.plan.some(({ fault }) => fault === name),
+    ).length;
     if (on) this.#used.add(title);
     return html`<details class="group" ?open=${this.#used.has(title)}>
       <summary>
@@ -134,7 +154,8 @@ class Faults extends Panel {
     </details>`;
   }
 
-  #fault(fault: Fault): TemplateResult {
+  #fault(fault: CatalogueFault): TemplateResult {
+    const { rehearsal } = this.context;
     const entries = rehearsal.plan.filter((plan) => plan.fault === fault.name);
     const isOn = entries.length > 0;
     const [first, others] = firstSentence(fault.does);
@@ -143,14 +164,17 @@ class Faults extends Panel {
     const isUsedUp = isOn && active.length > 0 && active.every((rehearsed) => leftOf(rehearsed, fault) === 0);
     return html`<li>
       <div class="row">
-        ${needsService(html`<label class="switch">
+        ${needsService(
+          this.session,
+          html`<label class="switch">
           <input
             type="checkbox"
             role="switch"
             .checked=${live(isOn)}
             @change=${(event: Event) => this.#turn(fault, (event.target as HTMLInputElement).checked)}
           /><code>${fault.name}</code>
-        </label>`)}
+        </label>`,
+        )}
         ${when(fault.level === 'required', () => html`<span class="badge other">required</span>`)}
         ${when(entries.length > 1, () => html`<span class="badge">${entries.length} times</span>`)}
         ${when(isUsedUp, () => html`<span class="badge warn">used up</span>`)}
@@ -166,7 +190,7 @@ class Faults extends Panel {
       ${when(
         isOn && isChanged,
         () => html`<div class="row">
-              ${needsService(html`<button type="button" class="primary" @click=${() => this.#turn(fault, true)}>Apply</button>`)}
+              ${needsService(this.session, html`<button type="button" class="primary" @click=${() => this.#turn(fault, true)}>Apply</button>`)}
               <span class="quiet">Your changes are not applied yet.</span>
             </div>`,
       )}
@@ -174,12 +198,12 @@ class Faults extends Panel {
     </li>`;
   }
 
-  #draft(fault: Fault): Draft {
-    const plan = rehearsal.plan.find((planned) => planned.fault === fault.name);
+  #draft(fault: CatalogueFault): Draft {
+    const plan = this.context.rehearsal.plan.find((planned) => planned.fault === fault.name);
     return this.#drafts.get(fault.name) ?? draftOf(fault, plan);
   }
 
-  #settings(fault: Fault): View {
+  #settings(fault: CatalogueFault): View {
     const settings = settingsOf(fault);
     const draft = this.#draft(fault);
     const enter = (name: string) => (event: Event) => {
@@ -228,7 +252,7 @@ class Faults extends Panel {
   }
 
   /** Switches a fault on with its inputs, or off. */
-  #turn(fault: Fault, isOn: boolean): void {
+  #turn(fault: CatalogueFault, isOn: boolean): void {
     const planned = isOn ? [planOf(fault, this.#draft(fault))] : [];
     void this.#perform(fault.name, (plan) => [
       ...plan.filter((other) => other.fault !== fault.name),
@@ -236,14 +260,14 @@ class Faults extends Panel {
     ]);
   }
 
-  async #perform(name: string, change: Change): Promise<void> {
+  async #perform(name: string, change: PlanChange): Promise<void> {
     const pressed = document.activeElement;
     const sent = this.#drafts.get(name);
     this.#failures.clear();
     const minutes = Number(this.#minutes || usualMinutes);
     const refusal =
       Number.isInteger(minutes) && minutes >= 1 && minutes <= maxMinutes
-        ? await rehearsal.perform(change, minutes * 60)
+        ? await this.context.rehearsal.perform(change, minutes * 60)
         : { fault: '', reason: `Enter whole minutes from 1 to ${maxMinutes}.` };
     if (refusal) this.#failures.set(refusal.fault ?? name, refusal.reason);
     else {
@@ -262,23 +286,15 @@ const optionsOf = (values: readonly string[], chosen: string | undefined, empty 
     (value) => html`<option value=${value} .selected=${live(chosen === value)}>${value || empty}</option>`,
   );
 
-const rangeOf = ({ values, minimum, maximum, default: usual }: Setting) =>
+const rangeOf = ({ values, minimum, maximum, default: usual }: FaultSetting) =>
   values
     ? ''
     : `${maximum === undefined ? `At least ${minimum}` : `${minimum} to ${maximum}`}. Default: ${usual}.`;
 
 /** The number of active faults, on the button of the drawer. */
-class FaultCount extends Panel {
-  constructor(element: HTMLElement) {
-    super(element);
-    rehearsal.onChange(() => this.draw());
-  }
-
+export class FaultCountPanel extends Panel {
   protected view(): View {
-    const { length } = rehearsal.active;
+    const { length } = this.context.rehearsal.active;
     return length > 0 ? html`<span class="badge other">${length} on</span>` : nothing;
   }
 }
-
-addPanel('lab-faults', Faults);
-addPanel('lab-fault-count', FaultCount);

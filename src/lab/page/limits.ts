@@ -1,14 +1,9 @@
-import { reasonOf } from './api.ts';
-import { banPanel, isBanned, strikesInWords } from './ban.ts';
+import { isBannedAt, type KeyAccount, linesOf, type Piece, strikesInWords } from './account.ts';
+import { banPanel } from './ban.ts';
 import { copiedOrSelected } from './copying.ts';
-import { linesOf, type Piece } from './limit-headers.ts';
-import { addPanel, Panel } from './panel.ts';
-import { recording } from './recording.ts';
-import { session } from './session.ts';
-import { sleep, untilKeyChange } from './state.ts';
+import { Panel } from './panel.ts';
 import { html, nothing, type View, when } from './template.ts';
-import { toCountdown, toLocalTime } from './times.ts';
-import type { Account } from './types.ts';
+import { sleep, toCountdown, toLocalTime } from './times.ts';
 
 const windows = ['minute', 'day'] as const;
 
@@ -19,25 +14,17 @@ const sharing: Record<string, View> = {
     counts separately, and together they admit more.`,
 };
 
-class Limits extends Panel {
+export class LimitsPanel extends Panel {
   #isOpen = false;
   #copied = '';
   #copies = 0;
-  #failure = '';
 
-  constructor(element: HTMLElement) {
-    super(element);
-    recording.onChange(() => this.draw());
-  }
-
-  protected view(): View {
-    const { account, connection } = session;
-    if (!account) return nothing;
-    const isLive = connection === 'live';
+  protected view(account: KeyAccount): View {
+    const isLive = this.session.connection === 'live';
     // Time counts down only while the page knows the account.
-    const nowMs = isLive ? session.nowMs() : Date.parse(account.at);
+    const nowMs = isLive ? this.session.nowMs() : Date.parse(account.at);
     this.drawEachSecond();
-    const banned = isBanned(account, nowMs);
+    const banned = isBannedAt(account, nowMs);
     return html`<h2 class="unseen">Limits</h2>
       <p class="unseen" role="status">${stateOf(account, banned)}</p>
       <div class="limits ${banned ? 'banned' : ''}">
@@ -52,7 +39,7 @@ class Limits extends Panel {
         </p>
         <button type="button" aria-expanded=${this.#isOpen} @click=${() => this.#toggle()}>${banned ? 'Why banned?' : 'Details'}</button>
       </div>
-      <p class="failure" role="alert">${this.#failure}</p>
+      ${this.failure()}
       ${when(this.#isOpen, () => this.#details(account, nowMs, banned))}`;
   }
 
@@ -61,9 +48,9 @@ class Limits extends Panel {
     this.draw();
   }
 
-  #details(account: Account, nowMs: number, banned: boolean): View {
+  #details(account: KeyAccount, nowMs: number, banned: boolean): View {
     return html`<div class="details">
-      ${when(banned, () => banPanel(account, nowMs, () => void this.#startRecording()))}
+      ${when(banned, () => banPanel(this.context, account, nowMs, () => void this.run(() => this.context.recording.start())))}
       <section>${this.#headers(account, banned)}</section>
       <section>
         <h3>Strikes</h3>
@@ -75,7 +62,7 @@ class Limits extends Panel {
     </div>`;
   }
 
-  #window(name: (typeof windows)[number], account: Account, nowMs: number, banned: boolean) {
+  #window(name: (typeof windows)[number], account: KeyAccount, nowMs: number, banned: boolean) {
     const { limit, remaining, reset } = account[name];
     const leftMs = Math.max(0, reset * 1_000 - nowMs);
     const applies = !banned && account.binding === name;
@@ -92,7 +79,7 @@ class Limits extends Panel {
     </div>`;
   }
 
-  #headers({ headers, binding, minute, day, rehearsal }: Account, banned: boolean): View {
+  #headers({ headers, binding, minute, day, rehearsal }: KeyAccount, banned: boolean): View {
     const lines = linesOf(headers, binding, banned);
     const text = lines.map((line) => line.map((piece) => piece.text).join('')).join('\n');
     return html`<div class="row spread">
@@ -110,22 +97,12 @@ class Limits extends Panel {
   }
 
   async #copy(text: string): Promise<void> {
-    this.#copied = await untilKeyChange(copiedOrSelected(text, this.element.querySelector('.lines')));
+    this.#copied = await copiedOrSelected(text, this.element.querySelector('.lines'));
     this.draw();
     const copies = ++this.#copies;
     await sleep(5_000);
     if (copies !== this.#copies) return;
     this.#copied = '';
-    this.draw();
-  }
-
-  async #startRecording(): Promise<void> {
-    this.#failure = '';
-    try {
-      await recording.start();
-    } catch (error) {
-      this.#failure = reasonOf(error);
-    }
     this.draw();
   }
 }
@@ -134,13 +111,13 @@ class Limits extends Panel {
 const piece = ({ text, isMarked }: Piece) => html`<wbr />${isMarked ? html`<mark>${text}</mark>` : text}`;
 
 /** The state of the key for screen readers. */
-function stateOf({ minute, day }: Account, banned: boolean): string {
+function stateOf({ minute, day }: KeyAccount, banned: boolean): string {
   if (banned) return 'The key is banned.';
   if (day.remaining === 0) return 'The day is used up.';
   return minute.remaining === 0 ? 'The minute is used up.' : '';
 }
 
-function facts({ keyId, plan, workspace, openStreams, sharing: counted }: Account): View {
+function facts({ keyId, plan, workspace, openStreams, sharing: counted }: KeyAccount): View {
   return html`<dl>
     <dt>Key</dt><dd><code>${keyId}</code></dd>
     <dt>Plan</dt><dd>${plan}</dd>
@@ -149,5 +126,3 @@ function facts({ keyId, plan, workspace, openStreams, sharing: counted }: Accoun
     <dt>Limits are counted</dt><dd>${sharing[counted] ?? counted}</dd>
   </dl>`;
 }
-
-addPanel('lab-limits', Limits);

@@ -1,13 +1,10 @@
 import type { Int64 } from '../../client/index.ts';
 import { randomId } from '../../client/platform.ts';
-import { firstPage, reasonOf } from './api.ts';
-import { blockedNote } from './blocked-by.ts';
+import { firstPage } from './api.ts';
 import { runUnder, sendAsClient } from './demo-client.ts';
-import { addPanel, failureNote, Panel } from './panel.ts';
-import { recording } from './recording.ts';
-import { session } from './session.ts';
-import { sleep } from './state.ts';
-import { html, nothing, type TemplateResult, type View, when } from './template.ts';
+import { blockedNote, type KeyContext, Panel, showButton } from './panel.ts';
+import { html, nothing, type TemplateResult, type View } from './template.ts';
+import { sleep } from './times.ts';
 
 const retryAfterMs = 500;
 /** The minimum stock for the demo: two orders of one unit each. */
@@ -28,24 +25,14 @@ interface Order {
 }
 
 /** A demo: the response to an order is lost, and its retry makes a second order, unless it has the same Idempotency-Key. */
-class OrderDemo extends Panel {
+export class OrderDemo extends Panel {
   readonly #orders: { new?: Order; same?: Order } = {};
-  #isBusy = false;
-  #failure = '';
-
-  constructor(element: HTMLElement) {
-    super(element);
-    recording.onChange(() => this.draw());
-  }
 
   protected view(): View {
-    const { account, blockedBy, connection } = session;
-    if (!account) return nothing;
-    const isBlocked = connection === 'away' || blockedBy !== undefined;
     const side = (keys: 'new' | 'same', title: string, button: string, isNext: boolean) => html`<div>
       <h3>${title}</h3>
-      <button type="button" class=${isNext ? 'primary' : ''} ?disabled=${isBlocked} aria-disabled=${this.#isBusy} @click=${() => this.#run(keys)}>${button}</button>
-      <div role="status">${drawOrder(this.#orders[keys], keys)}</div>
+      <button type="button" class=${isNext ? 'primary' : ''} ?disabled=${this.session.isBlocked} aria-disabled=${this.isRunning()} @click=${() => this.run(() => this.#order(keys))}>${button}</button>
+      <div role="status">${drawOrder(this.context, this.#orders[keys], keys)}</div>
     </div>`;
     const isFirst = !this.#orders.new?.ordered;
     return html`<h2>The response is lost: is the pet ordered once or twice?</h2>
@@ -53,44 +40,37 @@ class OrderDemo extends Panel {
         A customer orders one pet. The store accepts the order, but the response is lost: a gateway returns 504. So the
         client sends the order again. These are real orders in your workspace. The demo ends active faults.
       </p>
-      ${blockedNote(blockedBy, session.nowMs())} ${failureNote(this.#failure)}
+      ${blockedNote(this.session)} ${this.failure()}
       <div class="two">
         ${side('new', 'The mistake: each attempt has a new Idempotency-Key', 'Order one pet', isFirst)}
         ${side('same', 'The fix: both attempts have the same Idempotency-Key', 'Fix it, and order again', !isFirst)}
       </div>`;
   }
 
-  async #run(keys: 'new' | 'same'): Promise<void> {
-    if (this.#isBusy) return;
-    this.#isBusy = true;
-    this.#failure = '';
+  #order(keys: 'new' | 'same'): Promise<void> {
     const order: Order = { attempts: [] };
     this.#orders[keys] = order;
     this.draw();
-    try {
-      await runUnder([{ fault: 'gateway-timeout', operation: 'placeOrder' }], () => this.#send(order, keys));
-    } catch (error) {
-      this.#failure = reasonOf(error);
-    }
-    this.#isBusy = false;
-    this.draw();
+    return runUnder(this.context, [{ fault: 'gateway-timeout', operation: 'placeOrder' }], () =>
+      this.#send(order, keys),
+    );
   }
 
   async #send(order: Order, keys: 'new' | 'same'): Promise<void> {
-    const { items } = await firstPage(session.petstore.listInventory({ limit: 100 }));
+    const { items } = await firstPage(this.session.petstore.listInventory({ limit: 100 }));
     const item = items.find(({ quantity }) => quantity >= leastStock);
     if (!item)
       throw new Error('No pet has 2 or more in stock. Fill the workspace with demo data in the tab Store.');
     const { petId } = item;
     await this.#sendUntilAnswered(order.attempts, petId, keys);
-    order.ordered = item.quantity - (await session.petstore.getInventory(petId)).quantity;
+    order.ordered = item.quantity - (await this.session.petstore.getInventory(petId)).quantity;
   }
 
   async #sendUntilAnswered(attempts: Attempt[], petId: Int64, keys: 'new' | 'same'): Promise<void> {
     for (let attempt = 0; attempt < 2; attempt++) {
       const idempotencyKey = (keys === 'same' && attempts[0]?.idempotencyKey) || randomId();
       if (attempt > 0) await sleep(retryAfterMs);
-      const answer = await sendAsClient('/store/orders', {
+      const answer = await sendAsClient(this.session, '/store/orders', {
         method: 'POST',
         body: { petId, quantity: 1 },
         headers: { 'idempotency-key': idempotencyKey },
@@ -107,10 +87,9 @@ class OrderDemo extends Panel {
   }
 }
 
-function drawOrder(order: Order | undefined, keys: 'new' | 'same'): View {
+function drawOrder({ recording }: KeyContext, order: Order | undefined, keys: 'new' | 'same'): View {
   if (!order) return nothing;
   const { attempts, ordered } = order;
-  const recorded = recording.find(attempts.at(-1)?.requestId ?? '');
   return html`<ol class="both">
       ${attempts.map(
         ({ idempotencyKey, status, result }, at) => html`<li class=${status < 300 ? 'won' : 'lost'}>
@@ -122,7 +101,7 @@ function drawOrder(order: Order | undefined, keys: 'new' | 'same'): View {
       )}
     </ol>
     ${ordered === undefined ? nothing : sentence(ordered, keys)}
-    ${when(recorded, ({ id }) => html`<button type="button" @click=${() => recording.show(id)}>Show this request</button>`)}`;
+    ${showButton(recording, attempts.at(-1)?.requestId)}`;
 }
 
 const sentence = (ordered: number, keys: 'new' | 'same'): TemplateResult =>
@@ -138,5 +117,3 @@ const sentence = (ordered: number, keys: 'new' | 'same'): TemplateResult =>
           : 'This time the result is different.'
     }
   </p>`;
-
-addPanel('lab-order-demo', OrderDemo);

@@ -1,13 +1,17 @@
-import { actions, shortened } from './actions.ts';
+import { type Actions, shortId } from './actions.ts';
+import type { KeyContext } from './panel.ts';
 import { answerTo, breakable, nameOf, statusBadge } from './pet-card.ts';
-import { plain } from './plain-text.ts';
-import { session } from './session.ts';
 import type { PlacedOrder, StoreSnapshot } from './store-snapshot.ts';
-import { html, nothing, repeat, type TemplateResult, type View } from './template.ts';
+import { html, nothing, plain, repeat, type TemplateResult, type View } from './template.ts';
 import { clockTime } from './times.ts';
 
 /** An open order with its buttons. */
-export function orderRow(order: PlacedOrder, snapshot: StoreSnapshot, isBlocked: boolean): TemplateResult {
+export function orderRow(
+  { session, actions }: KeyContext,
+  order: PlacedOrder,
+  snapshot: StoreSnapshot,
+  isBlocked: boolean,
+): TemplateResult {
   const { id, petId, quantity } = order;
   const subject = `order ${id}`;
   const pet = petId === undefined ? 'no pet' : plain(snapshot.pets.get(petId)?.name ?? `pet ${petId}`);
@@ -33,12 +37,12 @@ export function orderRow(order: PlacedOrder, snapshot: StoreSnapshot, isBlocked:
           @click=${() => actions.run(action)}>${action.text.split(' ')[0]}</button>`,
       )}
     </span>
-    ${answerTo(subject)}
+    ${answerTo(actions, subject)}
   </li>`;
 }
 
 /** The answers to two orders at once, side by side. */
-export function pairPanel(isOrdering: boolean): View {
+export function pairPanel(actions: Actions, isOrdering: boolean): View {
   const { pair } = actions;
   if (!pair)
     return isOrdering ? html`<section class="pair"><h3>Sending two orders at once …</h3></section>` : nothing;
@@ -57,7 +61,7 @@ export function pairPanel(isOrdering: boolean): View {
           <span class="large">${order.status ?? 'no response'}</span>
           <code>${breakable(order.result)}</code>
           <span>${order.isDone ? 'It got the last one.' : order.reason.replace(/ \(request [^)]*\)$/, '')}</span>
-          <code class="quiet">request ${shortened(order.requestId)}</code>
+          <code class="quiet">request ${shortId(order.requestId)}</code>
         </div>`,
       )}
     </div>
@@ -65,7 +69,7 @@ export function pairPanel(isOrdering: boolean): View {
 }
 
 /** The last answers, the newest first. */
-export function lastAnswers(): View {
+export function lastAnswers(actions: Actions): View {
   if (actions.last.length === 0) return nothing;
   return html`
     <h3>Responses</h3>

@@ -1,9 +1,8 @@
 import type { Pet } from '../../client/index.ts';
-import { actions, type DoneAction } from './actions.ts';
+import type { Actions, DoneAction } from './actions.ts';
+import type { KeyContext } from './panel.ts';
 import { drawingOf } from './pet-drawing.ts';
-import { plain } from './plain-text.ts';
-import { session } from './session.ts';
-import { html, nothing, svg, type TemplateResult, type View, when } from './template.ts';
+import { html, nothing, plain, svg, type TemplateResult, type View, when } from './template.ts';
 
 /** The largest count that the API takes. */
 const maxUnits = 2_147_483_647;
@@ -36,7 +35,7 @@ function petStatusBadge(status: string): TemplateResult {
 }
 
 /** The answer to the last action at a subject. */
-export function answerTo(subject: string): View {
+export function answerTo(actions: Actions, subject: string): View {
   const done = actions.at(subject);
   if (!done) return nothing;
   return done.isDone
@@ -55,7 +54,11 @@ export const nameOf = (name: string): TemplateResult => html`<bdi title=${name}>
 export const statusBadge = ({ status, isDone }: DoneAction): TemplateResult =>
   html`<span class="badge ${isDone ? 'good' : 'bad'}">${status ?? 'no response'}</span>`;
 
-export function petCard({ category, stock, mark, isBlocked, ...shown }: Shown): TemplateResult {
+export function petCard(
+  context: KeyContext,
+  { category, stock, mark, isBlocked, ...shown }: Shown,
+): TemplateResult {
+  const { actions } = context;
   const pet = { ...shown.pet, name: plain(shown.pet.name) };
   const { id, name, status } = pet;
   const subject = `pet ${id}`;
@@ -73,20 +76,20 @@ export function petCard({ category, stock, mark, isBlocked, ...shown }: Shown): 
       </div>
       <div class="row">
         <button type="button" ?disabled=${cannot} aria-disabled=${actions.isRunning(subject, orderText(1, name))}
-          aria-label="Order one ${name}" @click=${() => order(pet, 1)}>Order</button>
+          aria-label="Order one ${name}" @click=${() => order(context, pet, 1)}>Order</button>
       </div>
       <details>
         <summary aria-label="More about ${name}">More</summary>
-        <form class="row" @submit=${(event: SubmitEvent) => order(pet, numberOf(event))}>
+        <form class="row" @submit=${(event: SubmitEvent) => order(context, pet, numberOf(event))}>
           <label>Units <input type="number" min="1" max=${maxUnits} value="2" required /></label>
           <button ?disabled=${isBlocked}>Order these</button>
         </form>
-        <form class="row" @submit=${(event: SubmitEvent) => restock(pet, numberOf(event))}>
+        <form class="row" @submit=${(event: SubmitEvent) => restock(context, pet, numberOf(event))}>
           <label>Stock <input type="number" min="0" max=${maxUnits} value=${Math.max(stock ?? 1, 1)} required /></label>
           <button ?disabled=${isBlocked}>Set stock</button>
         </form>
       </details>
-      ${answerTo(subject)}
+      ${answerTo(actions, subject)}
     </article>`;
 }
 
@@ -97,7 +100,7 @@ function numberOf(event: SubmitEvent): number {
 
 const orderText = (quantity: number, name: string) => `Order ${quantity.toLocaleString('en')} of ${name}`;
 
-const order = ({ id, name }: Pet, quantity: number): Promise<boolean> =>
+const order = ({ session, actions }: KeyContext, { id, name }: Pet, quantity: number): Promise<boolean> =>
   actions.run({
     subject: `pet ${id}`,
     text: orderText(quantity, name),
@@ -106,7 +109,11 @@ const order = ({ id, name }: Pet, quantity: number): Promise<boolean> =>
   });
 
 /** Sets the stock of a pet. Returns whether that was done. */
-export const restock = ({ id, name }: Pet, quantity: number): Promise<boolean> =>
+export const restock = (
+  { session, actions }: KeyContext,
+  { id, name }: Pet,
+  quantity: number,
+): Promise<boolean> =>
   actions.run({
     subject: `pet ${id}`,
     text: `Set the stock of ${name} to ${quantity.toLocaleString('en')}`,

@@ -1,8 +1,10 @@
-import { PetstoreError } from '../../client/index.ts';
+import { PetstoreError } from '../../client/error.ts';
+import type { LabTypes } from '../../client/index.ts';
+import type { RecordedRequest } from '../recordings/schema.ts';
 import { reasonOf } from './api.ts';
-import { session } from './session.ts';
-import { forEachKey, State, untilKeyChange } from './state.ts';
-import type { RecordedRequest, RecordingFacts } from './types.ts';
+import { type Session, SessionState } from './session.ts';
+
+export type RecordingFacts = LabTypes.Recording;
 
 /** The page keeps this many of the newest requests. */
 export const maxRequests = 1_000;
@@ -19,7 +21,7 @@ const readingsAfterEnd = 3;
  * The recording that the page shows: the active or the last one, started by anyone, until the user chooses another or a new one
  * begins. It is read with the account, so not while the tab is hidden.
  */
-class Recording extends State {
+export class RecordingState extends SessionState {
   /** Undefined if the key has no recording, or none was read yet. */
   facts: RecordingFacts | undefined;
   /** All recordings of the key, the newest first. */
@@ -44,8 +46,8 @@ class Recording extends State {
   #readingsLeft = 0;
   #reading: Promise<void> | undefined;
 
-  constructor() {
-    super();
+  constructor(session: Session) {
+    super(session);
     session.onChange(() => void this.#follow());
   }
 
@@ -74,12 +76,12 @@ class Recording extends State {
 
   /** Starts one, unless one is active. */
   async start(name = 'my client'): Promise<void> {
-    if (!session.account?.recording) await this.#change(() => session.lab.startRecording({ name }));
+    if (!this.session.account?.recording) await this.#change(() => this.session.lab.startRecording({ name }));
   }
 
   async stop(): Promise<void> {
     const { facts } = this;
-    if (facts) await this.#change(() => session.lab.endRecording(facts.id));
+    if (facts) await this.#change(() => this.session.lab.endRecording(facts.id));
   }
 
   /** Starts or ends one, once at a time, and reads the result. */
@@ -89,7 +91,7 @@ class Recording extends State {
     this.changed();
     try {
       await send();
-      await session.refresh();
+      await this.session.refresh();
       // This reading may have begun before the change.
       await this.#reading;
       await this.#follow();
@@ -101,7 +103,7 @@ class Recording extends State {
 
   /** Reads what is new, once at a time. */
   async #follow(): Promise<void> {
-    if (session.connection !== 'live') return;
+    if (this.session.connection !== 'live') return;
     this.#reading ??= this.#readNew().finally(() => {
       this.#reading = undefined;
       this.changed();
@@ -111,10 +113,10 @@ class Recording extends State {
 
   async #readNew(): Promise<void> {
     try {
-      const active = session.account?.recording?.id;
+      const active = this.session.account?.recording?.id;
       const isDue = !active && performance.now() - this.#listedAtMs >= listEveryMs;
       if (!this.isKnown || active !== this.#active || isDue) {
-        const all = await session.lab.listRecordings();
+        const all = await this.session.lab.listRecordings();
         const unseen = all.find(({ id }) => this.all.every((seen) => seen.id !== id))?.id;
         this.chosen = this.isKnown ? (unseen ?? this.chosen) : (active ?? all[0]?.id);
         this.all = all;
@@ -123,7 +125,7 @@ class Recording extends State {
       }
       const id = this.chosen;
       if (!this.isKnown || id !== this.facts?.id) {
-        this.#begin(id ? await session.lab.getRecording(id) : undefined);
+        this.#begin(id ? await this.session.lab.getRecording(id) : undefined);
         this.isKnown = true;
       }
       await this.#read(id !== undefined && id === active);
@@ -163,7 +165,7 @@ class Recording extends State {
   }
 
   async #readFacts(id: string): Promise<void> {
-    this.facts = await session.lab.getRecording(id);
+    this.facts = await this.session.lab.getRecording(id);
     const first = this.facts.requests - maxRequests;
     if (first <= this.#last) return;
     this.#last = first;
@@ -178,8 +180,8 @@ class Recording extends State {
   }
 
   async #page(after: number, limit: number): Promise<RecordedRequest[]> {
-    const list = session.lab.listRecordedRequests(this.facts?.id as string, { after, limit });
-    const { value } = await untilKeyChange(list.pages().next());
+    const list = this.session.lab.listRecordedRequests(this.facts?.id as string, { after, limit });
+    const { value } = await list.pages().next();
     return value ?? [];
   }
 
@@ -198,8 +200,3 @@ class Recording extends State {
 /** Whether a request began before an equal one that ended earlier. */
 const mayBeBefore = (one: RecordedRequest, other: RecordedRequest) =>
   one.at < other.at && one.method === other.method && one.target === other.target;
-
-export let recording: Recording;
-forEachKey(() => {
-  recording = new Recording();
-});

@@ -1,15 +1,20 @@
 import type { LabTypes } from '../../client/index.ts';
 import { reasonOf } from './api.ts';
-import { blamed, plannedAgain } from './fault-plan.ts';
-import { session } from './session.ts';
-import { forEachKey, State } from './state.ts';
-import type { Fault, PlannedFault, RehearsedFault, Rehearsal as Run } from './types.ts';
+import {
+  blamed,
+  type CatalogueFault,
+  type FaultInPlan,
+  type FaultWithCounts,
+  plannedAgain,
+  type RehearsalRun,
+} from './fault-plan.ts';
+import { type Session, SessionState } from './session.ts';
 
 /** The shortest time between two reads of the counts of performed faults. */
 const readEveryMs = 1_900;
 
 /** Makes the next plan of faults from the one before. */
-export type Change = (plan: readonly PlannedFault[]) => readonly PlannedFault[];
+export type PlanChange = (plan: readonly FaultInPlan[]) => readonly FaultInPlan[];
 
 /** Why a change was refused, and because of which fault, if the service names it. */
 interface Refusal {
@@ -18,16 +23,16 @@ interface Refusal {
 }
 
 /** The rehearsal of the key, started by anyone. */
-class Rehearsal extends State {
-  catalogue: readonly Fault[] = [];
+export class RehearsalState extends SessionState {
+  catalogue: readonly CatalogueFault[] = [];
   /** The active rehearsal, or the last one. */
-  shown: Run | undefined;
+  shown: RehearsalRun | undefined;
   /** The rehearsal that the page itself changed last. */
   ownId: string | undefined;
   /** Why it could not be read. */
   failure = '';
   /** Changes without a response yet. */
-  #wanted: readonly Change[] = [];
+  #wanted: readonly PlanChange[] = [];
   #expiresInSeconds = 0;
   /** The last request, and the next one, which waits for it. */
   #sending: Promise<unknown> = Promise.resolve();
@@ -39,26 +44,26 @@ class Rehearsal extends State {
   /** How often the page itself changed it. A read that began before the last change is dropped. */
   #changes = 0;
 
-  constructor() {
-    super();
+  constructor(session: Session) {
+    super(session);
     session.onChange(() => void this.#follow());
   }
 
   get isActive(): boolean {
-    return this.shown !== undefined && isActive(this.shown);
+    return this.shown !== undefined && this.#isActive(this.shown);
   }
 
-  get active(): readonly RehearsedFault[] {
+  get active(): readonly FaultWithCounts[] {
     return this.isActive ? (this.shown?.faults ?? []) : [];
   }
 
   /** The faults that are on, or will be on after the next response. */
-  get plan(): readonly PlannedFault[] {
+  get plan(): readonly FaultInPlan[] {
     return this.#planAfter(this.#wanted);
   }
 
   /** Changes the faults and starts a rehearsal that lasts `expiresInSeconds`. Changes that wait for one answer are sent together. */
-  perform(change: Change, expiresInSeconds: number): Promise<Refusal | undefined> {
+  perform(change: PlanChange, expiresInSeconds: number): Promise<Refusal | undefined> {
     this.#wanted = [...this.#wanted, change];
     this.#expiresInSeconds = expiresInSeconds;
     this.changed();
@@ -67,15 +72,15 @@ class Rehearsal extends State {
     return this.#next;
   }
 
-  #planAfter(changes: readonly Change[]): readonly PlannedFault[] {
+  #planAfter(changes: readonly PlanChange[]): readonly FaultInPlan[] {
     const plan = this.active.map((fault) => plannedAgain(fault, this.catalogue));
-    return changes.reduce<readonly PlannedFault[]>((before, change) => change(before), plan);
+    return changes.reduce<readonly FaultInPlan[]>((before, change) => change(before), plan);
   }
 
   async #send(): Promise<Refusal | undefined> {
     const sent = this.#wanted;
     this.#next = undefined;
-    let plan: readonly PlannedFault[] = [];
+    let plan: readonly FaultInPlan[] = [];
     let refusal: Refusal | undefined;
     try {
       // Another tab or a command may have changed it.
@@ -91,23 +96,23 @@ class Rehearsal extends State {
     }
     this.#wanted = this.#wanted.slice(sent.length);
     this.changed();
-    void session.refresh();
+    void this.session.refresh();
     return refusal;
   }
 
-  async #put(plan: readonly PlannedFault[]): Promise<Run | undefined> {
+  async #put(plan: readonly FaultInPlan[]): Promise<RehearsalRun | undefined> {
     const body = {
       faults: plan as LabTypes.PlannedFault[],
       expiresInSeconds: this.#expiresInSeconds,
     };
-    if (plan.length > 0) return (await session.lab.startRehearsal(body)) as Run;
+    if (plan.length > 0) return (await this.session.lab.startRehearsal(body)) as RehearsalRun;
     if (!this.shown || !this.isActive) return undefined;
-    return (await session.lab.endRehearsal(this.shown.id)) as Run;
+    return (await this.session.lab.endRehearsal(this.shown.id)) as RehearsalRun;
   }
 
   /** Reads the rehearsal after each reading of the account, if it may have changed. */
   async #follow(): Promise<void> {
-    const { account, connection } = session;
+    const { account, connection } = this.session;
     if (!account || connection !== 'live' || this.#isReading) return;
     const id = account.rehearsal?.id;
     const isDue = id !== undefined && performance.now() - this.#readAtMs >= readEveryMs;
@@ -128,21 +133,18 @@ class Rehearsal extends State {
 
   async #read(): Promise<void> {
     const changes = this.#changes;
-    const runs = (await session.lab.listRehearsals()) as Run[];
+    const runs = (await this.session.lab.listRehearsals()) as RehearsalRun[];
     if (changes !== this.#changes) return;
     // With a stopped clock several rehearsals have the same time, so the list has no order.
     const same = runs.find(({ id }) => id === this.shown?.id);
-    this.shown = runs.find(isActive) ?? same ?? runs[0];
+    this.shown = runs.find((run) => this.#isActive(run)) ?? same ?? runs[0];
   }
 
   async #readCatalogue(): Promise<void> {
-    if (this.catalogue.length === 0) this.catalogue = await session.lab.listFaults();
+    if (this.catalogue.length === 0) this.catalogue = await this.session.lab.listFaults();
+  }
+
+  #isActive({ endedAt, expiresAt }: RehearsalRun): boolean {
+    return !endedAt && Date.parse(expiresAt) > this.session.nowMs();
   }
 }
-
-const isActive = ({ endedAt, expiresAt }: Run) => !endedAt && Date.parse(expiresAt) > session.nowMs();
-
-export let rehearsal: Rehearsal;
-forEachKey(() => {
-  rehearsal = new Rehearsal();
-});

@@ -1,15 +1,11 @@
+import type { Lab, LabTypes } from '../../client/index.ts';
 import { reasonOf } from './api.ts';
 import { save } from './copying.ts';
-import { addPanel, failureNote, needsService, Panel } from './panel.ts';
-import { prose } from './plain-text.ts';
-import { recording } from './recording.ts';
-import { session } from './session.ts';
-import { keySignal } from './state.ts';
-import { html, nothing, repeat, type View, when } from './template.ts';
-import type { Check } from './types.ts';
+import { failureNote, type KeyContext, needsService, Panel } from './panel.ts';
+import { html, nothing, prose, repeat, type View, when } from './template.ts';
 
 /** The page and its service have one version, so the page knows all verdicts and results. */
-type CheckResult = Omit<Check, 'result'> & { result: keyof typeof results };
+type CheckResult = Omit<LabTypes.Report['checks'][number], 'result'> & { result: keyof typeof results };
 type ReportCard = { verdict: keyof typeof verdicts; checks: CheckResult[] };
 
 /** The shortest time between two reports. A report that takes long is asked for less often. */
@@ -39,18 +35,18 @@ const files = [
     label: 'Markdown',
     ending: 'md',
     type: 'text/markdown',
-    read: (id: string) => session.lab.getReportAsMarkdown(id),
+    read: (lab: Lab, id: string) => lab.getReportAsMarkdown(id),
   },
   {
     label: 'JUnit',
     ending: 'xml',
     type: 'application/xml',
-    read: (id: string) => session.lab.getReportAsJunit(id),
+    read: (lab: Lab, id: string) => lab.getReportAsJunit(id),
   },
   { label: 'HAR', ending: 'har', type: 'application/json', read: archiveOf },
 ] as const;
 
-class Report extends Panel {
+export class ReportPanel extends Panel {
   /** The recording of the report. */
   #shown: string | undefined;
   #report: ReportCard | undefined;
@@ -63,15 +59,20 @@ class Report extends Panel {
   #failure = '';
   #saving = '';
 
-  constructor(element: HTMLElement) {
-    super(element);
+  constructor(element: HTMLElement, context: KeyContext) {
+    super(element, context);
     const observer = new IntersectionObserver((entries) => {
       this.#isInView = entries.at(-1)?.isIntersecting ?? false;
       this.#update();
     });
     observer.observe(element);
-    keySignal().addEventListener('abort', () => observer.disconnect());
-    recording.onChange(() => this.#update());
+    this.session.signal.addEventListener('abort', () => observer.disconnect());
+    context.recording.onChange(() => this.#update());
+  }
+
+  /** The requests that the report card judges. */
+  get #judgedRequests() {
+    return this.context.recording.requests.filter(({ labPage }) => !labPage);
   }
 
   #begin(): void {
@@ -84,9 +85,10 @@ class Report extends Panel {
   }
 
   protected view(): View {
-    if (!session.account || !recording.facts) return nothing;
+    const { recording } = this.context;
+    if (!recording.facts) return nothing;
     const report = this.#report;
-    const isEmpty = judgedOf().length === 0;
+    const isEmpty = this.#judgedRequests.length === 0;
     return html`<h2>Verdict</h2>
       ${failureNote(this.#failure)}
       ${when(isEmpty && !recording.isUnread, () => html`<p class="quiet">Checks judge the recorded requests. There are none yet.</p>`)}
@@ -97,7 +99,7 @@ class Report extends Panel {
     const of = (result: CheckResult['result']) => checks.filter((check) => check.result === result);
     const [failed, passed, unseen] = [of('failed'), of('passed'), of('not_observed')];
     const [kind, word, sentence] = verdicts[verdict === 'passed' && failed.length > 0 ? 'advised' : verdict];
-    const newer = judgedOf().filter(({ id }) => Number(id) > Number(this.#judged)).length;
+    const newer = this.#judgedRequests.filter(({ id }) => Number(id) > Number(this.#judged)).length;
     const folded = (words: string, some: readonly CheckResult[]) =>
       some.length > 0
         ? html`<details><summary>${words}: ${some.length}</summary>${this.#checks(some)}</details>`
@@ -110,13 +112,13 @@ class Report extends Panel {
       <p class="quiet">The checks ignore the requests of this page, except those of its demos. A client that is still waiting counts as one that gave up.</p>
       <div class="row evidence">
         <span>Save as</span>
-        ${needsService(html`${files.map((file) => html`<button type="button" aria-disabled=${this.#saving !== ''} @click=${() => this.#save(file)}>${file.label}</button>`)}`)}
+        ${needsService(this.session, html`${files.map((file) => html`<button type="button" aria-disabled=${this.#saving !== ''} @click=${() => this.#save(file)}>${file.label}</button>`)}`)}
       </div>
     </div>`;
   }
 
   #faults() {
-    const names = judgedOf().flatMap(({ fault = '' }) => fault.split(' ').filter(Boolean));
+    const names = this.#judgedRequests.flatMap(({ fault = '' }) => fault.split(' ').filter(Boolean));
     if (names.length === 0) return nothing;
     const counts = [...Map.groupBy(names, (name) => name)].map(([name, all]) => `${name} (${all.length})`);
     return html`<p>Faults that affected the requests above: ${counts.join(', ')}.</p>`;
@@ -139,7 +141,7 @@ class Report extends Panel {
           () =>
             html`<div class="row evidence"><span class="quiet">${evidence.length === 1 ? 'Request' : 'Requests'}</span>${evidence.map(
               (id) =>
-                html`<button type="button" aria-label="Show request ${id}" @click=${() => recording.show(id)}>#${id}</button>`,
+                html`<button type="button" aria-label="Show request ${id}" @click=${() => this.context.recording.show(id)}>#${id}</button>`,
             )}</div>`,
         )}
       </li>`,
@@ -148,8 +150,8 @@ class Report extends Panel {
 
   /** Asks for a report if there are new requests, and the panel is in view. */
   #update(): void {
-    const { facts } = recording;
-    const last = judgedOf().at(-1)?.id;
+    const { facts } = this.context.recording;
+    const last = this.#judgedRequests.at(-1)?.id;
     if (this.#shown !== facts?.id) {
       this.#begin();
       this.#shown = facts?.id;
@@ -160,13 +162,13 @@ class Report extends Panel {
   }
 
   async #ask(): Promise<void> {
-    const { facts } = recording;
+    const { facts } = this.context.recording;
     if (!facts || this.#isAsking) return;
     this.#isAsking = true;
     const askedAtMs = performance.now();
-    const judged = judgedOf().at(-1)?.id;
+    const judged = this.#judgedRequests.at(-1)?.id;
     try {
-      const report = (await session.lab.getReport(facts.id)) as ReportCard;
+      const report = (await this.session.lab.getReport(facts.id)) as ReportCard;
       if (facts.id !== this.#shown) return;
       this.#report = report;
       this.#judged = judged;
@@ -182,13 +184,13 @@ class Report extends Panel {
   }
 
   async #save({ label, ending, type, read }: (typeof files)[number]): Promise<void> {
-    const { facts } = recording;
+    const { facts } = this.context.recording;
     if (!facts || this.#saving) return;
     this.#saving = label;
     this.#failure = '';
     this.draw();
     try {
-      save(`${facts.id}.${ending}`, type, await read(facts.id));
+      save(`${facts.id}.${ending}`, type, await read(this.session.lab, facts.id));
     } catch (error) {
       if (facts.id === this.#shown) this.#failure = reasonOf(error);
     }
@@ -197,9 +199,6 @@ class Report extends Panel {
   }
 }
 
-/** The requests that the report card judges. */
-const judgedOf = () => recording.requests.filter(({ labPage }) => !labPage);
-
 /** The failure of a recommended check is advice. */
 const kindOf = (level: string, result: CheckResult['result']) =>
   results[result === 'failed' && level === 'recommended' ? 'advised' : result];
@@ -207,16 +206,14 @@ const kindOf = (level: string, result: CheckResult['result']) =>
 const slug = (guide: string) => guide.toLowerCase().replaceAll(' ', '-');
 
 /** The whole HTTP Archive of a recording. The lab sends it in parts. */
-async function archiveOf(id: string): Promise<string> {
-  const whole = await session.lab.getHar(id);
+async function archiveOf(lab: Lab, id: string): Promise<string> {
+  const whole = await lab.getHar(id);
   for (let part = whole; ; ) {
     const [, after] = /\?after=(\d+)$/.exec(part.log.comment ?? '') ?? [];
     if (!after) break;
-    part = await session.lab.getHar(id, { after: Number(after) });
+    part = await lab.getHar(id, { after: Number(after) });
     whole.log.entries.push(...part.log.entries);
   }
   delete whole.log.comment;
   return JSON.stringify(whole, null, 2);
 }
-
-addPanel('lab-report', Report);

@@ -1,6 +1,6 @@
+import type { RecordedRequest } from '../recordings/schema.ts';
 import { type Attempt, attemptsOf } from '../recordings/timeline-layout.ts';
 import { html, live, nothing, type TemplateResult, when } from './template.ts';
-import type { RecordedRequest } from './types.ts';
 
 type Test = (attempt: Attempt) => boolean;
 
@@ -21,7 +21,7 @@ const filters = [
 type FilterId = (typeof filters)[number]['id'];
 
 /** The requests that the user wants to see. */
-export interface Wanted {
+export interface RequestFilter {
   only: ReadonlySet<FilterId>;
   /** A part of the path, in any case, or the number of a request, such as `#3`. */
   path: string;
@@ -34,7 +34,7 @@ function has(name: string): Test {
 }
 
 /** The attempts that the filters choose among, in the order of their numbers: those with the path, and those of the page if wanted. */
-export function inScope(requests: readonly RecordedRequest[], { path, own }: Wanted): Attempt[] {
+export function inScope(requests: readonly RecordedRequest[], { path, own }: RequestFilter): Attempt[] {
   const part = path.trim().toLowerCase();
   return attemptsOf(own ? requests : requests.filter((one) => !one.labPage), 0)
     .filter(({ request: { id, target } }) => `#${id}` === part || target.toLowerCase().includes(part))
@@ -42,7 +42,7 @@ export function inScope(requests: readonly RecordedRequest[], { path, own }: Wan
 }
 
 /** The attempts that pass the chosen filters. */
-export function wantedOf(attempts: readonly Attempt[], { only }: Wanted): Attempt[] {
+export function wantedOf(attempts: readonly Attempt[], { only }: RequestFilter): Attempt[] {
   const groups = [
     ...Map.groupBy(
       filters.filter(({ id }) => only.has(id)),
@@ -52,14 +52,14 @@ export function wantedOf(attempts: readonly Attempt[], { only }: Wanted): Attemp
   return attempts.filter((one) => groups.every((group) => group.some(({ test }) => test(one))));
 }
 
-interface Options {
-  wanted: Wanted;
+interface Filters {
+  wanted: RequestFilter;
   /** The attempts that the filters choose among; undefined if all requests are the page's own. */
   attempts: readonly Attempt[] | undefined;
   /** The number of the page's own requests. */
   own: number;
   /** Changes what the user wants. */
-  want(change: (wanted: Wanted) => Partial<Wanted>): void;
+  want(change: (wanted: RequestFilter) => Partial<RequestFilter>): void;
 }
 
 /** A button that stays pressed. */
@@ -67,7 +67,7 @@ const toggle = (label: string, isOn: boolean, act: () => void, count?: number): 
   html`<button type="button" class="toggle" aria-pressed=${isOn} @click=${act}>${label} <span>${count}</span></button>`;
 
 /** The controls that choose the shown requests. */
-export const filterBar = ({ wanted, attempts, own, want }: Options): TemplateResult =>
+export const filterBar = ({ wanted, attempts, own, want }: Filters): TemplateResult =>
   html`<div class="filters" role="group" aria-label="Show only">
     ${
       attempts

@@ -1,18 +1,13 @@
 import { counted, preciseDuration } from '../../foundation/words.ts';
 import { prettyJson } from '../../http/pages/pretty-json.ts';
+import type { RecordedRequest } from '../recordings/schema.ts';
 import { type Attempt, waitOf } from '../recordings/timeline-layout.ts';
-import { baseUrl } from './api.ts';
+import { apiUrl } from './api.ts';
+import { type Copying, drawCopy } from './copying.ts';
 import { curlOf, isWhole, setKey } from './curl.ts';
 import { outcomeShape } from './draw-time-line.ts';
 import { html, nothing, type TemplateResult, type View, when } from './template.ts';
 import { preciseTime } from './times.ts';
-import type { RecordedRequest } from './types.ts';
-
-/** The result of copying: a message, and the text itself if the browser refused the clipboard. */
-export interface Copying {
-  message: string;
-  text?: string;
-}
 
 /** A request on one line. `toggle` opens and closes its details. */
 export function drawLine(attempt: Attempt, isOpen: boolean, toggle: () => void): TemplateResult {
@@ -60,7 +55,7 @@ export function drawDetails(
     </div>
     <div class="row">
       <button type="button" @click=${() => {
-        const { line, without } = curlOf(request, baseUrl);
+        const { line, without } = curlOf(request, apiUrl);
         copy(line, `Copied${without ? `, without ${without}` : ''}. First set the key: ${setKey}`);
       }}>Copy as cURL</button>
       <span class="quiet" role="status">${copying?.message ?? ''}</span>
@@ -68,12 +63,6 @@ export function drawDetails(
     ${drawCopy(copying)}
   </div>`;
 }
-
-/** A text for the user to copy, if the browser refused the clipboard. */
-export const drawCopy = (copying: Copying | undefined) =>
-  copying?.text === undefined
-    ? nothing
-    : html`<textarea class="to-copy" readonly rows="6" aria-label="Text to copy" .value=${copying.text}></textarea>`;
 
 const fieldLines = (fields: Readonly<Record<string, string>>) =>
   Object.entries(fields)

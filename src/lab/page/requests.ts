@@ -1,25 +1,23 @@
 import { counted } from '../../foundation/words.ts';
+import type { RecordedRequest } from '../recordings/schema.ts';
 import { type Attempt, attemptsOf } from '../recordings/timeline-layout.ts';
 import { reasonOf } from './api.ts';
-import { copied } from './copying.ts';
+import { type Copying, copied } from './copying.ts';
 import { drawTimeLine } from './draw-time-line.ts';
-import { command, firstSteps, shownCommand, wholeCommand } from './first-steps.ts';
+import { commandBlock, commandOf, firstSteps, shownCommand } from './first-steps.ts';
 import { showTab } from './navigation.ts';
-import { addPanel, failureNote, Panel } from './panel.ts';
-import { recording } from './recording.ts';
-import { recordingHead } from './recording-head.ts';
-import { filterBar, inScope, type Wanted, wantedOf } from './request-filters.ts';
-import { type Copying, drawDetails, drawLine } from './request-row.ts';
-import { session } from './session.ts';
-import { keySignal, untilKeyChange } from './state.ts';
-import { html, nothing, repeat, type View, when } from './template.ts';
+import { failureNote, type KeyContext, needsService, Panel } from './panel.ts';
+import { maxRequests, type RecordingFacts } from './recording.ts';
+import { filterBar, inScope, type RequestFilter, wantedOf } from './request-filters.ts';
+import { drawDetails, drawLine } from './request-row.ts';
+import { html, live, nothing, plain, repeat, type TemplateResult, type View, when } from './template.ts';
 import { timeLineOf } from './time-line.ts';
-import type { RecordedRequest } from './types.ts';
+import { toLocalTime } from './times.ts';
 
 const rowsOnPage = 100;
 
-class Requests extends Panel {
-  #wanted: Wanted = { only: new Set(), path: '', own: false };
+export class RequestsPanel extends Panel {
+  #wanted: RequestFilter = { only: new Set(), path: '', own: false };
   /** The last drawn rows. While the user reads them, new ones wait. */
   #held: readonly RecordedRequest[] | undefined;
   /** An opened request that is not among the newest any more. */
@@ -31,8 +29,9 @@ class Requests extends Panel {
   #copying: Copying | undefined;
   #failure = '';
 
-  constructor(element: HTMLElement) {
-    super(element);
+  constructor(element: HTMLElement, context: KeyContext) {
+    super(element, context);
+    const { session, recording } = context;
     let shown: string | undefined;
     recording.onChange(() => {
       if (shown !== recording.facts?.id) {
@@ -48,29 +47,36 @@ class Requests extends Panel {
       const isInRow = (target as Element).closest('li');
       if (key === 'Escape' && isInRow && this.#open !== undefined) this.#close(this.#open);
     };
-    element.addEventListener('keydown', closeByEscape, { signal: keySignal() });
+    element.addEventListener('keydown', closeByEscape, { signal: session.signal });
   }
 
   protected view(): View {
-    if (!session.account || !recording.isKnown) return nothing;
+    const { recording } = this.context;
+    if (!recording.isKnown) return nothing;
     const { facts } = recording;
     const act = (act: () => Promise<void>) => void this.#do(act);
-    const steps = { act, copy: () => void this.#copyCommand(), copying: this.#copying };
+    const steps = {
+      context: this.context,
+      act,
+      copy: () => void this.#copyCommand(),
+      copying: this.#copying,
+    };
     const failures = html`${failureNote(this.#failure)} ${failureNote(recording.failure)}`;
     if (!facts) return html`${firstSteps(steps)} ${failures}`;
     const isQuiet = !recording.isUnread && recording.requests.every(({ labPage }) => labPage);
-    return html`${recordingHead(facts, act)} ${failures}
+    return html`${recordingHead(this.context, facts, act)} ${failures}
       ${when(isQuiet && !recording.isActive, () => html`<p>No request was recorded.</p>`)}
-      ${when(isQuiet && recording.isActive, () => html`<p>Waiting for the first request. Start your client, or send this:</p>${command(steps)}`)}
+      ${when(isQuiet && recording.isActive, () => html`<p>Waiting for the first request. Start your client, or send this:</p>${commandBlock(steps)}`)}
       ${when(recording.requests.length > 0, () => this.#rows())}`;
   }
 
   /** Whether there is a request that the user may want to see. */
   #hasRows(): boolean {
-    return recording.requests.some((one) => this.#wanted.own || !one.labPage);
+    return this.context.recording.requests.some((one) => this.#wanted.own || !one.labPage);
   }
 
   #rows() {
+    const { recording } = this.context;
     const kept = (this.#isReading() && this.#held) || recording.requests;
     this.#held = kept;
     const now = inScope(recording.requests, this.#wanted);
@@ -200,6 +206,7 @@ class Requests extends Panel {
 
   /** Opens a row, which may have to be read first, unless the user opens another one meanwhile. */
   async #show(id: string): Promise<void> {
+    const { recording } = this.context;
     showTab('requests');
     const turn = ++this.#turns;
     this.#failure = '';
@@ -241,14 +248,18 @@ class Requests extends Panel {
 
   /** The key goes to the clipboard alone. */
   async #copyCommand(): Promise<void> {
-    const isCopied = await untilKeyChange(copied(wholeCommand()));
+    const isCopied = await copied(commandOf(this.session.key));
     if (isCopied) this.#copying = { message: 'Copied.' };
-    else await this.#copy(shownCommand(), 'Copied. Replace the shortened key with your whole key.');
+    else
+      await this.#copy(
+        shownCommand(this.session.key),
+        'Copied. Replace the shortened key with your whole key.',
+      );
     this.draw();
   }
 
   async #copy(text: string, message: string): Promise<void> {
-    this.#copying = (await untilKeyChange(copied(text)))
+    this.#copying = (await copied(text))
       ? { message }
       : {
           message: `The browser does not let this page copy. ${message.replace('Copied', 'Copy it here')}`,
@@ -269,4 +280,44 @@ class Requests extends Panel {
   }
 }
 
-addPanel('lab-requests', Requests);
+/** The shown recording, and the controls that start, end and choose one. `act` performs an action, and shows why it failed. */
+function recordingHead(
+  context: KeyContext,
+  facts: RecordingFacts,
+  act: (act: () => Promise<void>) => void,
+): TemplateResult {
+  const { session, recording } = context;
+  const { isActive, requests } = recording;
+  const count = Number(requests.at(-1)?.id ?? facts.requests);
+  const own = requests.filter(({ labPage }) => labPage).length;
+  const counts = [
+    counted(count, 'request'),
+    count > maxRequests && `the newest ${maxRequests.toLocaleString('en')} are shown`,
+    own > 0 && `${own} of them sent by this page`,
+    facts.leftOut > 0 && `${counted(facts.leftOut, 'request')} not stored`,
+  ];
+  const button = (words: string, send: () => Promise<void>) =>
+    needsService(
+      session,
+      html`<button type="button" aria-disabled=${recording.isBusy} @click=${() => act(send)}>${words}</button>`,
+    );
+  return html`<div class="row head">
+      <h2>Requests</h2>
+      <span class="badge ${isActive ? 'bad' : ''}">${isActive ? '● Recording' : '■ Ended'}</span>
+      <p class="quiet">${facts.name ? html`“<bdi>${facts.name}</bdi>”` : facts.id}, since ${toLocalTime(Date.parse(facts.createdAt), session.nowMs())}: ${counts.filter(Boolean).join('; ')}</p>
+      ${recording.all.length > 1 ? chooser(context) : nothing}
+      ${isActive ? button('Stop recording', () => recording.stop()) : nothing}
+      ${session.account?.recording ? nothing : button('Record again', () => recording.start())}
+    </div>`;
+}
+
+function chooser({ session, recording }: KeyContext): TemplateResult {
+  const choose = ({ target }: Event) => recording.choose((target as HTMLSelectElement).value);
+  return needsService(
+    session,
+    html`<select aria-label="Recording" @change=${choose}>${recording.all.map(
+      ({ id, name, createdAt }) =>
+        html`<option value=${id} .selected=${live(id === recording.chosen)}>${plain(name || id)}, ${toLocalTime(Date.parse(createdAt), session.nowMs())}</option>`,
+    )}</select>`,
+  );
+}

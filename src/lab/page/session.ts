@@ -1,42 +1,81 @@
-import { type Lab, type Petstore, PetstoreError } from '../../client/index.ts';
-import { clientsFor, reasonOf } from './api.ts';
-import { type Block, blockOf } from './blocked-by.ts';
-import { State, startAnew, untilKeyChange } from './state.ts';
-import type { Account, ConnectionState } from './types.ts';
+import { PetstoreError } from '../../client/error.ts';
+import type { Lab, Operations } from '../../client/index.ts';
+import { type Block, blockOf, type ConnectionState, isAccount, type KeyAccount } from './account.ts';
+import { operationsFor, reasonOf } from './api.ts';
 
 const [readEveryMs, retryMs, retryLabMs] = [1_000, 2_000, 10_000];
 
 /** The lab's own limit lasts a minute at most. A proxy may ask for a day. */
 const longestRetryMs = 60_000;
 
-/** The key in use, and its account, which is read every second. */
-class Session extends State {
-  key = '';
-  connection: ConnectionState = 'no-key';
+/** Observable state. */
+export class State {
+  readonly #listeners = new Set<() => void>();
+
+  /** Calls `listener` after each change. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  protected changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** State that is read with the key of a session. */
+export abstract class SessionState extends State {
+  protected readonly session: Session;
+
+  constructor(session: Session) {
+    super();
+    this.session = session;
+  }
+}
+
+/** Begins anew, with a key or none. */
+export type Restart = (key: string, connection?: ConnectionState) => void;
+
+/** A key, its clients, and its account, which is read every second. All other state of the page is read after it. */
+export class Session extends State {
+  readonly key: string;
+  /** Aborted when the page has another key. */
+  readonly signal: AbortSignal;
+  /** Ends this session. */
+  readonly restart: Restart;
+  connection: ConnectionState;
   /** When the account was last read, or first asked for, by the browser's clock. */
-  asOfMs = 0;
+  asOfMs = Date.now();
   /** When the page asks again after a failure, by the browser's clock. */
   retryAtMs = 0;
   /** Why the account could not be read. */
   failure = '';
-  account: Account | undefined;
-  #clients: { petstore: Petstore; lab: Lab } | undefined;
+  account: KeyAccount | undefined;
+  readonly #clients: { petstore: Operations; lab: Lab } | undefined;
   #aheadMs = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** The number of the last request, and of the newest response. Responses may arrive out of order. */
   #asked = 0;
   #answered = 0;
 
-  constructor() {
+  constructor(key: string, connection: ConnectionState, signal: AbortSignal, restart: Restart) {
     super();
-    document.addEventListener('visibilitychange', () => {
+    this.key = key;
+    this.connection = connection;
+    this.signal = signal;
+    this.restart = restart;
+    if (!key) return;
+    this.#clients = operationsFor(key, signal);
+    const refreshIfVisible = () => {
       clearTimeout(this.#timer);
-      if (this.key && !document.hidden) void this.refresh();
-    });
+      if (!document.hidden) void this.refresh();
+    };
+    document.addEventListener('visibilitychange', refreshIfVisible, { signal });
+    if (connection === 'connecting') void this.refresh();
+    else this.#refreshIn(retryLabMs);
   }
 
   /** A client of the API, whose requests count. */
-  get petstore(): Petstore {
+  get petstore(): Operations {
     return this.#clientsInUse.petstore;
   }
 
@@ -44,9 +83,19 @@ class Session extends State {
     return this.#clientsInUse.lab;
   }
 
+  get #clientsInUse() {
+    if (!this.#clients) throw new Error('The page has no key.');
+    return this.#clients;
+  }
+
   /** Why the key cannot send requests now. */
   get blockedBy(): Block | undefined {
     return this.account && blockOf(this.account);
+  }
+
+  /** Whether the user can send no request of the API now. */
+  get isBlocked(): boolean {
+    return this.connection === 'away' || this.blockedBy !== undefined;
   }
 
   /** The time of the service, in milliseconds since 1970. It stops while the service is unreachable. */
@@ -54,76 +103,47 @@ class Session extends State {
     return (this.connection === 'away' ? this.asOfMs : Date.now()) + this.#aheadMs;
   }
 
-  /** Continues with another key, or with none. */
-  use(key: string): void {
-    clearTimeout(this.#timer);
-    this.key = key;
-    this.asOfMs = Date.now();
-    this.#startAnew(key ? 'connecting' : 'no-key');
-    this.#clients = key ? clientsFor(key) : undefined;
-    if (key) void this.refresh();
-  }
-
   /** Reads the account now. */
-  refresh(): Promise<void> {
-    return untilKeyChange(this.#read());
-  }
-
-  async #read(): Promise<void> {
+  async refresh(): Promise<void> {
     clearTimeout(this.#timer);
     const number = ++this.#asked;
+    const isLate = () => number < this.#answered || this.signal.aborted;
     let waitMs = readEveryMs;
     try {
-      const account = (await this.lab.getAccount()) as Account;
-      if (number < this.#answered) return;
+      const account = (await this.lab.getAccount()) as KeyAccount;
+      if (isLate()) return;
       if (!isAccount(account)) throw new Error('The response is not the account of a key.');
-      if (this.connection === 'lab-off') return this.use(this.key);
+      if (this.connection === 'lab-off') return this.restart(this.key);
       this.account = account;
       this.asOfMs = Date.now();
       this.#aheadMs = Date.parse(account.at) - this.asOfMs;
       this.failure = '';
       this.#connect('live');
     } catch (error) {
-      if (number < this.#answered) return;
+      if (isLate()) return;
+      const { status, code } = error instanceof PetstoreError ? error : {};
+      if (code === 'unauthorized') return this.restart('', 'revoked');
+      // A proxy may answer 404 too, but with another code.
+      if (status === 404 && code === 'not_found') return this.restart(this.key, 'lab-off');
       waitMs = this.#fail(error);
     }
     this.#answered = number;
-    clearTimeout(this.#timer);
-    if (!document.hidden && waitMs < Number.POSITIVE_INFINITY)
-      this.#timer = setTimeout(() => this.refresh(), waitMs);
+    this.#refreshIn(waitMs);
   }
 
-  get #clientsInUse() {
-    if (!this.#clients) throw new Error('The page has no key.');
-    return this.#clients;
+  #refreshIn(ms: number): void {
+    clearTimeout(this.#timer);
+    if (!document.hidden) this.#timer = setTimeout(() => this.refresh(), ms);
   }
 
   /** Returns after how many milliseconds to ask again. */
   #fail(error: unknown): number {
-    const { status, code, retryAt } = error instanceof PetstoreError ? error : {};
+    const { code, retryAt } = error instanceof PetstoreError ? error : {};
     this.failure = reasonOf(error);
-    if (code === 'unauthorized') {
-      this.key = '';
-      this.#startAnew('revoked');
-      return Number.POSITIVE_INFINITY;
-    }
-    // A proxy may answer 404 too, but with another code.
-    if (status === 404 && code === 'not_found') {
-      this.#startAnew('lab-off');
-      // The state is new, but the key is not.
-      this.#clients = clientsFor(this.key);
-      return retryLabMs;
-    }
     const askedMs = (retryAt?.getTime() ?? 0) - Date.now();
     this.retryAtMs = Date.now() + Math.min(Math.max(askedMs, retryMs), longestRetryMs);
     this.#connect(code === 'rate_limited' && this.account ? 'slowed' : 'away');
     return this.retryAtMs - Date.now();
-  }
-
-  #startAnew(connection: ConnectionState): void {
-    this.connection = connection;
-    this.account = undefined;
-    startAnew();
   }
 
   #connect(connection: ConnectionState): void {
@@ -131,13 +151,3 @@ class Session extends State {
     this.changed();
   }
 }
-
-export const session = new Session();
-
-/** Whether it is an account: a proxy may answer in place of the service. */
-const isAccount = ({ at, ban, minute, day }: Partial<Account>): boolean =>
-  Number.isFinite(Date.parse(at ?? '')) &&
-  ban !== undefined &&
-  [minute, day].every(
-    (window) => Number.isSafeInteger(window?.remaining) && Number.isSafeInteger(window?.reset),
-  );

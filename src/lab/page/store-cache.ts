@@ -1,16 +1,16 @@
 import type { Event, Int64 } from '../../client/index.ts';
-import { actions } from './actions.ts';
+import type { Actions } from './actions.ts';
 import { reasonOf } from './api.ts';
-import { session } from './session.ts';
-import { forEachKey, keySignal, State, sleep } from './state.ts';
+import { type Session, SessionState } from './session.ts';
 import {
   applyEvent,
-  type Effect,
+  type EventEffect,
   readSnapshot,
   requestsOfReading,
   type StoreSnapshot,
 } from './store-snapshot.ts';
-import { stream } from './stream.ts';
+import type { Stream } from './stream.ts';
+import { sleep } from './times.ts';
 
 /** How long a change stays marked. */
 const markMs = 5_000;
@@ -20,7 +20,7 @@ const rereadEveryMs = 10_000;
 const settleMs = 200;
 
 /** The store as it was read, kept up to date by the stream of events. */
-class StoreCache extends State {
+export class StoreCache extends SessionState {
   snapshot: StoreSnapshot | undefined;
   isReading = false;
   /** Why it could not be read. */
@@ -37,8 +37,13 @@ class StoreCache extends State {
   /** The reading that is put off, if there is one. */
   #reread: object | undefined;
 
-  constructor() {
-    super();
+  readonly #stream: Stream;
+  readonly #actions: Actions;
+
+  constructor(session: Session, stream: Stream, actions: Actions) {
+    super(session);
+    this.#stream = stream;
+    this.#actions = actions;
     stream.onEvent = (event) => this.#take(event);
     stream.onChange(() => {
       this.#checkStream();
@@ -48,17 +53,17 @@ class StoreCache extends State {
 
   /** Whether the store may have changed since. A broken stream continues where it was, so it misses nothing. */
   get isOld(): boolean {
-    return !stream.isOpen || this.lost !== '' || this.failure !== '';
+    return !this.#stream.isOpen || this.lost !== '' || this.failure !== '';
   }
 
   /** How many requests it takes to open it now. */
   get cost(): number {
-    return requestsOfReading + (stream.isOpen ? 0 : 1);
+    return requestsOfReading + (this.#stream.isOpen ? 0 : 1);
   }
 
   /** Whether the reading waits for the stream to begin. */
   get isWaiting(): boolean {
-    return this.isReading && stream.isOpen && !stream.isConnected;
+    return this.isReading && this.#stream.isOpen && !this.#stream.isConnected;
   }
 
   /** Opens the stream, and then reads the lists. */
@@ -70,9 +75,9 @@ class StoreCache extends State {
     this.#waiting = [];
     this.changed();
     try {
-      await stream.open();
-      const { gaps } = stream;
-      this.#show(await readSnapshot(session.petstore), gaps);
+      await this.#stream.open();
+      const { gaps } = this.#stream;
+      this.#show(await readSnapshot(this.session.petstore), gaps);
     } catch (error) {
       this.isReading = false;
       this.failure = reasonOf(error);
@@ -98,28 +103,28 @@ class StoreCache extends State {
 
   #checkStream(): void {
     if (!this.snapshot) return;
-    if (this.#gaps !== stream.gaps) {
-      this.#gaps = stream.gaps;
+    if (this.#gaps !== this.#stream.gaps) {
+      this.#gaps = this.#stream.gaps;
       this.lost = 'Events are missing, or all ids have changed.';
       // Only the user causes this, so the next reading may follow at once.
       this.#readAtMs = 0;
-      actions.leaveSubjects();
+      this.#actions.leaveSubjects();
     }
     // After a failure the user has to ask again.
-    if (this.lost && stream.isOpen && !this.isReading && !this.failure) void this.#readAgain();
+    if (this.lost && this.#stream.isOpen && !this.isReading && !this.failure) void this.#readAgain();
   }
 
   #take(event: Event): void {
     if (this.isReading) this.#waiting.push(event);
     else if (this.snapshot) {
-      if (event.type === 'workspace.reset') actions.leaveSubjects();
+      if (event.type === 'workspace.reset') this.#actions.leaveSubjects();
       const effect = applyEvent(this.snapshot, event);
-      if (typeof effect === 'object') actions.leaveSubject(`pet ${effect.petId}`, event.requestId);
+      if (typeof effect === 'object') this.#actions.leaveSubject(`pet ${effect.petId}`, event.requestId);
       this.#follow(effect);
     }
   }
 
-  #follow(effect: Effect): void {
+  #follow(effect: EventEffect): void {
     if (effect === 'everything') {
       this.lost = 'The workspace was reset.';
       void this.#readAgain();
@@ -133,12 +138,12 @@ class StoreCache extends State {
     const reread = {};
     this.#reread = reread;
     await sleep(Math.max(settleMs, this.#readAtMs + rereadEveryMs - Date.now()));
-    await pageVisible();
+    await this.#pageVisible();
     // The user may have read it meanwhile.
     if (this.#reread !== reread) return;
     this.#reread = undefined;
     // If the user closed the stream, it stays closed.
-    if (stream.isOpen) void this.open();
+    if (this.#stream.isOpen) void this.open();
   }
 
   async #mark(petId: Int64, change: string): Promise<void> {
@@ -150,16 +155,11 @@ class StoreCache extends State {
     this.marks.delete(petId);
     this.changed();
   }
-}
 
-async function pageVisible(): Promise<void> {
-  if (!document.hidden) return;
-  const { promise, resolve } = Promise.withResolvers<unknown>();
-  document.addEventListener('visibilitychange', resolve, { once: true, signal: keySignal() });
-  await promise;
+  async #pageVisible(): Promise<void> {
+    if (!document.hidden) return;
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    document.addEventListener('visibilitychange', resolve, { once: true, signal: this.session.signal });
+    await promise;
+  }
 }
-
-export let storeCache: StoreCache;
-forEachKey(() => {
-  storeCache = new StoreCache();
-});

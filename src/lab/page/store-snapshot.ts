@@ -1,4 +1,4 @@
-import type { Category, Event, Int64, Order, Pet, Petstore } from '../../client/index.ts';
+import type { Category, Event, Int64, Operations, Order, Pet } from '../../client/index.ts';
 import { firstPage } from './api.ts';
 
 export type PlacedOrder = Order & { id: Int64 };
@@ -22,7 +22,7 @@ const maxItems = 100;
 export const requestsOfReading = 4;
 
 /** Reads the first page of each list. */
-export async function readSnapshot(petstore: Petstore): Promise<StoreSnapshot> {
+export async function readSnapshot(petstore: Operations): Promise<StoreSnapshot> {
   const [pets, inventory, categories, orders] = await Promise.all([
     firstPage(petstore.listPets()),
     firstPage(petstore.listInventory()),
@@ -40,10 +40,10 @@ export async function readSnapshot(petstore: Petstore): Promise<StoreSnapshot> {
 }
 
 /** What an event changes: one pet, nothing that is marked, or everything, so that all lists must be read again. */
-export type Effect = { petId: Int64; change: string } | 'nothing' | 'everything';
+export type EventEffect = { petId: Int64; change: string } | 'nothing' | 'everything';
 
 /** Applies an event. It may be older than the snapshot: the events after it lead to the same state. */
-export function applyEvent(snapshot: StoreSnapshot, event: Event): Effect {
+export function applyEvent(snapshot: StoreSnapshot, event: Event): EventEffect {
   switch (event.type) {
     case 'workspace.reset':
     case 'workspace.seeded':
@@ -79,7 +79,7 @@ export function applyEvent(snapshot: StoreSnapshot, event: Event): Effect {
   }
 }
 
-function addPet(snapshot: StoreSnapshot, pet: Pet): Effect {
+function addPet(snapshot: StoreSnapshot, pet: Pet): EventEffect {
   if (snapshot.pets.has(pet.id)) return 'nothing';
   // The snapshot stays the beginning of the list.
   if (snapshot.hasMorePets || snapshot.pets.size >= maxItems) {
@@ -91,7 +91,7 @@ function addPet(snapshot: StoreSnapshot, pet: Pet): Effect {
   return { petId: pet.id, change: 'new' };
 }
 
-function changePet(snapshot: StoreSnapshot, pet: Pet): Effect {
+function changePet(snapshot: StoreSnapshot, pet: Pet): EventEffect {
   const before = snapshot.pets.get(pet.id);
   if (!before) return 'nothing';
   snapshot.pets.set(pet.id, pet);
@@ -99,7 +99,7 @@ function changePet(snapshot: StoreSnapshot, pet: Pet): Effect {
   return { petId: pet.id, change: 'changed' };
 }
 
-function changeStock(snapshot: StoreSnapshot, petId: Int64, quantity: number): Effect {
+function changeStock(snapshot: StoreSnapshot, petId: Int64, quantity: number): EventEffect {
   const before = snapshot.stock.get(petId);
   if (!snapshot.pets.has(petId) || before === quantity) return 'nothing';
   snapshot.stock.set(petId, quantity);

@@ -1,37 +1,31 @@
-import { actions, workspaceSubject } from './actions.ts';
-import { blockedNote } from './blocked-by.ts';
+import { workspaceSubject } from './actions.ts';
 import { lastAnswers, orderRow, pairPanel } from './order-panel.ts';
-import { addPanel, failureNote, Panel } from './panel.ts';
+import { blockedNote, failureNote, type KeyContext, Panel } from './panel.ts';
 import { answerTo, nameOf, petCard, restock } from './pet-card.ts';
-import { plain } from './plain-text.ts';
-import { session } from './session.ts';
-import { storeCache } from './store-cache.ts';
 import { categoryOf, type Filter, groupsOf, type StoreSnapshot } from './store-snapshot.ts';
-import { stream, streamBadge } from './stream.ts';
-import { html, live, nothing, repeat, type TemplateResult, type View, when } from './template.ts';
+import { html, live, nothing, plain, repeat, type TemplateResult, type View, when } from './template.ts';
 
 /** The list of orders begins with this many. */
 const fewOrders = 8;
 
-class Store extends Panel {
+export class StorePanel extends Panel {
   #filter: Filter = { categoryId: '', name: '' };
   /** Whether the user is asked to confirm a reset. */
   #isConfirming = false;
   #showsAllOrders = false;
   #isOrdering = false;
 
-  constructor(element: HTMLElement) {
-    super(element);
-    for (const state of [storeCache, actions]) state.onChange(() => this.#drawAndKeepFocus());
+  constructor(element: HTMLElement, context: KeyContext) {
+    super(element, context);
+    for (const state of [context.storeCache, context.actions]) state.onChange(() => this.#drawAndKeepFocus());
   }
 
   protected view(): View {
-    const { account, blockedBy, connection } = session;
-    if (!account) return nothing;
+    const { session, storeCache, actions } = this.context;
     // Filters stay usable, and so does what the user types.
-    const isBlocked = connection === 'away' || blockedBy !== undefined;
+    const { isBlocked } = session;
     const { snapshot, failure } = storeCache;
-    const notes = html`${blockedNote(blockedBy, session.nowMs())} ${failureNote(failure)}`;
+    const notes = html`${blockedNote(session)} ${failureNote(failure)}`;
     if (!snapshot) return this.#closed(isBlocked, notes);
     return html`
       <div class="row spread">
@@ -43,16 +37,18 @@ class Store extends Panel {
         </div>
       </div>
       ${when(this.#isConfirming, () => this.#confirmation(isBlocked))}
-      ${answerTo(workspaceSubject)}
+      ${answerTo(actions, workspaceSubject)}
       ${notes}
-      ${pairPanel(this.#isOrdering)}
+      ${pairPanel(actions, this.#isOrdering)}
       ${this.#open(snapshot, isBlocked)}`;
   }
 
   #badge(): View {
-    const { isOld, isReading, isWaiting } = storeCache;
+    const { isOld, isReading, isWaiting } = this.context.storeCache;
     if (isReading && !isWaiting) return html`<span class="badge">loading</span>`;
-    return isOld && !isWaiting ? html`<span class="badge warn">not up to date</span>` : streamBadge();
+    return isOld && !isWaiting
+      ? html`<span class="badge warn">not up to date</span>`
+      : this.context.stream.badge();
   }
 
   #closed(isBlocked: boolean, notes: TemplateResult): TemplateResult {
@@ -71,11 +67,12 @@ class Store extends Panel {
   }
 
   #opener(text: string, isBlocked: boolean): TemplateResult {
+    const { storeCache, stream } = this.context;
     return html`<div>
       <button type="button" class="primary" ?disabled=${isBlocked} aria-disabled=${storeCache.isReading} @click=${() => storeCache.open()}>
         ${text}
       </button>
-      <p>${storeCache.isReading ? progress() : `This counts as ${storeCache.cost} requests: four lists${stream.isOpen ? '.' : ' and the stream of events.'}`}</p>
+      <p>${storeCache.isReading ? this.#progress() : `This counts as ${storeCache.cost} requests: four lists${stream.isOpen ? '.' : ' and the stream of events.'}`}</p>
     </div>`;
   }
 
@@ -84,6 +81,7 @@ class Store extends Panel {
   }
 
   #confirmation(isBlocked: boolean): TemplateResult {
+    const { session, actions } = this.context;
     return html`<div class="confirmation" role="group" aria-label="Reset the workspace">
       <p>
         <strong>All pets, categories, stock and orders of the workspace “<bdi>${session.account?.workspace}</bdi>” are removed</strong>
@@ -103,7 +101,7 @@ class Store extends Panel {
       ${this.#oldNote(isBlocked)}
       <div class="open-store">
         <div>${snapshot.pets.size > 0 ? this.#pets(snapshot, isBlocked) : this.#emptyNote(isBlocked)}</div>
-        <div class="order-panel">${this.#orders(snapshot, isBlocked)} ${lastAnswers()}</div>
+        <div class="order-panel">${this.#orders(snapshot, isBlocked)} ${lastAnswers(this.context.actions)}</div>
       </div>`;
   }
 
@@ -111,7 +109,7 @@ class Store extends Panel {
     return html`<div class="empty">
       <p class="lead">There is no pet in this workspace.</p>
       <div class="choices"><div>
-        <button type="button" class="primary" ?disabled=${isBlocked} aria-disabled=${actions.isRunning(workspaceSubject, resetText)}
+        <button type="button" class="primary" ?disabled=${isBlocked} aria-disabled=${this.context.actions.isRunning(workspaceSubject, resetText)}
           @click=${() => this.#reset()}>Fill with demo data</button>
         <p>This also replaces the categories and orders of the workspace.</p>
       </div></div>
@@ -119,9 +117,11 @@ class Store extends Panel {
   }
 
   #oldNote(isBlocked: boolean): View {
+    const { storeCache, stream } = this.context;
     const { isOld, isReading, isWaiting, lost } = storeCache;
     if (!isOld || (isReading && !isWaiting)) return nothing;
-    if (isWaiting) return html`<p class="note" role="status">${progress()} The data may be outdated.</p>`;
+    if (isWaiting)
+      return html`<p class="note" role="status">${this.#progress()} The data may be outdated.</p>`;
     if (stream.isOpen && !storeCache.failure)
       return html`<p class="note" role="status">${lost} The lists will be reloaded in a moment.</p>`;
     return html`<div class="note" role="status">
@@ -161,7 +161,7 @@ class Store extends Panel {
               ({ id }) => id,
               (pet) => html`
                 <li data-pet=${String(pet.id)}>
-                  ${petCard({ pet, category: category.name, stock: snapshot.stock.get(pet.id), mark: storeCache.marks.get(pet.id)?.change, isBlocked })}
+                  ${petCard(this.context, { pet, category: category.name, stock: snapshot.stock.get(pet.id), mark: this.context.storeCache.marks.get(pet.id)?.change, isBlocked })}
                 </li>`,
             )}
           </ul>
@@ -178,7 +178,7 @@ class Store extends Panel {
       <ul class="orders">${repeat(
         shown,
         ({ id }) => id,
-        (order) => orderRow(order, snapshot, isBlocked),
+        (order) => orderRow(this.context, order, snapshot, isBlocked),
       )}</ul>
       ${when(orders.length > fewOrders, () => html`<button type="button" @click=${() => this.#toggleOrders()}>${this.#showsAllOrders ? 'Show fewer' : `Show all ${orders.length}`}</button>`)}`;
   }
@@ -215,6 +215,7 @@ class Store extends Panel {
   /** Orders the last one of a pet twice at once. If no pet has one left, a pet gets that stock. */
   async #orderTwice(): Promise<void> {
     if (this.#isOrdering) return;
+    const { storeCache, actions } = this.context;
     this.#isOrdering = true;
     actions.forgetPair();
     try {
@@ -224,7 +225,8 @@ class Store extends Panel {
       const last = all.find(({ id }) => stock?.get(id) === 1);
       const pet = last ?? all[0];
       // With another stock both orders would be placed. The pet shows why it did not get this one.
-      if (pet && (last || (await restock(pet, 1)))) await actions.orderTwice(pet.id, plain(pet.name));
+      if (pet && (last || (await restock(this.context, pet, 1))))
+        await actions.orderTwice(pet.id, plain(pet.name));
     } finally {
       this.#isOrdering = false;
     }
@@ -239,6 +241,7 @@ class Store extends Panel {
   }
 
   async #reset(): Promise<void> {
+    const { session, storeCache, stream, actions } = this.context;
     storeCache.expectReset();
     await actions.run({
       subject: workspaceSubject,
@@ -252,14 +255,16 @@ class Store extends Panel {
     // An open stream has an event of the reset.
     if (!stream.isOpen) await storeCache.open();
   }
+
+  #progress(): string {
+    const { storeCache, stream } = this.context;
+    return storeCache.isWaiting
+      ? `Waiting for the stream of events … ${plain(stream.trouble, 500).replace(/ \(request [^)]*\)$/, '')}`
+      : 'Loading the lists …';
+  }
 }
 
 const resetText = 'Reset the workspace';
-
-const progress = (): string =>
-  storeCache.isWaiting
-    ? `Waiting for the stream of events … ${plain(stream.trouble, 500).replace(/ \(request [^)]*\)$/, '')}`
-    : 'Loading the lists …';
 
 function sizeText(snapshot: StoreSnapshot, shown: number): string {
   const { size } = snapshot.pets;
@@ -270,5 +275,3 @@ function sizeText(snapshot: StoreSnapshot, shown: number): string {
   const counts = Map.groupBy(snapshot.pets.values(), ({ status }) => String(status));
   return `${all} Now ${[...counts].map(([status, { length }]) => `${length} ${status}`).join(', ')}.`;
 }
-
-addPanel('lab-store', Store);

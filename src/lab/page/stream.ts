@@ -1,15 +1,15 @@
-import { type Int64, PetstoreError, type Event as StoreEvent } from '../../client/index.ts';
+import { PetstoreError } from '../../client/error.ts';
+import type { Int64, Event as StoreEvent } from '../../client/index.ts';
 import { reasonOf } from './api.ts';
-import { rehearsal } from './rehearsal.ts';
-import { session } from './session.ts';
-import { forEachKey, keySignal, State } from './state.ts';
+import type { RehearsalState } from './rehearsal.ts';
+import { type Session, SessionState } from './session.ts';
 import { html, nothing, type View } from './template.ts';
 
 /** The stream keeps this many of the newest events. */
 const maxKept = 500;
 
 /** The stream of events of the workspace, for all panels. To open it takes one request of the limits, so only the user opens it. */
-class Stream extends State {
+export class Stream extends SessionState {
   /** True until it is closed or ends. It survives broken connections. */
   isOpen = false;
   isConnected = false;
@@ -28,10 +28,13 @@ class Stream extends State {
   #hadLargeIds = false;
   #closed = new AbortController();
 
-  constructor() {
-    super();
+  readonly #rehearsal: RehearsalState;
+
+  constructor(session: Session, rehearsal: RehearsalState) {
+    super(session);
+    this.#rehearsal = rehearsal;
     rehearsal.onChange(() => this.#checkIds());
-    keySignal().addEventListener('abort', () => this.#closed.abort());
+    session.signal.addEventListener('abort', () => this.#closed.abort());
   }
 
   /** Opens it, unless it is open. Resolves when it is connected, or has ended. */
@@ -71,7 +74,7 @@ class Stream extends State {
     };
     const onBreak = (error: unknown) => this.#connect(false, error ? reasonOf(error) : '');
     try {
-      for await (const event of session.petstore.streamEvents(query, { signal, onOpen, onBreak })) {
+      for await (const event of this.session.petstore.streamEvents(query, { signal, onOpen, onBreak })) {
         if (signal.aborted) return;
         this.#moveTo(event.id);
         this.events.unshift(event);
@@ -95,7 +98,7 @@ class Stream extends State {
 
   /** The fault large-ids changes the ids of all answers at once, but not those of a stream that has begun. */
   #checkIds(): void {
-    const hasLargeIds = rehearsal.active.some(({ fault }) => fault === 'large-ids');
+    const hasLargeIds = this.#rehearsal.active.some(({ fault }) => fault === 'large-ids');
     if (hasLargeIds === this.#hadLargeIds) return;
     this.#hadLargeIds = hasLargeIds;
     // The stream may have begun since.
@@ -111,17 +114,14 @@ class Stream extends State {
     this.trouble = trouble;
     this.changed();
   }
-}
 
-export let stream: Stream;
-forEachKey(() => {
-  stream = new Stream();
-});
-
-/** The state of an open stream. While the service is away, the headings say so. */
-export function streamBadge(): View {
-  if (!session.account || session.connection === 'away') return nothing;
-  if (stream.isConnected) return html`<span class="badge good">live</span>`;
-  if (session.blockedBy) return html`<span class="badge warn">paused</span>`;
-  return html`<span class="badge">connecting</span>`;
+  /** The state of an open stream. While the service is away, the headings say so. */
+  badge(): View {
+    const { account, connection, blockedBy } = this.session;
+    if (!account || connection === 'away') return nothing;
+    if (this.isConnected) return html`<span class="badge good">live</span>`;
+    return blockedBy
+      ? html`<span class="badge warn">paused</span>`
+      : html`<span class="badge">connecting</span>`;
+  }
 }

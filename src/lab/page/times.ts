@@ -40,3 +40,6 @@ export function toBothTimes(ms: number, nowMs: number): string {
 /** The wait that `Retry-After` asked for, to append to a duration: `, Retry-After 3 s`. */
 export const retryAfterText = (retryAfterMs: number | undefined): string =>
   retryAfterMs === undefined ? '' : `, Retry-After ${preciseDuration(retryAfterMs)}`;
+
+/** Resolves after `ms`. */
+export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,22 +1,12 @@
-import {
-  type Delivery,
-  type EventType,
-  type Int64,
-  PetstoreError,
-  type Webhook,
-} from '../../client/index.ts';
+import { PetstoreError } from '../../client/error.ts';
+import type { Delivery, EventType, Int64, Webhook } from '../../client/index.ts';
 import { eventTypes } from '../../client/operations.ts';
 import { counted } from '../../foundation/words.ts';
 import { type FirstPage, firstPage, reasonOf } from './api.ts';
-import { blockedNote } from './blocked-by.ts';
 import { copiedOrSelected } from './copying.ts';
-import { type Deliveries, deliveryList } from './deliveries.ts';
-import { addPanel, failureNote, needsService, Panel } from './panel.ts';
-import { plain, timeOf } from './plain-text.ts';
-import { session } from './session.ts';
-import { sleep, untilKeyChange } from './state.ts';
-import { html, nothing, repeat, type TemplateResult, type View, when } from './template.ts';
-import { endToSecond } from './times.ts';
+import { blockedNote, needsService, Panel } from './panel.ts';
+import { html, nothing, plain, repeat, type TemplateResult, timeOf, type View, when } from './template.ts';
+import { endToSecond, sleep } from './times.ts';
 
 const maxDeliveries = 20;
 /** Most receivers answer within this time. */
@@ -29,7 +19,7 @@ const disabledReasons: Readonly<Record<string, string>> = {
   failing: 'all attempts failed for too long',
 };
 
-class Webhooks extends Panel {
+export class WebhooksPanel extends Panel {
   #webhooks: FirstPage<Webhook> | undefined;
   /** How often the webhooks have changed. A list that was requested before the last change is out of date. */
   #changes = 0;
@@ -39,15 +29,11 @@ class Webhooks extends Panel {
   #isAdding = false;
   /** The webhook whose removal the user has to confirm. */
   #removing: Int64 | undefined;
-  /** Running and failed actions, by the name of their button. */
-  readonly #busy = new Set<string>();
-  readonly #failures = new Map<string, View>();
 
   protected view(): View {
-    if (!session.account) return nothing;
     const webhooks = this.#webhooks;
     return html`${webhooks && webhooks.items.length > 0 ? this.#tools() : this.#empty(webhooks !== undefined)}
-      ${this.#failure('list')} ${when(this.#isAdding, () => this.#form())}
+      ${this.failure('list')} ${when(this.#isAdding, () => this.#form())}
       ${repeat(
         this.#secrets,
         ([id]) => id,
@@ -63,7 +49,7 @@ class Webhooks extends Panel {
 
   #tools(): TemplateResult {
     return html`<h2>Webhooks</h2>
-      ${blockedNote(session.blockedBy, session.nowMs())}
+      ${blockedNote(this.session)}
       <div class="row">${this.#button('list', 'Reload', 1, this.#read)} ${this.#adder()}</div>`;
   }
 
@@ -72,7 +58,7 @@ class Webhooks extends Panel {
       <h2>Webhooks</h2>
       ${when(isRead, () => html`<p><strong>There is no webhook yet.</strong></p>`)}
       <p>URLs that receive the events of the workspace, and their deliveries. Guide: <a href="reference#guides/events/receive-webhooks">Receive webhooks</a></p>
-      ${blockedNote(session.blockedBy, session.nowMs())}
+      ${blockedNote(this.session)}
       <div class="choices">
         ${
           isRead
@@ -113,7 +99,7 @@ class Webhooks extends Panel {
             : html`<button type="button" class="remove-${id}" @click=${() => this.#ask(id, '.keep')}>Remove</button>`
         }
       </div>
-      ${['ping', 'enable', 'deliveries', 'remove'].map((action) => this.#failure(`${at} ${action}`))}
+      ${['ping', 'enable', 'deliveries', 'remove'].map((action) => this.failure(`${at} ${action}`))}
       ${deliveries ? deliveryList(deliveries, (delivery) => this.#again(id, delivery)) : nothing}
     </section>`;
   }
@@ -121,7 +107,7 @@ class Webhooks extends Panel {
   /** The button that sends a delivery again, and why that failed. */
   #again(webhookId: Int64, { id }: Delivery): [button: View, failure: View] {
     const at = `delivery ${webhookId} ${id}`;
-    return [this.#button(at, 'Send again', 2, () => this.#redeliver(webhookId, id)), this.#failure(at)];
+    return [this.#button(at, 'Send again', 2, () => this.#redeliver(webhookId, id)), this.failure(at)];
   }
 
   #form(): TemplateResult {
@@ -135,7 +121,7 @@ class Webhooks extends Panel {
         ${this.#button('add', 'Add it', 1, undefined, 'primary')}
         <span class="quiet">Enter a public https URL. A service on this machine also accepts http URLs of this machine.</span>
       </div>
-      ${this.#failure('add')}
+      ${this.failure('add')}
     </form>`;
   }
 
@@ -155,39 +141,23 @@ class Webhooks extends Panel {
   }
 
   #button(at: string, text: string, requests: number, act?: () => unknown, kind = ''): TemplateResult {
-    return needsService(html`<button
+    return needsService(
+      this.session,
+      html`<button
       type=${act ? 'button' : 'submit'}
       class=${kind}
-      ?disabled=${session.blockedBy !== undefined}
-      aria-disabled=${this.#busy.has(at)}
-      @click=${act ? () => this.#run(at, act) : nothing}
+      ?disabled=${this.session.blockedBy !== undefined}
+      aria-disabled=${this.isRunning(at)}
+      @click=${act ? () => this.run(act, at, reasonWithTimeOf) : nothing}
     >
       ${text} <small>${counted(requests, 'request')}</small>
-    </button>`);
-  }
-
-  #failure(at: string): View {
-    return failureNote(this.#failures.get(at));
-  }
-
-  /** Performs an action, once at a time, and shows at its button why it failed. */
-  async #run(at: string, act: () => unknown): Promise<void> {
-    if (this.#busy.has(at)) return;
-    this.#busy.add(at);
-    this.#failures.delete(at);
-    this.draw();
-    try {
-      await act();
-    } catch (error) {
-      this.#failures.set(at, reasonWithTimeOf(error));
-    }
-    this.#busy.delete(at);
-    this.draw();
+    </button>`,
+    );
   }
 
   readonly #read = async (): Promise<void> => {
     const changes = this.#changes;
-    const webhooks = await firstPage(session.petstore.listWebhooks());
+    const webhooks = await firstPage(this.session.petstore.listWebhooks());
     if (changes === this.#changes) this.#show(webhooks);
   };
 
@@ -197,15 +167,15 @@ class Webhooks extends Panel {
   }
 
   async #readDeliveries(id: Int64): Promise<void> {
-    const readAt = now();
-    const deliveries = await firstPage(session.petstore.listDeliveries(id, { limit: maxDeliveries }));
+    const readAt = this.#now();
+    const deliveries = await firstPage(this.session.petstore.listDeliveries(id, { limit: maxDeliveries }));
     const shown = this.#deliveries.get(id);
     if (!(shown && shown.readAt > readAt)) this.#deliveries.set(id, { ...deliveries, readAt });
   }
 
   readonly #add = (): void => {
     this.#isAdding = !this.#isAdding;
-    this.#failures.delete('add');
+    this.failures.delete('add');
     this.draw();
   };
 
@@ -213,22 +183,23 @@ class Webhooks extends Panel {
     event.preventDefault();
     const entered = new FormData(event.target as HTMLFormElement);
     const types = entered.getAll('types') as EventType[];
-    void this.#run('add', async () => {
+    const send = async () => {
       const body = { url: String(entered.get('url')).trim(), ...(types.length > 0 && { types }) };
-      const { secret, ...webhook } = await session.petstore.createWebhook(body);
+      const { secret, ...webhook } = await this.session.petstore.createWebhook(body);
       this.#change((webhooks) => [...webhooks, webhook]);
       this.#secrets.set(webhook.id, { secret, copied: '' });
       this.#isAdding = false;
       if (this.element.contains(document.activeElement)) this.#focus(`.secret-${webhook.id} button`);
-    });
+    };
+    void this.run(send, 'add', reasonWithTimeOf);
   };
 
   async #ping(id: Int64): Promise<void> {
-    await this.#send(id, session.petstore.pingWebhook(id));
+    await this.#send(id, this.session.petstore.pingWebhook(id));
   }
 
   async #redeliver(webhookId: Int64, id: Int64): Promise<void> {
-    await this.#send(webhookId, session.petstore.redeliver(webhookId, id));
+    await this.#send(webhookId, this.session.petstore.redeliver(webhookId, id));
   }
 
   /** Shows a delivery at once, and its result a moment later. */
@@ -238,7 +209,7 @@ class Webhooks extends Panel {
       if (error instanceof PetstoreError && error.code === 'conflict') await this.#readOne(webhookId);
       throw error;
     });
-    const known = this.#deliveries.get(webhookId) ?? { items: [], hasMore: false, readAt: now() };
+    const known = this.#deliveries.get(webhookId) ?? { items: [], hasMore: false, readAt: this.#now() };
     const others = known.items.filter(({ id }) => id !== delivery.id);
     this.#deliveries.set(webhookId, { ...known, items: [delivery, ...others] });
     this.draw();
@@ -264,7 +235,7 @@ class Webhooks extends Panel {
   }
 
   async #readOne(id: Int64): Promise<void> {
-    this.#replace(await session.petstore.getWebhook(id));
+    this.#replace(await this.session.petstore.getWebhook(id));
   }
 
   #replace(webhook: Webhook): void {
@@ -272,14 +243,14 @@ class Webhooks extends Panel {
   }
 
   async #enable(id: Int64): Promise<void> {
-    this.#replace(await session.petstore.updateWebhook(id, { enabled: true }));
+    this.#replace(await this.session.petstore.updateWebhook(id, { enabled: true }));
     // These failed because it was disabled.
-    for (const at of this.#failures.keys())
-      if (at.startsWith(`webhook ${id} `) || at.startsWith(`delivery ${id} `)) this.#failures.delete(at);
+    for (const at of this.failures.keys())
+      if (at.startsWith(`webhook ${id} `) || at.startsWith(`delivery ${id} `)) this.failures.delete(at);
   }
 
   async #remove(id: Int64): Promise<void> {
-    await session.petstore.deleteWebhook(id);
+    await this.session.petstore.deleteWebhook(id);
     this.#change((webhooks) => webhooks.filter((webhook) => webhook.id !== id));
     this.#deliveries.delete(id);
     this.#removing = undefined;
@@ -297,7 +268,7 @@ class Webhooks extends Panel {
 
   async #copy(id: Int64, secret: string): Promise<void> {
     const code = this.element.querySelector(`.secret-${id} code`);
-    const copied = await untilKeyChange(copiedOrSelected(secret, code));
+    const copied = await copiedOrSelected(secret, code);
     if (!this.#secrets.has(id)) return;
     this.#secrets.set(id, { secret, copied });
     this.draw();
@@ -312,9 +283,11 @@ class Webhooks extends Panel {
   #focus(next: string): void {
     void this.draw().then(() => this.element.querySelector<HTMLElement>(next)?.focus());
   }
-}
 
-const now = () => new Date(session.nowMs());
+  #now(): Date {
+    return new Date(this.session.nowMs());
+  }
+}
 
 function stateOf({ enabled, disabledReason }: Webhook): string {
   if (enabled) return 'enabled';
@@ -331,4 +304,58 @@ function reasonWithTimeOf(error: unknown): View {
   return html`${reason} You can retry at ${timeOf(new Date(endToSecond(retryAt.getTime())))}.`;
 }
 
-addPanel('lab-webhooks', Webhooks);
+/** The newest deliveries of a webhook, and when they were read. */
+type Deliveries = FirstPage<Delivery> & { readAt: Date };
+
+/** The button that sends a delivery again, and why that failed. */
+type SendAgain = (delivery: Delivery) => [button: View, failure: View];
+
+const colors: Readonly<Record<string, string>> = { delivered: 'good', failed: 'bad', pending: 'warn' };
+
+/** The deliveries of a webhook, the newest first. */
+function deliveryList({ items, hasMore, readAt }: Deliveries, sendAgain: SendAgain): TemplateResult {
+  const list = html`<ul class="deliveries">
+    ${repeat(
+      items,
+      ({ id }) => id,
+      (delivery) => row(delivery, sendAgain(delivery)),
+    )}
+  </ul>`;
+  return html`${items.length > 0 ? list : nothing}
+    <p class="quiet">
+      ${items.length > 0 ? nothing : 'Nothing was sent to it yet.'}
+      ${hasMore ? `These are the newest ${items.length}. There are more.` : nothing}
+      Read at ${timeOf(readAt)}.
+    </p>`;
+}
+
+function row(delivery: Delivery, [button, failure]: ReturnType<SendAgain>): TemplateResult {
+  const { type, eventId, state, attempts, createdAt, messageId, nextAttemptAt } = delivery;
+  const last = attempts.at(-1);
+  const next = state === 'pending' && nextAttemptAt ? html`; next at ${timeOf(nextAttemptAt)}` : nothing;
+  return html`<li>
+    <div class="row spread">
+      <div>
+        <span class="badge ${colors[state] ?? ''}">${plain(state, 60)}</span>
+        <b>${plain(type, 60)}</b> ${eventId === undefined ? nothing : html`<span class="quiet">event ${eventId}</span>`}
+        ${timeOf(createdAt)}
+      </div>
+      ${button}
+    </div>
+    <details>
+      <summary class="attempts">
+        ${counted(attempts.length, 'attempt')}: ${last ? outcomeOf(last) : 'none has finished yet'}${next}
+      </summary>
+      <ol>
+        ${attempts.map((attempt) => html`<li>${timeOf(attempt.at)}: ${outcomeOf(attempt)}</li>`)}
+      </ol>
+      <p class="quiet"><code>webhook-id: ${plain(messageId)}</code></p>
+    </details>
+    ${failure}
+  </li>`;
+}
+
+function outcomeOf({ status, error, durationMs }: Delivery['attempts'][number]): string {
+  const outcome = error ? plain(error.replace(/\.$/, '')) : `The receiver returned ${status ?? 'nothing'}`;
+  return `${outcome}, in ${durationMs} ms`;
+}

@@ -1,6 +1,6 @@
 // How recorded requests stand on a time line. Browsers load this module too, so it imports types of the lab alone.
 
-import { retryAfterMs } from '../../client/header-fields.ts';
+import { retryAfterMs } from '../../client/retry-delays.ts';
 import { isBan, isLimited, type Outcome, outcomeOf } from './outcome-kinds.ts';
 import type { RecordedRequest } from './schema.ts';
 

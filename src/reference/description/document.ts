@@ -6,8 +6,8 @@ import type { Fault } from '../../lab/faults/shared/fault.ts';
 import { successorOf } from '../../observe/deprecation.ts';
 import { describeCallbacks, describeWebhooks } from './callbacks.ts';
 import type { Guide } from './guide-names.ts';
-import { Parameters } from './parameters.ts';
-import { Responses, responseHeaders } from './responses.ts';
+import { ParameterDescriptions } from './parameters.ts';
+import { ResponseDescriptions, responseHeaders } from './responses.ts';
 import { codeSamples } from './samples.ts';
 import { exampleOf, type JsonObject, type OpenapiVersion, Schemas } from './schemas.ts';
 
@@ -39,8 +39,8 @@ export function describeApi(
 ): JsonObject {
   const { title, introduction, quota, keptKeys } = info;
   const schemas = new Schemas(version === '3.0' ? 'openapi-3.0' : 'json-schema');
-  const parameters = new Parameters(schemas, operations, keptKeys);
-  const responses = new Responses(schemas, info.faults, info.errorPages, {
+  const parameters = new ParameterDescriptions(schemas, operations, keptKeys);
+  const responses = new ResponseDescriptions(schemas, info.faults, info.errorPages, {
     hasItems: version === '3.2',
     hasProblems: version !== '3.0',
   });
@@ -99,8 +99,8 @@ export const securitySchemes = {
 interface Context {
   operations: readonly Operation[];
   schemas: Schemas;
-  parameters: Parameters;
-  responses: Responses;
+  parameters: ParameterDescriptions;
+  responses: ResponseDescriptions;
   baseUrl: string;
   /** Whether the document has messages to webhooks under `webhooks`, not as callbacks of an operation. */
   hasWebhooks: boolean;

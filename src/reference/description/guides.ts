@@ -39,7 +39,7 @@ export function guides(baseUrl: string, hasLab = true): Guide[] {
   const examples = fill(faults.map(faultExample).join('\n\n'), values);
   return guideNames(hasLab).map((name) => ({
     name,
-    description: fill(textOf(`guides/${fileOf(name)}`), { ...values, examples }),
+    description: fill(fileText(`guides/${fileOf(name)}`), { ...values, examples }),
   }));
 }
 
@@ -55,7 +55,7 @@ ${raiseHeadings(description)}
 `;
 
 /** The text of a file beside this one. */
-export const textOf = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8').trimEnd();
+export const fileText = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8').trimEnd();
 
 /** Replaces `{names}` by their values, but not `${name}`, `%{name}` and `{petId}`. Throws for a name without a value. */
 export function fill(text: string, values: Record<string, string>): string {
@@ -158,7 +158,7 @@ function faultTable(): string {
 
 /** A fault with its worked example from `lab/faults/NAME.md`: a rehearsal, and the output of a client. */
 function faultExample({ name, parameters, does, goodClient, whyItMatters }: Fault): string {
-  const text = textOf(`../../lab/faults/${name}.md`);
+  const text = fileText(`../../lab/faults/${name}.md`);
   const [, rehearsal = ''] = /^```json\n(.*)\n```/.exec(text) ?? [];
   const taken = Object.entries(parameters).map(
     ([parameter, schema]) => `\`${parameter}\`: ${descriptionOf(schema)}`,

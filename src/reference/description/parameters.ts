@@ -3,11 +3,11 @@ import { entityTagsPattern, etagOf } from '../../http/etag.ts';
 import { keyPattern, maxKeyLength, rememberHours } from '../../http/idempotency.ts';
 import { jsonText } from '../../http/json.ts';
 import type { Operation } from '../../http/operation.ts';
-import { exampleResource, isConditionalRead, text } from './responses.ts';
+import { exampleResource, isConditionalRead, textHeader } from './responses.ts';
 import type { Json, JsonObject, Schemas } from './schemas.ts';
 
 /** Describes the parameters of operations. Shared parameters are components. */
-export class Parameters {
+export class ParameterDescriptions {
   readonly components: JsonObject = {};
   readonly #schemas: Schemas;
   readonly #headers: Record<RequestHeader, JsonObject>;
@@ -102,7 +102,7 @@ const requestHeaders = (
     schema: { type: 'integer', format: 'int64', minimum: 0 },
     example: 0,
   },
-  'X-Request-Id': text(
+  'X-Request-Id': textHeader(
     'An id for this request: 1 to 128 visible ASCII characters. The response has the same id. If the value is invalid, the service ignores it and creates an id.',
     'walk-1',
   ),

@@ -31,7 +31,7 @@ interface Forms {
  * Describes the responses of operations. Each set of error codes with one status is a component, named after the codes. Deprecated
  * operations have more headers, and so error responses of their own.
  */
-export class Responses {
+export class ResponseDescriptions {
   /** Error responses. */
   readonly components: JsonObject = {};
   readonly #schemas: Schemas;
@@ -142,7 +142,7 @@ const inPascalCase = (code: string) => code.replace(/(?:^|_)(\w)/g, (_, letter) 
 const mediaTypeOf = ({ kind, mediaType = 'application/json' }: Operation['success']) =>
   kind === 'stream' ? 'text/event-stream' : (mediaType.split(';')[0] as string);
 
-export const text = (description: string, example: string): JsonObject => ({
+export const textHeader = (description: string, example: string): JsonObject => ({
   description,
   schema: { type: 'string' },
   example,
@@ -170,7 +170,7 @@ export function responseHeaders(
       'A strong entity tag of the representation.',
       etagOf(jsonText(exampleResource(operations))),
     ),
-    IdempotencyReplayed: text(
+    IdempotencyReplayed: textHeader(
       '`true` if this is a replay of the first response for the same Idempotency-Key.',
       'true',
     ),
@@ -178,11 +178,11 @@ export function responseHeaders(
       'The last position in the history that the page has scanned. Send it as `after` to get newer events.',
       '20',
     ),
-    LinkToFirst: text(
+    LinkToFirst: textHeader(
       'The URL of the oldest events, with `rel="first"` (RFC 8288).',
       `<${baseUrl}/store/events>; rel="first"`,
     ),
-    Link: text(
+    Link: textHeader(
       'The next page, with `rel="next"` (RFC 8288); absent on the last page.',
       linkExample(operations, baseUrl),
     ),
@@ -253,7 +253,7 @@ function linkExample(operations: readonly Operation[], baseUrl: string): string 
 }
 
 function required(description: string, example: string): JsonObject {
-  return { ...text(description, example), required: true };
+  return { ...textHeader(description, example), required: true };
 }
 
 function requiredCount(description: string, example: number): JsonObject {

@@ -2,9 +2,10 @@ import type { FastifyInstance } from 'fastify';
 import { type ErrorCode, errorCodes, problemOf, titleOf } from '../../foundation/errors.ts';
 import { reasonPhrase } from '../../http/server-response.ts';
 import { errorPagesUrl } from '../../http/target.ts';
-import { escapeHtml, rootFrom, type Site } from './layout.ts';
+import { guides } from '../description/guides.ts';
+import { exampleError } from '../description/responses.ts';
 import { type Api, guidePagePath, operationTables } from './pages.ts';
-import { servePlainPage, servePlainPages } from './plain-page.ts';
+import { escapeHtml, inline, rootFrom, type Site, serveStaticPage, serveStaticPages } from './static-page.ts';
 
 const codes = Object.keys(errorCodes) as ErrorCode[];
 
@@ -18,23 +19,22 @@ export function serveErrorPages(
   apis: readonly Api[],
   site: Site,
 ): void {
-  servePlainPage(app, site, errorPages.path, async () => ({
+  serveStaticPage(app, site, errorPages.path, () => ({
     title: 'Error codes',
     summary: 'Every error code of the Petstore API, by its status.',
-    main: await listOfCodes(),
+    main: listOfCodes(),
   }));
-  servePlainPages(app, site, errorPages, async (name, path) => {
+  serveStaticPages(app, site, errorPages, (name, path) => {
     const code = name as ErrorCode;
     return {
       title: titleOf(code),
       summary: errorCodes[code][1],
-      main: await pageOf(code, baseUrl, apis, rootFrom(path)),
+      main: pageOf(code, baseUrl, apis, rootFrom(path)),
     };
   });
 }
 
-async function listOfCodes(): Promise<string> {
-  const { inline } = await import('./to-html.ts');
+function listOfCodes(): string {
   const sections = [...Map.groupBy(codes, (code) => errorCodes[code][0])].map(
     ([status, same]) => `<h2>${status} ${reasonPhrase(status)}</h2>
 <ul>
@@ -49,10 +49,8 @@ ${sections.join('\n')}`;
 const guideLink = (root: string) =>
   `<a href="${root}${guidePagePath('Errors').slice(1)}">The guide on errors</a> says which errors to retry.`;
 
-async function pageOf(code: ErrorCode, baseUrl: string, apis: readonly Api[], root: string): Promise<string> {
-  const { inline } = await import('./to-html.ts');
-  const { exampleError } = await import('../description/responses.ts');
-  const { cause, cure } = await adviceOn(code, baseUrl);
+function pageOf(code: ErrorCode, baseUrl: string, apis: readonly Api[], root: string): string {
+  const { cause, cure } = adviceOn(code, baseUrl);
   const error = exampleError(code);
   return `<h1>${titleOf(code)}</h1>
 <p><code>${code}</code> · ${error.status} ${reasonPhrase(error.status)}</p>
@@ -70,8 +68,7 @@ ${operationsWith(code, apis, root)}`;
 }
 
 /** What the guide on errors says about a code. */
-async function adviceOn(code: ErrorCode, baseUrl: string): Promise<{ cause: string; cure: string }> {
-  const { guides } = await import('../description/guides.ts');
+function adviceOn(code: ErrorCode, baseUrl: string): { cause: string; cure: string } {
   const { description = '' } = guides(baseUrl).find(({ name }) => name === 'Errors') ?? {};
   const [, cause, cure] =
     new RegExp(`^\\| \`${code}\` \\| \\d+ \\| (.+) \\| (.+) \\|$`, 'm').exec(description) ?? [];

@@ -1,6 +1,5 @@
 import { type Part, resolverOf, typeOf } from '../description/markdown.ts';
-import { escapeHtml, rootFrom } from './layout.ts';
-import { blocks, inline } from './to-html.ts';
+import { blocks, escapeHtml, inline, rootFrom } from './static-page.ts';
 
 /** A description, and where it is served. */
 export interface Described {

@@ -2,10 +2,21 @@ import type { FastifyInstance } from 'fastify';
 import { firstSentence } from '../../foundation/words.ts';
 import type { Operation } from '../../http/operation.ts';
 import { type Guide, guideNames, guidePath, slugOf } from '../description/guide-names.ts';
+import { guides } from '../description/guides.ts';
 import { raiseHeadings } from '../description/markdown.ts';
 import type { JsonObject } from '../description/schemas.ts';
-import { escapeHtml, type NavigationGroup, rootFrom, type Site } from './layout.ts';
-import { type PlainPages, servePlainPage, servePlainPages } from './plain-page.ts';
+import { operationPage, schemaList } from './operation-page.ts';
+import {
+  blocks,
+  escapeHtml,
+  inline,
+  type NavigationGroup,
+  type PageGroup,
+  rootFrom,
+  type Site,
+  serveStaticPage,
+  serveStaticPages,
+} from './static-page.ts';
 
 /** An API of which the reference has pages. */
 export interface Api {
@@ -26,7 +37,7 @@ export const operationPath = ({ id }: Pick<Operation, 'id'>) => `${operationsPat
 export const guidePagePath = (name: string) => `${guidesPath}/${slugOf(name)}`;
 
 /** The pages of guides, and those of operations. */
-export const pagesOf = (operations: readonly Operation[], hasLab: boolean): PlainPages[] => [
+export const pagesOf = (operations: readonly Operation[], hasLab: boolean): PageGroup[] => [
   { path: guidesPath, names: guideNames(hasLab).map(slugOf) },
   { path: operationsPath, names: operations.map(({ id }) => id) },
 ];
@@ -67,15 +78,13 @@ export function servePages(app: FastifyInstance, baseUrl: string, apis: readonly
   const [guidePages, operationPages] = pagesOf(
     apis.flatMap(({ operations }) => operations),
     hasLab,
-  ) as [PlainPages, PlainPages];
-  servePlainPage(app, site, guidesPath, async () => ({
+  ) as [PageGroup, PageGroup];
+  serveStaticPage(app, site, guidesPath, () => ({
     title: 'Guides',
     summary: 'What all operations of the Petstore API have in common.',
-    main: `<h1>Guides</h1>\n${await guideList(baseUrl, hasLab, rootFrom(guidesPath))}`,
+    main: `<h1>Guides</h1>\n${guideList(baseUrl, hasLab, rootFrom(guidesPath))}`,
   }));
-  servePlainPages(app, site, guidePages, async (slug) => {
-    const { guides } = await import('../description/guides.ts');
-    const { blocks } = await import('./to-html.ts');
+  serveStaticPages(app, site, guidePages, (slug) => {
     const { name, description } = guides(baseUrl, hasLab)[guidePages.names.indexOf(slug)] as Guide;
     return {
       title: name,
@@ -84,13 +93,12 @@ export function servePages(app: FastifyInstance, baseUrl: string, apis: readonly
       markdown: guidePath({ name }),
     };
   });
-  servePlainPage(app, site, operationsPath, async () => ({
+  serveStaticPage(app, site, operationsPath, () => ({
     title: 'All operations',
     summary: 'Every operation of the Petstore API, with its method and path.',
     main: `<h1>All operations</h1>\n${operationTables(apis, rootFrom(operationsPath))}`,
   }));
-  servePlainPages(app, site, operationPages, async (id, path) => {
-    const { operationPage } = await import('./operation-page.ts');
+  serveStaticPages(app, site, operationPages, async (id, path) => {
     const api = apis.find(({ operations }) => operations.some((operation) => operation.id === id)) as Api;
     const operation = api.operations.find((operation) => operation.id === id) as Operation;
     const { method, summary, description } = operation;
@@ -101,8 +109,7 @@ export function servePages(app: FastifyInstance, baseUrl: string, apis: readonly
       main: operationPage(described, id, path),
     };
   });
-  servePlainPage(app, site, schemasPath, async () => {
-    const { schemaList } = await import('./operation-page.ts');
+  serveStaticPage(app, site, schemasPath, async () => {
     const documents = await Promise.all(apis.map(({ description }) => description()));
     return {
       title: 'Schemas',
@@ -113,9 +120,7 @@ export function servePages(app: FastifyInstance, baseUrl: string, apis: readonly
 }
 
 /** Every guide, with its first sentence. */
-async function guideList(baseUrl: string, hasLab: boolean, root: string): Promise<string> {
-  const { guides } = await import('../description/guides.ts');
-  const { inline } = await import('./to-html.ts');
+function guideList(baseUrl: string, hasLab: boolean, root: string): string {
   const items = guides(baseUrl, hasLab).map(
     ({ name, description }) =>
       `<li><a href="${root}${guidePagePath(name).slice(1)}">${name}</a>: ${inline(firstSentence(description)[0])}</li>`,

@@ -5,12 +5,13 @@ import type { Operation } from '../../http/operation.ts';
 import { hashedPath } from '../../http/pages/serve-page.ts';
 import { labPrefix, labUrlOf, prefix } from '../../http/target.ts';
 import { labOperations } from '../../lab/petstore/petstore-api.ts';
+import { describeLab, describeStore } from '../description/apis.ts';
 import { errorPages, serveErrorPages } from './error-pages.ts';
+import { referenceFiles, referencePaths, serveReference } from './interactive-page.ts';
 import { type Api, listPaths, navigation, pagesOf, servePages } from './pages.ts';
-import { serveTexts, textPaths } from './plain-texts.ts';
-import { referenceFiles, referencePaths, serveReference } from './serve-reference.ts';
+import { serveTexts, textPaths } from './texts.ts';
 
-interface Parts {
+interface Documented {
   baseUrl: string;
   hasLab: boolean;
   hasDraftLimits?: boolean;
@@ -19,7 +20,7 @@ interface Parts {
 }
 
 /** The groups of pages without scripts: one page for each name. */
-const pageGroups = ({ operations, hasLab }: Omit<Parts, 'baseUrl'>) => [
+const pageGroups = ({ operations, hasLab }: Omit<Documented, 'baseUrl'>) => [
   ...pagesOf([...operations, ...(hasLab ? labOperations : [])], hasLab),
   errorPages,
 ];
@@ -27,47 +28,49 @@ const pageGroups = ({ operations, hasLab }: Omit<Parts, 'baseUrl'>) => [
 const singlePaths = [...listPaths, errorPages.path];
 
 /** The paths of everything that `serveReading` serves, as the router takes them. */
-export const readingPaths = (parts: Omit<Parts, 'baseUrl'>) => [
+export const readingPaths = (documented: Omit<Documented, 'baseUrl'>) => [
   ...referencePaths,
   ...referenceFiles.map(hashedPath),
   ...singlePaths,
-  ...pageGroups(parts).map(pathOfEach),
-  ...textPaths(parts.hasLab),
+  ...pageGroups(documented).map(pathOfEach),
+  ...textPaths(documented.hasLab),
 ];
 
 /** The paths of all pages, for search engines. */
-export const pagePaths = (parts: Omit<Parts, 'baseUrl'>) => [
+export const pagePaths = (documented: Omit<Documented, 'baseUrl'>) => [
   '/reference',
   ...singlePaths,
-  ...pageGroups(parts).flatMap(({ path, names }) => names.map((name) => `${path}/${name}`)),
+  ...pageGroups(documented).flatMap(({ path, names }) => names.map((name) => `${path}/${name}`)),
   '/changelog',
 ];
 
 /** Serves the documentation of the API and the lab, without a key: the reference, its plain pages, and texts. */
-export function serveReading(app: FastifyInstance, parts: Parts): void {
-  const { baseUrl, hasLab, operations } = parts;
-  const description = memoize(async () =>
-    (await import('../description/apis.ts')).describeStore(operations, baseUrl, parts),
-  );
-  const apis: Api[] = [
-    { name: '', start: prefix, operations, description },
-    ...(hasLab
-      ? [
-          {
-            name: 'Lab: ',
-            start: labPrefix,
-            operations: labOperations,
-            description: memoize(async () =>
-              (await import('../description/apis.ts')).describeLab(baseUrl, parts),
-            ),
-          },
-        ]
-      : []),
-  ];
+export function serveReading(app: FastifyInstance, documented: Documented): void {
+  const { baseUrl, hasLab, operations } = documented;
+  const store: Api = {
+    name: '',
+    start: prefix,
+    operations,
+    description: memoize(() => describeStore(operations, baseUrl, documented)),
+  };
+  const lab: Api = {
+    name: 'Lab: ',
+    start: labPrefix,
+    operations: labOperations,
+    description: memoize(() => describeLab(baseUrl, documented)),
+  };
+  const apis = hasLab ? [store, lab] : [store];
   const site = { rootUrl: baseUrl.replace(/\/v1$/, ''), hasLab, groups: navigation(apis, hasLab) };
   serveReference(app, apis, site);
   servePages(app, baseUrl, apis, site);
   serveErrorPages(app, baseUrl, apis, site);
   const labUrl = hasLab ? labUrlOf(baseUrl) : undefined;
-  serveTexts(app, { baseUrl, labUrl, operations, description, site, pages: pagePaths(parts) });
+  serveTexts(app, {
+    baseUrl,
+    labUrl,
+    operations,
+    description: store.description,
+    site,
+    pages: pagePaths(documented),
+  });
 }

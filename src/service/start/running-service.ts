@@ -1,4 +1,4 @@
-import { connect } from '../../client/connect.ts';
+import { connectTo } from '../../client/connect.ts';
 import {
   createLab,
   createPetstore,
@@ -36,14 +36,14 @@ export const withService = <T>(access: ServiceAccess, work: (clients: Clients) =
       store: createPetstore(options),
       lab: createLab({ ...options, baseUrl: originOf(access) + prefix }),
       listAt: (path) =>
-        connect<{ list(): List<object> }>(options, access.baseUrl, { list: `GET ${path} list` }).list(),
+        connectTo<{ list(): List<object> }>(options, access.baseUrl, { list: `GET ${path} list` }).list(),
     }),
   );
 
 /** Throws if there is no service with a lab. Needs no valid key. */
 export async function assertLab(access: Omit<ServiceAccess, 'key'>): Promise<void> {
   await explaining({ ...access, key: 'none' }, (options) =>
-    connect<{ describe(): Promise<object> }>(options, labUrlOf(access), {
+    connectTo<{ describe(): Promise<object> }>(options, labUrlOf(access), {
       describe: 'GET /openapi.json',
     }).describe(),
   );

@@ -3,7 +3,7 @@ import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { LookupFunction, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { retryAfterMs } from '../../client/header-fields.ts';
+import { retryAfterMs } from '../../client/retry-delays.ts';
 import { AttemptError, type NameResolver, resolveTarget } from './resolve-target.ts';
 import { hostOf, type TargetPolicy, targetProblem } from './target-policy.ts';
 

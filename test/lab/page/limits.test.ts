@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { durationInWords } from '../../../src/foundation/words.ts';
 import type { Account } from '../../../src/lab/account/schema.ts';
-import { blockOf } from '../../../src/lab/page/blocked-by.ts';
+import { blockOf, linesOf } from '../../../src/lab/page/account.ts';
 import { Burst, predictBurst } from '../../../src/lab/page/burst.ts';
-import { linesOf } from '../../../src/lab/page/limit-headers.ts';
 import { endToSecond, toBothTimes, toCountdown, toLocalTime } from '../../../src/lab/page/times.ts';
 
 test('countdowns, durations and times have a readable format', () => {

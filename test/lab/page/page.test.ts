@@ -3,8 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { labPageUrlWithKey } from '../../../src/http/target.ts';
-import { titleOf } from '../../../src/lab/page/page-title.ts';
-import type { Account } from '../../../src/lab/page/types.ts';
+import { type KeyAccount, pageTitleOf } from '../../../src/lab/page/account.ts';
 import { labPagePaths } from '../../../src/lab/serve-lab-page.ts';
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
 
@@ -133,8 +132,8 @@ test('the URL of the page has the key behind #', () => {
 test('the title shows the remaining requests, the ban, or why the page is paused', () => {
   const at = '2026-11-21T09:30:17.000Z';
   const window = (limit: number, remaining: number) => ({ limit, remaining, reset: 0 });
-  const title = (account: Partial<Account> | undefined, connection = 'live', isHidden = false) =>
-    titleOf({ connection, account, nowMs: () => Date.parse(at) } as never, isHidden);
+  const title = (account: Partial<KeyAccount> | undefined, connection = 'live', isHidden = false) =>
+    pageTitleOf({ connection, account, nowMs: () => Date.parse(at) } as never, isHidden);
   const free = { minute: window(60, 12), day: window(1_000, 700), ban: { nextSeconds: 60 } };
   assert.equal(title(free), '12 of 60 left - Petstore lab');
   assert.equal(title({ ...free, day: window(1_000, 3) }), '3 of 1000 left - Petstore lab');
@@ -161,8 +160,9 @@ test("the page's client marks its requests with the token of its page, and a rec
   Object.assign(globalThis, { document: { baseURI: `${origin}/lab`, querySelector } });
   t.after(() => Reflect.deleteProperty(globalThis, 'document'));
   // Only the type check of browser code knows this module.
-  const { clientsFor } = await import(String(new URL('../../../src/lab/page/api.ts', import.meta.url)));
-  await clientsFor(store.key).petstore.getPet(1);
+  const { operationsFor } = await import(String(new URL('../../../src/lab/page/api.ts', import.meta.url)));
+  const { petstore } = operationsFor(store.key, new AbortController().signal);
+  await petstore.getPet(1);
   await store.call('GET', '/pets/1');
   const { body } = await store.send('GET', '/lab/recordings');
   const requests = (await store.send('GET', `/lab/recordings/${body[0].id}/requests`)).body;

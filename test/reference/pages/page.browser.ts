@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import type { Locator, Page, Request } from 'playwright-core';
 import { operations } from '../../../src/api/operations.ts';
 import { labOperations } from '../../../src/lab/petstore/petstore-api.ts';
 import { guideNames } from '../../../src/reference/description/guide-names.ts';
-import { skip, timeout } from '../../support/browsers.ts';
+import { browserTest as test } from '../../support/browsers.ts';
 import { heading, openReference } from './reference.ts';
 
 /** The text of the page about its key. */
@@ -43,10 +42,7 @@ async function send(page: Page, form: Locator): Promise<Request> {
   return sent;
 }
 
-test('the reference shows every operation and guide, sends real requests, and loads only from its own service', {
-  skip,
-  timeout,
-}, async (t) => {
+test('the reference shows every operation and guide, sends real requests, and loads only from its own service', async (t) => {
   const { page, open, origin, demoKey, requests, complaints } = await openReference(t);
 
   await t.test(

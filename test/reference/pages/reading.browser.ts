@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { operations } from '../../../src/api/operations.ts';
 import { labOperations } from '../../../src/lab/petstore/petstore-api.ts';
 import { operationPath } from '../../../src/reference/pages/pages.ts';
 import { findings } from '../../support/axe.ts';
-import { skip, timeout } from '../../support/browsers.ts';
+import { browserTest as test } from '../../support/browsers.ts';
 import { openReference } from './reference.ts';
 
 /** Search terms, and the first expected result: a section of a guide, or an operation. */
@@ -70,7 +69,7 @@ const showWhole = `for (const sample of document.querySelectorAll('.samples deta
   sample.querySelector('pre').style.whiteSpace = 'pre';
 }`;
 
-test('the reference can be searched and read', { skip, timeout }, async (t) => {
+test('the reference can be searched and read', async (t) => {
   const { page, open, origin, complaints } = await openReference(t);
 
   await t.test('a search finds the guide first, and an operation by its name', async () => {

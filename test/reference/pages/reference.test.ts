@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { referenceUrlWithKey } from '../../../src/http/target.ts';
-import { referencePaths } from '../../../src/reference/pages/serve-reference.ts';
+import { referencePaths } from '../../../src/reference/pages/interactive-page.ts';
 import { startPetstore } from '../../support/petstore.ts';
 import { startService } from '../../support/service.ts';
 import { temporaryStorage } from '../../support/storage.ts';

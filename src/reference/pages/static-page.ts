@@ -1,5 +1,11 @@
+import type { FastifyInstance } from 'fastify';
+import { Marked } from 'marked';
+import { formsOf } from '../../http/content-codings.ts';
+import { serveDocument, serveDocuments } from '../../http/document.ts';
+import { slugOf } from '../description/guide-names.ts';
+
 /** A page below the root of the service. Its links are relative, so that the service can stand below a path of a proxy. */
-export interface Page {
+export interface StaticPage {
   path: string;
   title: string;
   /** One sentence, for search engines. */
@@ -45,7 +51,7 @@ export const escapeHtml = (text: string) => text.replace(/[&<>"]/g, (sign) => en
 
 /** A page in the look of the reference. Without additions it has no script. */
 export function layout(
-  { path, title, summary, main, markdown }: Page,
+  { path, title, summary, main, markdown }: StaticPage,
   { rootUrl, hasLab, groups }: Site,
   { head, header, body } = none,
 ): string {
@@ -94,3 +100,69 @@ ${body}</body>
 </html>
 `;
 }
+
+const marked = new Marked({
+  renderer: {
+    heading({ tokens, depth, text }) {
+      return `<h${depth} id="${slugOf(plain(text))}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+    },
+    // Texts have no markup: what looks like it is shown.
+    html: ({ text }) => escapeHtml(text),
+  },
+});
+
+const plain = (text: string) => text.replaceAll('`', '');
+
+/** Markdown as HTML. Headings have ids. */
+export const blocks = (markdown: string) => marked.parse(markdown) as string;
+
+/** One line of Markdown as HTML. */
+export const inline = (markdown: string) => marked.parseInline(markdown) as string;
+
+/** The headers of a page without a script. It may load only its style sheet and its icon. */
+export const staticPageFields = {
+  mediaType: 'text/html; charset=utf-8',
+  headers: {
+    'content-security-policy':
+      "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    'referrer-policy': 'no-referrer',
+  },
+};
+
+type Content = Omit<StaticPage, 'path'>;
+
+/** Serves a page without a script. The first request builds it. */
+export const serveStaticPage = (
+  app: FastifyInstance,
+  site: Site,
+  path: string,
+  make: () => Content | Promise<Content>,
+): void =>
+  serveDocument(app, {
+    ...staticPageFields,
+    path,
+    forms: async () => formsOf(layout({ path, ...(await make()) }, site)),
+  });
+
+/** Pages below a path. */
+export interface PageGroup {
+  path: string;
+  names: readonly string[];
+}
+
+/** Serves such a page for each name of a group. */
+export const serveStaticPages = (
+  app: FastifyInstance,
+  site: Site,
+  { path: start, names }: PageGroup,
+  make: (name: string, path: string) => Content | Promise<Content>,
+): void =>
+  serveDocuments(app, {
+    ...staticPageFields,
+    path: start,
+    names,
+    formsOf: async (name) => {
+      const path = `${start}/${name}`;
+      return formsOf(layout({ path, ...(await make(name, path)) }, site));
+    },
+  });

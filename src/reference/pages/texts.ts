@@ -12,13 +12,13 @@ import { labPrefix, prefix, referenceUrl } from '../../http/target.ts';
 import { successorOf } from '../../observe/deprecation.ts';
 import { events } from '../../store/events/schema.ts';
 import { type Guide, guidePath, guidePaths } from '../description/guide-names.ts';
+import { guides, guideText } from '../description/guides.ts';
 import { errorList, inCode, toMarkdown } from '../description/markdown.ts';
 import { exampleOf, type JsonObject } from '../description/schemas.ts';
 import { descriptionPaths } from '../description/serve-description.ts';
-import { layout, type Site } from './layout.ts';
-import { plainPageFields } from './plain-page.ts';
+import { layout, type Site, staticPageFields } from './static-page.ts';
 
-/** The paths of all plain texts. */
+/** The paths of all texts. */
 export const textPaths = (hasLab: boolean) => [
   '/llms.txt',
   '/llms-full.txt',
@@ -32,7 +32,7 @@ export const textPaths = (hasLab: boolean) => [
 const markdown = 'text/markdown; charset=utf-8';
 const plain = 'text/plain; charset=utf-8';
 
-interface Parts {
+interface TextSources {
   baseUrl: string;
   /** Undefined without a lab. */
   labUrl: string | undefined;
@@ -44,26 +44,22 @@ interface Parts {
 }
 
 /** Serves llms.txt, the guides, the changelog and robots.txt: for assistants, crawlers, and readers of plain text. */
-export function serveTexts(app: FastifyInstance, parts: Parts): void {
-  const { baseUrl, labUrl, operations, description, site, pages } = parts;
+export function serveTexts(app: FastifyInstance, sources: TextSources): void {
+  const { baseUrl, labUrl, operations, description, site, pages } = sources;
   const { rootUrl } = site;
   const serve = (path: string, mediaType: string, text: () => string | Promise<string>) =>
     serveDocument(app, { path, mediaType, forms: async () => formsOf(await text()) });
 
   const hasLab = labUrl !== undefined;
-  for (const [i, path] of guidePaths(hasLab).entries()) {
-    serve(path, markdown, async () => {
-      const { guides, guideText } = await import('../description/guides.ts');
-      return guideText(guides(baseUrl, hasLab)[i] as Guide, rootUrl);
-    });
-  }
+  for (const [i, path] of guidePaths(hasLab).entries())
+    serve(path, markdown, () => guideText(guides(baseUrl, hasLab)[i] as Guide, rootUrl));
   serve('/llms.txt', plain, () => overview({ baseUrl, rootUrl, labUrl }, operations));
   serve('/llms-full.txt', plain, async () => fullText(baseUrl, rootUrl, await description(), labUrl));
   serve('/robots.txt', plain, () => robots(rootUrl, hasLab ? [prefix, labPrefix] : [prefix]));
   serve('/sitemap.xml', 'application/xml; charset=utf-8', () => sitemap(rootUrl, pages));
   serve('/changelog.md', markdown, changelog);
   serveDocument(app, {
-    ...plainPageFields,
+    ...staticPageFields,
     path: '/changelog',
     forms: async () => {
       const page = {
@@ -91,15 +87,12 @@ const essentials = (baseUrl: string, labUrl: string | undefined) => `- Base URL:
 - Repeat a POST only with the same \`Idempotency-Key\`.
 - An error is \`{"code", "message", "status"}\`, or a problem (RFC 9457) if \`Accept\` is \`application/problem+json\`. After 429, 403 \`key_banned\` and 503, wait as many seconds as \`Retry-After\` says.${labUrl ? `\n- [The lab](${labUrl}/openapi.json) simulates limits, bans, failures and broken connections for your key, so that you can test a client.` : ''}`;
 
-interface Urls extends Pick<Parts, 'baseUrl' | 'labUrl'> {
+interface Urls extends Pick<TextSources, 'baseUrl' | 'labUrl'> {
   rootUrl: string;
 }
 
 /** Everything that a first client needs, in the form of llmstxt.org: below a heading of level 2 it has only lists of links, each in one line. */
-const overview = async (
-  { baseUrl, rootUrl, labUrl }: Urls,
-  operations: readonly Operation[],
-) => `# Petstore API
+const overview = ({ baseUrl, rootUrl, labUrl }: Urls, operations: readonly Operation[]) => `# Petstore API
 
 > ${summary}
 
@@ -126,7 +119,7 @@ ${events.map(({ type, meaning }) => `- \`${type}\`: ${firstSentence(meaning)[0]}
 
 ## Guides
 
-${await guideList(baseUrl, rootUrl, labUrl !== undefined)}
+${guideList(baseUrl, rootUrl, labUrl !== undefined)}
 
 ## Reference
 
@@ -160,14 +153,12 @@ const quotas = () =>
     )
     .join(', ');
 
-async function guideList(baseUrl: string, rootUrl: string, hasLab: boolean): Promise<string> {
-  const { guides } = await import('../description/guides.ts');
-  return guides(baseUrl, hasLab)
+const guideList = (baseUrl: string, rootUrl: string, hasLab: boolean): string =>
+  guides(baseUrl, hasLab)
     .map(
       (guide) => `- [${guide.name}](${rootUrl}${guidePath(guide)}): ${firstSentence(guide.description)[0]}`,
     )
     .join('\n');
-}
 
 const fullText = (
   baseUrl: string,
