@@ -366,6 +366,10 @@ test('every command shows its usage with --help', async () => {
     const command = args.slice(0, -1).join(' ');
     assert.equal(status, 0, command);
     assert.match(stdout, new RegExp(`^Usage: petstore ?${command}`), command);
+    assert.ok(
+      stdout.split('\n').every((line) => line.length <= 120),
+      command,
+    );
   }
   assert.match((await command(['serve', '--help'])).stdout, /PETSTORE_DATA_DIR/);
 });
