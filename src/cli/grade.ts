@@ -237,7 +237,7 @@ function write(file: string, text: string): string | undefined {
 
 /** Prints a card, then writes its files. Returns whether all files could be written. */
 async function present(card: Card, { json, junit, html, verbose }: Parsed): Promise<boolean> {
-  const [{ toText }, { toData }, { toJunit }, { toPage }] = await Promise.all([
+  const [{ toText }, { toData }, { toJunit }, { toHtml }] = await Promise.all([
     import('../grade/card/text.ts'),
     import('../grade/card/data.ts'),
     import('../grade/card/junit.ts'),
@@ -247,7 +247,7 @@ async function present(card: Card, { json, junit, html, verbose }: Parsed): Prom
   else console.log(toText(card, { isVerbose: verbose === true }));
   const problems = [
     junit === undefined ? undefined : write(junit, toJunit(card)),
-    html === undefined ? undefined : write(html, toPage(card)),
+    html === undefined ? undefined : write(html, toHtml(card)),
   ].filter((problem) => problem !== undefined);
   for (const problem of problems) console.error(`petstore: ${escapeTerminal(problem)}.`);
   return problems.length === 0;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations } from '../../src/api/operations.ts';
-import { problemOf } from '../../src/cli/lab-faults.ts';
+import { faultProblem } from '../../src/cli/lab-faults.ts';
 import {
   hasMissedMinute,
   plansOf,
@@ -31,7 +31,7 @@ const plansFor = (given: PlannedFault, usage: Usage, isThorough?: boolean) =>
 
 const catalogue = new Map(faultCatalogue(petstoreApi).map((fault) => [fault.name, fault]));
 const problemIn = ({ fault, ...given }: PlannedFault) =>
-  problemOf(catalogue.get(fault) as Parameters<typeof problemOf>[0], given);
+  faultProblem(catalogue.get(fault) as Parameters<typeof faultProblem>[0], given);
 
 /** The places of a fault, and the uses that it affects: `first: placeOrder 0`. */
 const targets = (fault: string, uses: Record<string, number>, isThorough = false) =>

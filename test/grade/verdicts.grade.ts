@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type FaultGrade, type FaultRun, type Progress, selectorOf } from '../../src/grade/grade.ts';
+import { type FaultGrade, type FaultRun, type GradeProgress, selectorOf } from '../../src/grade/grade.ts';
 import type { GradeOptions } from '../../src/grade/grade-program.ts';
 import { faults } from '../../src/lab/faults/list.ts';
 import type { PlannedFault } from '../../src/lab/rehearsals/schema.ts';
@@ -27,7 +27,7 @@ const quick = faults
   .map(({ name }) => name);
 
 test('a careful program survives every fault that it meets, and its checks pass', async () => {
-  const reported: Progress[] = [];
+  const reported: GradeProgress[] = [];
   const { verdict, baseline, faults, notCompared, runCount } = await grade(programOf('careful'), {
     ...{ faults: quick, onProgress: (progress) => reported.push(progress) },
   });
@@ -49,7 +49,8 @@ test('a careful program survives every fault that it meets, and its checks pass'
   assert.ok(
     reached.every(({ performed, requests, checks }) => performed && requests.length && checks.length),
   );
-  const stages = (stage: Progress['stage']) => reported.filter((progress) => progress.stage === stage).length;
+  const stages = (stage: GradeProgress['stage']) =>
+    reported.filter((progress) => progress.stage === stage).length;
   assert.deepEqual(
     [stages('baseline'), stages('faults'), stages('begun'), stages('ended')],
     [1, 1, runs.length, runs.length],
@@ -180,7 +181,7 @@ test('names that differ between runs are listed and not compared', async () => {
 test('differences between later runs without faults count against no fault', async (t) => {
   const file = join(temporaryFolder(t), 'runs');
   const inTurn = programOf('careless', 'names in turn', file, 'Smaug,Smaug,Fafnir,Smaug,Fafnir');
-  const reported: Progress[] = [];
+  const reported: GradeProgress[] = [];
   const { fault, run, notCompared, verdict } = await under('new-fields', inTurn, {
     onProgress: (progress) => reported.push(progress),
   });

@@ -4,9 +4,9 @@ import { counted, cut } from '../../foundation/words.ts';
 import type { Changes } from '../card-schema.ts';
 import { type Ending, withoutFaults } from '../grade.ts';
 import type { Rank } from '../verdict.ts';
-import type { Card, Evidence, Finding, Problem, Row } from './card.ts';
+import type { Card, CardFinding, CardProblem, CardRow, Evidence } from './card.ts';
 import { allFaults, type Passed } from './trials.ts';
-import { gaveUpInWords, howEndedWhen, inWords } from './words.ts';
+import { gaveUpInWords, howEndedWhen, verdictInWords } from './words.ts';
 
 /** The longest summary, in lines. */
 export const maxSummaryLines = 40;
@@ -33,7 +33,7 @@ const verdictStyles = { passed: 'green', failed: 'red', incomplete: 'yellow' } a
 export const toText = (card: Card, { isVerbose = false } = {}): string =>
   [...(isVerbose ? details(card) : []), summary(card)].join('\n\n');
 
-type RowInWords = Pick<Row, 'rank' | 'name' | 'word' | 'happened'>;
+type RowInWords = Pick<CardRow, 'rank' | 'name' | 'word' | 'happened'>;
 
 /** A run on one line. `nameWidth`: the length of the longest name. */
 export function lineOf(row: RowInWords, nameWidth: number): string {
@@ -42,7 +42,7 @@ export function lineOf(row: RowInWords, nameWidth: number): string {
   return lines.split('\n')[0] as string;
 }
 
-const verdictWidth = inWords({ verdict: 'failed', exitStatus: 1 }).length;
+const verdictWidth = verdictInWords({ verdict: 'failed', exitStatus: 1 }).length;
 
 function cellsOf({ rank, name, word, happened }: RowInWords): Cell[] {
   const { mark, style } = looks[rank];
@@ -72,11 +72,11 @@ function summary(card: Card): string {
  * Problems in at most `room` lines. The worst comes first, with its cause. Each other problem gets a line or two, and its cause if there is
  * room. The last line says how many problems were left out.
  */
-function fitted(problems: readonly Problem[], room: number): string[] {
+function fitted(problems: readonly CardProblem[], room: number): string[] {
   const heads = problems.map((problem) => clipped(headLines(problem), maxLines.head));
   const [worst, ...others] = heads;
   if (!worst) return [];
-  const cause = (index: number) => causeLines(problems[index] as Problem, maxEvidence);
+  const cause = (index: number) => causeLines(problems[index] as CardProblem, maxEvidence);
   const first = clipped([...worst, ...cause(0)], room - 1);
   const needed = others.reduce((sum, lines) => sum + lines.length, 0);
   let left = room - first.length;
@@ -96,7 +96,7 @@ function fitted(problems: readonly Problem[], room: number): string[] {
   return [...first, ...blocks.flat(), ...(more > 0 ? [styleText('dim', `${more} more: --verbose`)] : [])];
 }
 
-function headLines({ rank, title, what, where, alsoAt }: Problem): string[] {
+function headLines({ rank, title, what, where, alsoAt }: CardProblem): string[] {
   const { mark, style } = looks[rank];
   const also = alsoAt.length > 0 ? ` and in ${counted(alsoAt.length, 'more run')}` : '';
   const text = cut(what === '' ? title : `${title}: ${what}`, maxText);
@@ -109,7 +109,7 @@ function headLines({ rank, title, what, where, alsoAt }: Problem): string[] {
 }
 
 /** The requests behind a finding, what the service did, what a good client does, and what to change. */
-function causeLines({ evidence, service, goodClient, change }: Finding, most: number): string[] {
+function causeLines({ evidence, service, goodClient, change }: CardFinding, most: number): string[] {
   const shown = evidence.slice(0, most).map(requestCells);
   const more = evidence.length - shown.length;
   const facts = [
@@ -214,7 +214,7 @@ function details({ rows, baseline, grade }: Card): string[] {
   ];
 }
 
-function rowDetails({ rank, name, word, required, run, findings, again }: Row): string {
+function rowDetails({ rank, name, word, required, run, findings, again }: CardRow): string {
   return [
     styleText([looks[rank].style, 'bold'], `${name}: ${word} (${required ? 'required' : 'recommended'})`),
     ...(run && run.exitStatus !== 0 ? linesOf(endingRows(run), '  ') : []),
@@ -223,7 +223,7 @@ function rowDetails({ rank, name, word, required, run, findings, again }: Row): 
   ].join('\n');
 }
 
-const findingLines = (findings: readonly Finding[]) =>
+const findingLines = (findings: readonly CardFinding[]) =>
   findings.flatMap((finding) => [
     ...linesOf([
       [

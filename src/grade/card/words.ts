@@ -15,7 +15,13 @@ export const verdictWords: Record<Verdict, string> = {
 };
 
 /** A verdict in words, with the exit status of a program that failed. With exit status 0, its last line says that it failed. */
-export function inWords({ verdict, exitStatus }: { verdict: Verdict; exitStatus?: number | undefined }) {
+export function verdictInWords({
+  verdict,
+  exitStatus,
+}: {
+  verdict: Verdict;
+  exitStatus?: number | undefined;
+}) {
   if (verdict !== 'failed') return verdictWords[verdict];
   return exitStatus === 0 ? 'failed (its last line says so)' : `failed (exit status ${exitStatus})`;
 }
