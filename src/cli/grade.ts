@@ -245,10 +245,13 @@ async function present(card: Card, { json, junit, html, verbose }: Parsed): Prom
   ]);
   if (json) printLines(toJson(toData(card)));
   else console.log(toText(card, { isVerbose: verbose === true }));
-  const problems = [
-    junit === undefined ? undefined : write(junit, toJunit(card)),
-    html === undefined ? undefined : write(html, toHtml(card)),
-  ].filter((problem) => problem !== undefined);
+  const forms = [
+    [junit, toJunit],
+    [html, toHtml],
+  ] as const;
+  const problems = forms.flatMap(([file, make]) =>
+    file === undefined ? [] : (write(file, make(card)) ?? []),
+  );
   for (const problem of problems) console.error(`petstore: ${escapeTerminal(problem)}.`);
   return problems.length === 0;
 }

@@ -11,7 +11,7 @@ import { type Rank, worstRank } from '../verdict.ts';
 import { type Card, type CardFinding, type CardProblem, type CardRow, type Evidence, keyOf } from './card.ts';
 import { html, Markup } from './markup.ts';
 import { timeline } from './timeline.ts';
-import { howEndedWhen, verdictWords } from './words.ts';
+import { changeInWords, howEndedWhen, verdictWords } from './words.ts';
 
 const style = readFileSync(new URL('page.css', import.meta.url), 'utf8');
 /** The page loads nothing and runs nothing. Only its own style applies. */
@@ -112,8 +112,7 @@ ${scrolled(
 function changed({ since, before, note, ...changes }: Changes, verdict: Grade['verdict']): Markup {
   const list = (what: keyof typeof changes) =>
     html`<ul class="changes ${what}">${changes[what].map(
-      ({ name, before, now }) =>
-        html`<li><b>${name}</b>: ${[before, now].filter((word) => word !== undefined).join(' → ')}</li>`,
+      (change) => html`<li><b>${change.name}</b>: ${changeInWords(change)}</li>`,
     )}</ul>`;
   const title = (what: keyof typeof changes) =>
     html`${capitalized(what)} <span class="count">${changes[what].length}</span>`;

@@ -6,7 +6,7 @@ import { type Ending, withoutFaults } from '../grade.ts';
 import type { Rank } from '../verdict.ts';
 import type { Card, CardFinding, CardProblem, CardRow, Evidence } from './card.ts';
 import { allFaults, type Passed } from './trials.ts';
-import { gaveUpInWords, howEndedWhen, verdictInWords } from './words.ts';
+import { changeInWords, gaveUpInWords, howEndedWhen, verdictInWords } from './words.ts';
 
 /** The longest summary, in lines. */
 export const maxSummaryLines = 40;
@@ -78,14 +78,10 @@ function fitted(problems: readonly CardProblem[], room: number): string[] {
   if (!worst) return [];
   const cause = (index: number) => causeLines(problems[index] as CardProblem, maxEvidence);
   const first = clipped([...worst, ...cause(0)], room - 1);
-  const needed = others.reduce((sum, lines) => sum + lines.length, 0);
   let left = room - first.length;
-  if (needed > left) left--;
-  const shown = others.filter((lines, i) => {
-    const before = others.slice(0, i).reduce((sum, other) => sum + other.length, 0);
-    return before + lines.length <= left;
-  });
-  left -= shown.reduce((sum, lines) => sum + lines.length, 0);
+  if (others.flat().length > left) left--;
+  const shown = others.filter((_, i) => others.slice(0, i + 1).flat().length <= left);
+  left -= shown.flat().length;
   const blocks = shown.map((lines, i) => {
     const more = cause(i + 1);
     if (more.length > left) return lines;
@@ -132,22 +128,22 @@ function requestCells({ id, at, method, target, key, outcome, isAffected }: Evid
 
 /** Further facts of the grade. */
 function factLines({ grade, rows, refused, notes, problems }: Card): string[] {
-  const faultsBy = (verdict: string) => grade.faults.filter((one) => one.verdict === verdict);
-  const named = (faults: readonly { fault: string }[]) =>
-    `${counted(faults.length, 'fault')}: ${faults.map(({ fault }) => fault).join(', ')}`;
-  const [survived, unreached] = [faultsBy('survived'), faultsBy('not-reached')];
+  const faultsBy = (verdict: string) => {
+    const names = grade.faults.filter((one) => one.verdict === verdict).map(({ fault }) => fault);
+    return names.length > 0 ? `${counted(names.length, 'fault')}: ${names.join(', ')}` : '';
+  };
   const silent = rows.flatMap(({ name, run }) => {
     const words = run && gaveUpInWords(run);
     return words === undefined ? [] : [`${name}: ${words}`];
   });
   const refusals = refused.map(({ id, method, target, outcome }) => `#${id} ${method} ${target}: ${outcome}`);
   const facts = [
-    ...(survived.length > 0 ? [['Survived', named(survived)]] : []),
-    ...(unreached.length > 0 ? [['Not reached', named(unreached)]] : []),
-    ...(silent.length > 0 ? [['Timeouts', silent.join('; ')]] : []),
-    ...(refusals.length > 0 ? [['Refused', `${withoutFaults}: ${cut(refusals.join('; '), maxText)}`]] : []),
+    ['Survived', faultsBy('survived')],
+    ['Not reached', faultsBy('not-reached')],
+    ['Timeouts', silent.join('; ')],
+    ['Refused', refusals.length > 0 ? `${withoutFaults}: ${cut(refusals.join('; '), maxText)}` : ''],
     ...notes.map((note) => ['Note', cut(note, maxText)]),
-  ] as [string, string][];
+  ].filter(([, text]) => text !== '') as [string, string][];
   const width = Math.max(...facts.map(([name]) => name.length));
   return facts.flatMap(([name, text]) => {
     const most = name === 'Survived' && problems.length === 0 ? maxLines.survived : maxLines.fact;
@@ -178,10 +174,7 @@ function changeLines({ since, before, note, ...changes }: Changes, verdict: stri
   const rows = (['worse', 'better', 'new', 'gone'] as const)
     .filter((what) => changes[what].length > 0)
     .map((what) => {
-      const words = changes[what].map(
-        ({ name, before, now }) =>
-          `${name}: ${[before, now].filter((word) => word !== undefined).join(' → ')}`,
-      );
+      const words = changes[what].map((change) => `${change.name}: ${changeInWords(change)}`);
       return [what.padEnd(6), `${words.length}: ${words.join('; ')}`];
     });
   const title = `Since ${since.slice(0, 16).replace('T', ' ')} UTC: ${before} → ${verdict}.`;

@@ -1,5 +1,6 @@
 import { inSeconds, roundedDuration } from '../../foundation/words.ts';
 import { faultNamed } from '../../lab/faults/list.ts';
+import type { Changes } from '../card-schema.ts';
 import { type Ending, type FaultRun, isAffectedBy, selectorOf, type Verdict } from '../grade.ts';
 import { useInWords } from '../run/plan.ts';
 
@@ -49,6 +50,10 @@ export function useOf(fault: string, run: FaultRun, ids: readonly string[] = [])
   const place = { ...(operation !== undefined && { operation }), after };
   return { name: useInWords(run.label, planned), selector: selectorOf({ ...parameters, ...place }) };
 }
+
+/** What changed since an earlier card: `survived → failed`. */
+export const changeInWords = ({ before, now }: Changes['better'][number]) =>
+  [before, now].filter((word) => word !== undefined).join(' → ');
 
 /** How a program ended. */
 export const howEnded = ({ exitStatus, tookMs }: Ending) =>
