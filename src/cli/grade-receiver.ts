@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { escapeTerminal } from '../foundation/terminal-text.ts';
-import type { Delivery } from '../grade/receiver/deliver.ts';
+import type { TrialDelivery } from '../grade/receiver/deliver.ts';
 import type { ReceiverGrade } from '../grade/receiver/grade-receiver.ts';
 import { parseUrl } from './find-service.ts';
 import { checksText, verdictText } from './lab-report.ts';
@@ -78,7 +78,7 @@ async function gradeAndPrint(url: URL, options: Options): Promise<void> {
 }
 
 /** A delivery as a row of cells. */
-const cellsOf = ({ number, what, status, tookMs, error }: Delivery) => [
+const cellsOf = ({ number, what, status, tookMs, error }: TrialDelivery) => [
   String(number).padStart(2),
   String(status ?? '—'),
   `${tookMs} ms`,
@@ -87,6 +87,6 @@ const cellsOf = ({ number, what, status, tookMs, error }: Delivery) => [
 
 const toText = ({ checks, deliveries, verdict }: ReceiverGrade) => {
   const delivery = (id: string) => deliveries.find(({ number }) => String(number) === id);
-  const text = checksText(checks, (id) => delivery(id) && cellsOf(delivery(id) as Delivery), 'Message');
+  const text = checksText(checks, (id) => delivery(id) && cellsOf(delivery(id) as TrialDelivery), 'Message');
   return `${text}\n\n${verdictText(verdict)}`;
 };

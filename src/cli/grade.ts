@@ -129,7 +129,8 @@ export const gradeCommand = () =>
       if (options.list) return list(options);
       assertHost(command, options);
       const levels = await levelsOf(command, options);
-      assertConsistent(command, options, levels);
+      const off = faults.find(({ fault }) => levels[fault] === 'off');
+      if (off) command.error(`error: --fault names ${off.fault}, but its level is off`);
       if (trials !== undefined && goal === undefined) command.error('error: --trials needs --goal');
       const { readGoal } = await import('../grade/goal/goal-file.ts');
       const { readCard } = await import('../grade/card/data.ts');
@@ -199,16 +200,6 @@ async function levelsOf(command: Command, { level = [], levels: file }: Options)
   return Object.fromEntries(given);
 }
 
-function assertConsistent(command: Command, { thorough, fault: faults = [] }: Options, levels: Levels): void {
-  const off = faults.find(({ fault }) => levels[fault] === 'off');
-  if (off) command.error(`error: --fault names ${off.fault}, but its level is off`);
-  const exact = faults.find(({ operation, after }) => operation !== undefined || after !== undefined);
-  if (thorough && exact)
-    command.error(
-      `error: --thorough performs faults on every use, but --fault ${exact.fault} names one use: leave out one of them`,
-    );
-}
-
 async function list({ json, fault: asked }: Options): Promise<void> {
   const faults = (await readCatalogue()).filter(
     ({ name }) => asked?.some(({ fault }) => fault === name) ?? true,
@@ -228,8 +219,6 @@ async function list({ json, fault: asked }: Options): Promise<void> {
 /** Empties the files before the program runs, so that a file that cannot be written is reported early, and no old card remains. */
 function assertWritable(command: Command, { junit, html }: Options): void {
   const files = [junit, html].filter((file) => file !== undefined);
-  if (new Set(files.map(userPath)).size < files.length)
-    command.error('error: --junit and --html must name different files');
   for (const file of files) {
     const problem = write(file, '');
     if (problem !== undefined) command.error(`error: ${problem}`);
@@ -248,7 +237,7 @@ function write(file: string, text: string): string | undefined {
 
 /** Prints a card, then writes its files. Returns whether all files could be written. */
 async function present(card: Card, { json, junit, html, verbose }: Parsed): Promise<boolean> {
-  const [{ toText }, { toData }, { toJunit }, { toPage }] = await Promise.all([
+  const [{ toText }, { toData }, { toJunit }, { toHtml }] = await Promise.all([
     import('../grade/card/text.ts'),
     import('../grade/card/data.ts'),
     import('../grade/card/junit.ts'),
@@ -256,10 +245,13 @@ async function present(card: Card, { json, junit, html, verbose }: Parsed): Prom
   ]);
   if (json) printLines(toJson(toData(card)));
   else console.log(toText(card, { isVerbose: verbose === true }));
-  const problems = [
-    junit === undefined ? undefined : write(junit, toJunit(card)),
-    html === undefined ? undefined : write(html, toPage(card)),
-  ].filter((problem) => problem !== undefined);
+  const forms = [
+    [junit, toJunit],
+    [html, toHtml],
+  ] as const;
+  const problems = forms.flatMap(([file, make]) =>
+    file === undefined ? [] : (write(file, make(card)) ?? []),
+  );
   for (const problem of problems) console.error(`petstore: ${escapeTerminal(problem)}.`);
   return problems.length === 0;
 }

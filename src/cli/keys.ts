@@ -30,14 +30,11 @@ interface QuotaOptions {
 const json = () => new Option('--json', 'print JSON');
 const plan = () =>
   new Option('--plan <plan>', 'plan of the key; required').choices(planNames).makeOptionMandatory();
-const perMinute = () =>
-  new Option('--per-minute <n>', 'requests per minute; only for enterprise, where it is required').argParser(
-    parseCount,
-  );
-const perDay = () =>
-  new Option('--per-day <n>', 'requests per day; only for enterprise, where it is required').argParser(
-    parseCount,
-  );
+const perWindow = (window: 'minute' | 'day') =>
+  new Option(
+    `--per-${window} <n>`,
+    `requests per ${window}; only for enterprise, where it is required`,
+  ).argParser(parseCount);
 
 export function keysCommand(): Command {
   const keys = new Command('keys').description('Create, inspect, change and revoke API keys.');
@@ -47,8 +44,8 @@ export function keysCommand(): Command {
     .description('Create a key and print it. It cannot be shown again: only its hash is stored.')
     .addOption(plan())
     .option('--workspace <name>', 'workspace that the key gives access to', demoWorkspace)
-    .addOption(perMinute())
-    .addOption(perDay())
+    .addOption(perWindow('minute'))
+    .addOption(perWindow('day'))
     .option('--name <label>', 'label for the key', parseLabel)
     .addOption(json())
     .action(async (options, command: Command) => {
@@ -102,8 +99,8 @@ export function keysCommand(): Command {
     .description('Change the plan of a key. A running service applies it within a second.')
     .argument('<id>', 'id of the key, as in "keys list"')
     .addArgument(new Argument('<plan>', 'the new plan').choices(planNames))
-    .addOption(perMinute())
-    .addOption(perDay())
+    .addOption(perWindow('minute'))
+    .addOption(perWindow('day'))
     .action(async (id, plan, options, command: Command) => {
       const quota = enterpriseQuota(plan, options, command);
       const isKnown = await withStorage((db) => db.write((sql) => setPlan(sql, id, plan, quota)));

@@ -95,7 +95,7 @@ export async function assertFaults(
       const hint = (await suggestionFor(name, names)) || `; "petstore ${listCommand}" lists all faults`;
       command.error(`error: there is no fault ${name}${hint}`);
     }
-    const problem = problemOf(fault, given);
+    const problem = faultProblem(fault, given);
     if (problem === undefined) continue;
     const { operation } = given;
     if (operation === undefined || operations.includes(operation)) command.error(`error: ${problem}`);
@@ -107,7 +107,7 @@ export async function assertFaults(
 }
 
 /** What is wrong with the parameters of a fault, and what is allowed, in a sentence. Undefined if they are valid. */
-export function problemOf(fault: Fault, given: Omit<PlannedFault, 'fault'>): string | undefined {
+export function faultProblem(fault: Fault, given: Omit<PlannedFault, 'fault'>): string | undefined {
   const { name, kind, takesOperation, operations, parameters } = fault;
   const taken: Pick<Parameter, 'name' | 'minimum' | 'maximum' | 'values'>[] = [
     ...(takesOperation ? [{ name: 'operation', values: operations }] : []),

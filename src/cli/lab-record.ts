@@ -1,6 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { constants } from 'node:os';
 import { isatty } from 'node:tty';
 import { Command, Option } from 'commander';
 import type { Lab, LabTypes } from '../client/index.ts';
@@ -20,7 +19,7 @@ import {
   unperformedFaults,
   verdictText,
 } from './lab-report.ts';
-import { helpNote, printLines, toJson, writeUserFile } from './terminal.ts';
+import { helpNote, printLines, statusOf, toJson, writeUserFile } from './terminal.ts';
 
 const failedStatus = 1;
 const incompleteStatus = 3;
@@ -137,21 +136,21 @@ const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
  * Runs a client with the address and the key in its environment, and returns its exit status. Passes termination signals on to the client,
  * so that the report is still printed. With `isData` the output of the client goes to standard error.
  */
-async function runClient(command: string[], access: ServiceAccess, isData: boolean): Promise<number> {
-  const child = startClient(command, access, isData);
+async function runClient(
+  command: string[],
+  { baseUrl, key }: ServiceAccess,
+  isData: boolean,
+): Promise<number> {
+  const env = { ...process.env, [settings.baseUrl.variable]: baseUrl, [clientKeyVariable]: key };
+  const child = spawnUserProgram(command, { env, stdio: ['inherit', isData ? 2 : 'inherit', 'inherit'] });
   for (const signal of endSignals) process.on(signal, () => passOn(signal, child));
   try {
     const [code, signal] = await once(child, 'exit');
-    return code ?? 128 + constants.signals[signal as NodeJS.Signals];
+    return code ?? statusOf(signal as NodeJS.Signals);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new Error(`${command[0]} does not start (${code}).`, { cause: error });
   }
-}
-
-function startClient(command: string[], { baseUrl, key }: ServiceAccess, isData: boolean): ChildProcess {
-  const env = { ...process.env, [settings.baseUrl.variable]: baseUrl, [clientKeyVariable]: key };
-  return spawnUserProgram(command, { env, stdio: ['inherit', isData ? 2 : 'inherit', 'inherit'] });
 }
 
 /** Does not pass on Ctrl-C from a terminal: the client already has it, and many programs end at once on a second one. */

@@ -94,6 +94,21 @@ export async function confirm(question: string): Promise<void> {
   if (!/^y(es)?$/i.test(answer?.trim() ?? '')) throw new Error('Nothing was changed.');
 }
 
+/** A line on standard error that changes, on a terminal only. */
+export function progressLine(): { show(text: string): void; end(): void } {
+  let isShown = false;
+  return {
+    show(text) {
+      if (!process.stderr.isTTY) return;
+      process.stderr.write(`\r${text}`);
+      isShown = true;
+    },
+    end() {
+      if (isShown) process.stderr.write('\n');
+    },
+  };
+}
+
 /** One Ctrl-C may arrive several times within this time, since npm and `bin/petstore.js` pass it on. */
 const sameSignalMs = 500;
 

@@ -15,7 +15,7 @@ import {
   workspaceNameRule,
 } from '../store/workspaces/store.ts';
 import { withStorage } from './storage.ts';
-import { confirm, isoTime, printFields, printRows } from './terminal.ts';
+import { confirm, isoTime, printFields, printRows, progressLine } from './terminal.ts';
 
 const yes = () =>
   new Option(
@@ -114,18 +114,16 @@ async function contentOf(sql: Sql, name: string, some?: readonly Counted[]): Pro
   return held.map(([countedAs, count]) => `${countedAs}: ${count}`).join(', ');
 }
 
-/** Counts the rows deleted so far, on a terminal only. */
+/** Shows how many rows were deleted so far. */
 function deletedRows(): { add(rows: number): void; end(): void } {
+  const { show, end } = progressLine();
   let deleted = 0;
-  const isShown = process.stderr.isTTY;
   return {
     add(rows) {
       deleted += rows;
-      if (isShown && rows > 0) process.stderr.write(`\rrows deleted: ${grouped(deleted)}`);
+      if (rows > 0) show(`rows deleted: ${grouped(deleted)}`);
     },
-    end() {
-      if (isShown && deleted > 0) process.stderr.write('\n');
-    },
+    end,
   };
 }
 

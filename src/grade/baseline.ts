@@ -5,7 +5,7 @@ import type { Fault } from '../lab/faults/shared/fault.ts';
 import type { RecordedRequest } from '../lab/recordings/schema.ts';
 import { toRecorded } from '../lab/recordings/serialize-request.ts';
 import type { TargetApi } from '../lab/target-api.ts';
-import { differencesOf, inWords, type Variation, variationOf } from './compare/compare.ts';
+import { differencesOf, type Variation, variationInWords, variationOf } from './compare/compare.ts';
 import { explainer } from './compare/explain.ts';
 import { missingLines } from './compare/printed-lines.ts';
 import type { StoreState } from './compare/state.ts';
@@ -131,7 +131,7 @@ export class BaselineRuns implements Judge {
 
   /** What varies between these runs, in words. */
   get notCompared(): string[] {
-    return inWords(this.#variation, this.runs[0].storeResult);
+    return variationInWords(this.#variation, this.runs[0].storeResult);
   }
 
   /** The refusals that every run got, with the request ids of the last run. */

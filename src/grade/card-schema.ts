@@ -4,7 +4,7 @@ import { Report } from '../lab/checks/report-schema.ts';
 import { RecordedRequests } from '../lab/recordings/schema.ts';
 
 /** Verdicts on a program under a fault. */
-export const verdicts = [
+export const runVerdicts = [
   'survived',
   'did-it-twice',
   'left-undone',
@@ -48,7 +48,7 @@ const requestId = Type.String({ description: 'The id of a request of this run.',
 
 const CardFinding = Type.Object({
   rank: enumerated(['must-fix', 'should-fix'], 'How urgent it is.', 'must-fix'),
-  kind: enumerated([...verdicts, 'check'], 'A verdict, or `check` if a check failed.', 'did-it-twice'),
+  kind: enumerated([...runVerdicts, 'check'], 'A verdict, or `check` if a check failed.', 'did-it-twice'),
   title: Shown('The verdict in words, or the name of the check.', 'did it twice'),
   what: Shown('What happened, in a sentence.', 'two pets Smaug instead of one'),
   where: Shown('Where the fault was performed, or the run.', 'lost-answer at the 4th createPet'),
@@ -104,7 +104,7 @@ const CardRun = Type.Object({
     }),
     { description: 'Which requests the fault affects. (These are not the strikes that lead to a ban.)' },
   ),
-  verdict: enumerated(verdicts, 'The verdict on this run.', 'did-it-twice'),
+  verdict: enumerated(runVerdicts, 'The verdict on this run.', 'did-it-twice'),
   rank: enumerated(ranks, 'How urgent it is.', 'must-fix'),
   performed: Units(0, 'How often the fault was performed.', 1),
   ...ending,
@@ -192,7 +192,7 @@ export const CardData = Type.Object({
     Type.Object({
       fault: Shown('The name of the fault.', 'lost-answer'),
       required: Type.Boolean({ description: 'Whether a client must survive it.', examples: [true] }),
-      verdict: enumerated(verdicts, 'The worst of its runs.', 'did-it-twice'),
+      verdict: enumerated(runVerdicts, 'The worst of its runs.', 'did-it-twice'),
       runs: Type.Array(CardRun, {
         description: 'The runs under this fault. Empty if the fault fits no operation.',
       }),

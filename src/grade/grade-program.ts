@@ -7,7 +7,7 @@ import {
   type FaultGrade,
   type FaultRun,
   type Grade,
-  type Progress,
+  type GradeProgress,
   withoutFaults,
 } from './grade.ts';
 import type { GradingService } from './grading-service.ts';
@@ -34,7 +34,7 @@ export interface GradeOptions extends Selection {
   env?: NodeJS.ProcessEnv;
   /** Stops the grading: ends the program, deletes its workspaces, and throws the reason. */
   signal?: AbortSignal;
-  onProgress?: (progress: Progress) => void;
+  onProgress?: (progress: GradeProgress) => void;
   /** Gets the output of the program, with the name of the run if it is under a fault. */
   onOutput?: (text: string, fault?: string) => void;
 }

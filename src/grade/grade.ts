@@ -3,7 +3,7 @@ import type { PlannedFault } from '../lab/rehearsals/schema.ts';
 import type { CardData, CardFault, CardRun } from './card-schema.ts';
 
 export type Verdict = CardRun['verdict'];
-export type Place = CardRun['place'];
+export type FaultPlace = CardRun['place'];
 
 /** How a program ended. The exit status is undefined if it did not end in time. */
 export interface Ending extends Pick<CardRun, 'lastLines' | 'tookMs'> {
@@ -67,7 +67,7 @@ export interface Grade extends Pick<CardData, 'command' | 'notCompared' | 'runCo
 }
 
 /** A step of the grading. */
-export type Progress =
+export type GradeProgress =
   | { stage: 'baseline' }
   /** The runs without faults have ended, and these runs follow. Further runs without faults may be added. */
   | { stage: 'faults'; runs: string[]; baseline: Baseline }

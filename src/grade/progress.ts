@@ -4,8 +4,8 @@ import { columnsOf, escapeTerminal } from '../foundation/terminal-text.ts';
 import { capitalized } from '../foundation/words.ts';
 import { happened } from './card/card.ts';
 import { lineOf } from './card/text.ts';
-import { inWords } from './card/words.ts';
-import { type FaultRun, type Progress, withoutFaults } from './grade.ts';
+import { verdictInWords } from './card/words.ts';
+import { type FaultRun, type GradeProgress, withoutFaults } from './grade.ts';
 import { rankOf } from './verdict.ts';
 
 /** Where progress is written, such as standard error. */
@@ -17,7 +17,7 @@ export interface Screen {
 
 /** Shows the progress, and the output of the program. */
 interface ProgressReporter {
-  report(progress: Progress): void;
+  report(progress: GradeProgress): void;
   /** Shows output of the program in a run, `lost-answer, middle use` for example, if `isVerbose`. */
   showOutput(text: string, run?: string): void;
   /** Ends the report: erases the line that changes, or shows incomplete last lines. */
@@ -76,7 +76,7 @@ function plainLines(screen: Screen, isVerbose: boolean): ProgressReporter {
 const endedRun = ({ required, run }: { required: boolean; run: FaultRun }) => ({
   name: run.name,
   rank: rankOf({ ...run, required }),
-  ...{ word: inWords(run), happened: withoutSecrets(happened(run)) },
+  ...{ word: verdictInWords(run), happened: withoutSecrets(happened(run)) },
 });
 
 function liveLine(screen: Screen): ProgressReporter {

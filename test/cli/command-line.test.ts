@@ -186,13 +186,8 @@ test('keys are created, listed, shown and moved to another plan', async (t) => {
   assert.deepEqual([own.perMinute, own.perDay], [7, 70]);
   assert.equal((await command(['keys', 'plan', free.id, 'business'], env)).status, 0);
   const list = await printed(['keys', 'list'], env);
-  assert.deepEqual(
-    list.map(({ plan, perMinute }: { plan: string; perMinute: number }) => [plan, perMinute]),
-    [
-      ['business', 1000],
-      ['enterprise', 7],
-    ],
-  );
+  const limits = list.map(({ plan, perMinute }: Record<string, unknown>) => `${plan} ${perMinute}`);
+  assert.deepEqual(limits, ['business 1000', 'enterprise 7']);
   assert.match((await command(['keys', 'list'], env)).stdout, new RegExp(`${free.id}.*shop.*business`));
   assert.match((await command(['keys', 'show', own.id], env)).stdout, /perMinute +7/);
 });
@@ -203,17 +198,10 @@ test('workspaces are created, listed, reset and deleted', async (t) => {
   assert.equal((await printed(['workspaces', 'create', 'shop', '--seed'], env)).name, 'shop');
   await command(['workspaces', 'create', 'empty'], env);
   await command(['keys', 'create', '--plan', 'free', '--workspace', 'shop'], env);
-  assert.deepEqual(
-    (await list()).map(({ name, pets, keys }: { name: string; pets: number; keys: number }) => [
-      name,
-      pets,
-      keys,
-    ]),
-    [
-      ['shop', 20, 1],
-      ['empty', 0, 0],
-    ],
-  );
+  type Listed = { name: string; pets: number; keys: number };
+  const listed = async () =>
+    ((await list()) as Listed[]).map(({ name, pets, keys }) => `${name} ${pets} ${keys}`);
+  assert.deepEqual(await listed(), ['shop 20 1', 'empty 0 0']);
   // More than the 10,000 of one transaction.
   const added = await command(['seed', '--workspace', 'shop', '--pets', '10001'], env);
   assert.match(added.stdout, /^Added 10,001 pets to shop in /);
@@ -221,13 +209,9 @@ test('workspaces are created, listed, reset and deleted', async (t) => {
   assert.match(one.stdout, /^Added 1 pet to empty in /);
   assert.equal((await list())[0].pets, 10_021);
   await command(['workspaces', 'reset', 'shop'], env);
-  const [{ pets, keys }] = await list();
-  assert.deepEqual([pets, keys], [20, 1]);
+  assert.deepEqual(await listed(), ['shop 20 1', 'empty 1 0']);
   await command(['workspaces', 'delete', 'shop'], env);
-  assert.deepEqual(
-    (await list()).map(({ name }: { name: string }) => name),
-    ['empty'],
-  );
+  assert.deepEqual(await listed(), ['empty 1 0']);
   assert.deepEqual(await printed(['keys', 'list'], env), []);
 });
 
@@ -265,21 +249,17 @@ test('a wrong call exits with 2 and says what is wrong', async (t) => {
   assert.equal(petstore(['fly'], env).status, 2, 'so does the process');
 });
 
+/** Every command, with the names of its own commands. */
+const callsOf = (command: Command, path: string[] = []): { path: string[]; names: string[] }[] => {
+  const shown = command.createHelp().visibleCommands(command);
+  const names = shown.map((one) => one.name());
+  return [{ path, names }, ...command.commands.flatMap((one) => callsOf(one, [...path, one.name()]))].filter(
+    (one) => one.path[0] !== 'completion',
+  );
+};
+
 test('a command group without a command exits with 2 and lists its commands; --help or help shows its usage', async () => {
-  const groupsOf = (command: Command, path: string[] = []): { path: string[]; names: string[] }[] =>
-    command.commands.length === 0
-      ? []
-      : [
-          {
-            path,
-            names: command
-              .createHelp()
-              .visibleCommands(command)
-              .map((one) => one.name()),
-          },
-          ...command.commands.flatMap((one) => groupsOf(one, [...path, one.name()])),
-        ];
-  const groups = groupsOf(await commandLine());
+  const groups = callsOf(await commandLine()).filter(({ names }) => names.length > 0);
   assert.deepEqual(
     groups.map(({ path }) => path.join(' ')),
     ['', 'keys', 'workspaces', 'webhooks', 'lab'],
@@ -381,30 +361,15 @@ test('a command that fails exits with 1 after one line', async (t) => {
 });
 
 test('every command shows its usage with --help', async () => {
-  const all = [
-    [],
-    ['serve'],
-    ['keys'],
-    ['keys', 'create'],
-    ['keys', 'list'],
-    ['keys', 'show'],
-    ['keys', 'revoke'],
-    ['keys', 'plan'],
-    ['keys', 'unban'],
-    ['workspaces'],
-    ['workspaces', 'create'],
-    ['workspaces', 'list'],
-    ['workspaces', 'reset'],
-    ['workspaces', 'delete'],
-    ['seed'],
-    ['migrate'],
-    ['restored'],
-    ['openapi'],
-  ];
+  const all = callsOf(await commandLine()).map(({ path }) => path);
   for (const { args, status, stdout } of await commands(all.map((command) => [...command, '--help']))) {
     const command = args.slice(0, -1).join(' ');
     assert.equal(status, 0, command);
     assert.match(stdout, new RegExp(`^Usage: petstore ?${command}`), command);
+    assert.ok(
+      stdout.split('\n').every((line) => line.length <= 120),
+      command,
+    );
   }
   assert.match((await command(['serve', '--help'])).stdout, /PETSTORE_DATA_DIR/);
 });

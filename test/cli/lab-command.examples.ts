@@ -286,24 +286,19 @@ async function assertFails(failing: [string[], RegExp][], env: Record<string, st
   }
 }
 
-test('a wrong call of a lab command exits with 2, and each command shows its usage', async () => {
-  const wrong = [
-    [],
-    ['reset:'],
-    ['reset:times'],
-    ['--show', 'reset'],
-    ['--show', '--end'],
-    ['x', '--expires', '0'],
-    ['rate-limited:delayMs=1'],
+test('a wrong call of a lab command exits with 2', async () => {
+  const calls = [
+    '',
+    'reset:',
+    'reset:times',
+    '--show reset',
+    '--show --end',
+    'x --expires 0',
+    'rate-limited:delayMs=1',
   ];
+  const wrong = calls.map((call) => call.split(' ').filter(Boolean));
   for (const { status, stderr } of await commands(wrong.map((args) => ['lab', 'rehearse', ...args]))) {
     assert.equal(status, 2, stderr);
     assert.match(stderr, /^error: .+\n$/);
-  }
-  const all = [[], ['faults'], ['rehearse'], ['record'], ['account']].map((command) => ['lab', ...command]);
-  for (const { args, status, stdout } of await commands(all.map((command) => [...command, '--help']))) {
-    assert.equal(status, 0);
-    assert.ok(stdout.startsWith(`Usage: petstore ${args.slice(0, -1).join(' ')}`), stdout);
-    assert.ok(stdout.split('\n').every((line) => line.length <= 120));
   }
 });

@@ -46,9 +46,7 @@ async function npm(t: TestContext, cwd: string, args: string[]) {
 
 const graded = ['grade', '--fault', 'reset', '--verbose', '--', 'node', '--whose'];
 
-test('a program that a script of this tree grades runs on the Node.js of its user', {
-  skip,
-}, async (t) => {
+test('a program that a script of this tree grades runs on the Node.js of its user', { skip }, async (t) => {
   const { stderr } = await npm(t, root, ['run', '-s', 'petstore', '--', ...graded]);
   assert.match(stderr, /^without faults: node of the user: ?$/m);
 });
@@ -91,20 +89,15 @@ console.log('in ' + process.cwd());`;
   return project;
 }
 
-const fromElsewhere = ['run', '-s', '--prefix', root, 'petstore', '--'];
+/** Calls the command line of this tree from another folder. */
+const petstoreIn = (t: TestContext, cwd: string, line: string) =>
+  npm(t, cwd, ['run', '-s', '--prefix', root, 'petstore', '--', ...line.split(' ')]);
 
 test('a graded program runs in the folder of its user, and files are written there', { skip }, async (t) => {
   const project = foreignProject(t);
-  const files = ['--levels', 'levels.txt', '--junit', 'card.xml', '--html', 'card.html'];
-  const options = ['--fault', 'unavailable', '--verbose', ...files];
-  const { stdout, stderr } = await npm(t, project, [
-    ...fromElsewhere,
-    'grade',
-    ...options,
-    '--',
-    'npm',
-    'test',
-  ]);
+  const files = '--levels levels.txt --junit card.xml --html card.html';
+  const line = `grade --fault unavailable --verbose ${files} -- npm test`;
+  const { stdout, stderr } = await petstoreIn(t, project, line);
   assert.match(stderr, new RegExp(`^without faults: in ${RegExp.escape(project)}$`, 'm'));
   assert.match(readFileSync(join(project, 'card.xml'), 'utf8'), /<testsuites name="petstore grade"/);
   assert.match(readFileSync(join(project, 'card.html'), 'utf8'), /^<!doctype html>/);
@@ -112,35 +105,22 @@ test('a graded program runs in the folder of its user, and files are written the
 
   const sub = join(project, 'sub');
   mkdirSync(sub);
-  const again = ['grade', '--fault', 'unavailable', '--json', '--', 'node', '../where.mjs'];
-  const { stdout: card } = await npm(t, sub, [...fromElsewhere, ...again]);
+  const under = 'grade --fault unavailable';
+  const { stdout: card } = await petstoreIn(t, sub, `${under} --json -- node ../where.mjs`);
   writeFileSync(join(project, 'card.json'), card);
-  const compared = [
-    'grade',
-    '--fault',
-    'unavailable',
-    '--compare',
-    '../card.json',
-    '--',
-    'node',
-    '../where.mjs',
-  ];
-  const { stdout: changes } = await npm(t, sub, [...fromElsewhere, ...compared]);
-  assert.match(changes, /since/i);
+  const compared = await petstoreIn(t, sub, `${under} --compare ../card.json -- node ../where.mjs`);
+  assert.match(compared.stdout, /since/i);
   writeFileSync(join(project, 'goal.json'), '{"goal": 1}');
-  const byGoal = ['grade', '--goal', '../goal.json', '--', 'node', '../where.mjs'];
-  const { stderr: refusal } = await npm(t, sub, [...fromElsewhere, ...byGoal]);
+  const { stderr: refusal } = await petstoreIn(t, sub, 'grade --goal ../goal.json -- node ../where.mjs');
   assert.match(refusal, /^error: \.\.\/goal\.json is not a goal: /);
 });
 
 test('a recorded client runs in the folder of its user', { skip }, async (t) => {
   const project = foreignProject(t);
   await using store = await startPetstore();
-  const service = ['--url', store.baseUrl, '--key', store.key, '--junit', 'report.xml'];
-  const { stdout } = await npm(t, project, [
-    ...[...fromElsewhere, 'lab', 'record', ...service],
-    ...['--', 'node', 'where.mjs'],
-  ]);
+  const service = `--url ${store.baseUrl} --key ${store.key}`;
+  const line = `lab record ${service} --junit report.xml -- node where.mjs`;
+  const { stdout } = await petstoreIn(t, project, line);
   assert.match(stdout, new RegExp(`^in ${RegExp.escape(project)}$`, 'm'));
   assert.match(readFileSync(join(project, 'report.xml'), 'utf8'), /<testsuites/);
 });
@@ -157,12 +137,8 @@ test('the state of a graded receiver is read in the folder of its user', { skip 
     '--state',
     'cat levels.txt',
   ];
-  const { stderr } = await npm(t, project, [
-    ...fromElsewhere,
-    'grade-receiver',
-    `http://127.0.0.1:${port}`,
-    ...options,
-  ]);
+  const args = ['run', '-s', '--prefix', root, 'petstore', '--', 'grade-receiver', ...options];
+  const { stderr } = await npm(t, project, [...args, `http://127.0.0.1:${port}`]);
   assert.doesNotMatch(stderr, /levels\.txt/);
   assert.match(readFileSync(join(project, 'receiver.xml'), 'utf8'), /<testsuites/);
 });

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { cardPage } from '../../scripts/generate/card.ts';
 import { comparedWith, readCard, toData } from '../../src/grade/card/data.ts';
-import { toPage } from '../../src/grade/card/page.ts';
+import { toHtml } from '../../src/grade/card/page.ts';
 import { type Verdict, withoutFaults } from '../../src/grade/grade.ts';
 import { cardOf, carefulGrade, carelessGrade, flat, gradeOf, runOf, suggested } from './grades.ts';
 
@@ -84,7 +84,7 @@ test('a comparison says what became better, worse, new and gone', () => {
     flat(card),
     /Since 2026-06-01 12:00 UTC: passed → passed\. worse 1: reset, first use: survived → failed \(exit status 2\) better 2: lost-answer, first use: did it twice → survived; .* new 1: reset, middle use: survived gone 1: reset, last use: survived/,
   );
-  assert.match(toPage(card), /<h3>Worse .*<b>reset, first use<\/b>: survived → failed \(exit status 2\)/s);
+  assert.match(toHtml(card), /<h3>Worse .*<b>reset, first use<\/b>: survived → failed \(exit status 2\)/s);
   assert.deepEqual(toData(card).changes, card.changes);
   assert.deepEqual(readCard(JSON.stringify(toData(card))).changes, card.changes);
   const same = comparedWith(earlier, before);

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { nth } from '../../src/foundation/words.ts';
 import { comparedWith, readCard, toData } from '../../src/grade/card/data.ts';
 import { toJunit } from '../../src/grade/card/junit.ts';
-import { toPage } from '../../src/grade/card/page.ts';
+import { toHtml } from '../../src/grade/card/page.ts';
 import { maxSummaryLines } from '../../src/grade/card/text.ts';
 import type { Grade } from '../../src/grade/grade.ts';
 import { type ReadCase, readJunit } from '../support/junit.ts';
@@ -103,7 +103,7 @@ test('no row of a card says both that a run survived and that it must be fixed',
   assert.deepEqual([row?.rank, row?.word, card.problems[0]?.rank], ['survived', 'survived', 'must-fix']);
   for (const text of [shown(card, true), shown(cardOf(carelessGrade), true)])
     assert.doesNotMatch(text, /^[✗!].* survived/m);
-  assert.doesNotMatch(toPage(card), /class="chip (?:must|should)-fix">survived/);
+  assert.doesNotMatch(toHtml(card), /class="chip (?:must|should)-fix">survived/);
 });
 
 test('a finding names the faulted use by its own requests', () => {
@@ -223,7 +223,7 @@ test('a program without anything to compare is reported in all forms', () => {
   const grade = { ...carefulGrade, baseline: { ...carefulGrade.baseline, nothingToCompare: true } };
   const sentence = 'Nothing to compare, so a survived run only means exit status 0.';
   const card = cardOf(grade);
-  for (const text of [flat(card), toJunit(card), toPage(card)]) assert.ok(text.includes(sentence));
+  for (const text of [flat(card), toJunit(card), toHtml(card)]) assert.ok(text.includes(sentence));
   assert.equal(toData(card).baseline.nothingToCompare, true);
   assert.ok(!textOf(carefulGrade).includes('Nothing'));
 });
@@ -241,7 +241,7 @@ test('the card of a program that fails without faults shows only that', () => {
 
 test('each report format names the cause of a deviation', () => {
   const card = cardOf(carelessGrade);
-  const forms = [flat(card), toJunit(card), toPage(card), JSON.stringify(toData(card))];
+  const forms = [flat(card), toJunit(card), toHtml(card), JSON.stringify(toData(card))];
   const parts = [
     '9f8b7c6d…',
     '1a2b3c4d…',
@@ -258,7 +258,7 @@ test('program output is shown without control characters and secrets', () => {
     text: textOf(hostileGrade, true),
     json: JSON.stringify(toData(cardOf(hostileGrade))),
     junit: toJunit(cardOf(hostileGrade)),
-    page: toPage(cardOf(hostileGrade)),
+    page: toHtml(cardOf(hostileGrade)),
   };
   for (const [form, text] of Object.entries(forms)) {
     assert.ok(!text.includes('pet_aaa'), form);
@@ -271,7 +271,7 @@ test('program output is shown without control characters and secrets', () => {
 });
 
 test('a page runs no script, loads nothing, and shows the output of a program as text', () => {
-  const page = toPage(cardOf(hostileGrade));
+  const page = toHtml(cardOf(hostileGrade));
   assert.doesNotMatch(page, /<(?:script|img|link|iframe|object|base|form)\b/i);
   assert.doesNotMatch(page, /\b(?:src|style|on\w+)=(?!x onerror|alert)["']/i);
   const [, style = ''] = /<style>(.*?)<\/style>/s.exec(page) ?? [];
@@ -289,7 +289,7 @@ test('the page of a program with many requests stays small, and shows the reques
   const runs = Array.from({ length: 60 }, (_, i) =>
     runOf('reset', { place: i + 1, requests: many, ...(i === 0 && wrong) }),
   );
-  const page = toPage(cardOf(gradeOf('reset', ...runs)));
+  const page = toHtml(cardOf(gradeOf('reset', ...runs)));
   assert.ok(page.length < 3_000_000, String(page.length));
   assert.equal(page.match(/class="mark fine guilty"/g)?.length, 2);
   assert.match(page, /<title>#999 at 4\.99 s: POST /);

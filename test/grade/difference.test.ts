@@ -48,7 +48,7 @@ const variationOf = (base: StoreState, others: StoreState[], initial?: StoreStat
   );
 
 const inWords = (variation: compare.Variation, base: StoreState) =>
-  compare.inWords(variation, storeResultOf(base, undefined));
+  compare.variationInWords(variation, storeResultOf(base, undefined));
 
 type Change = (state: StoreState) => void;
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 import { comparedWith, readCard, toData } from '../../src/grade/card/data.ts';
 import { toJunit } from '../../src/grade/card/junit.ts';
-import { toPage } from '../../src/grade/card/page.ts';
+import { toHtml } from '../../src/grade/card/page.ts';
 import { toText } from '../../src/grade/card/text.ts';
 import { readGoal } from '../../src/grade/goal/goal-file.ts';
 import type { FaultRun, Grade } from '../../src/grade/grade.ts';
@@ -76,7 +76,7 @@ test('an agent that orders twice and always says "done" is found, and its words 
     /PASSED PASS\^1 PASS\^2 without faults 2 of 2 1\.00 1\.00 all faults 0 of 4 0\.00 0\.00/,
   );
   assert.match(toJunit(card), /name="lost-answer, first use, trial 2"[\s\S]*?<failure type="did-it-twice"/);
-  assert.match(toPage(card), /<td>without faults<\/td><td>2 of 2<\/td><td>1\.00<\/td>/);
+  assert.match(toHtml(card), /<td>without faults<\/td><td>2 of 2<\/td><td>1\.00<\/td>/);
   const data = readCard(JSON.stringify(toData(card)));
   assert.deepEqual(data.goal?.passed[1], { name: 'rate-limited', reached: 2, passed: 0, passHat: [0, 0] });
   const better = comparedWith(

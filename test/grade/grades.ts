@@ -1,7 +1,7 @@
 import { nth } from '../../src/foundation/words.ts';
 import { toCard } from '../../src/grade/card/card.ts';
 import { toText } from '../../src/grade/card/text.ts';
-import type { FaultGrade, FaultRun, Grade, Place } from '../../src/grade/grade.ts';
+import type { FaultGrade, FaultPlace, FaultRun, Grade } from '../../src/grade/grade.ts';
 import { checks } from '../../src/lab/checks/list.ts';
 import type { CheckResult } from '../../src/lab/checks/report-schema.ts';
 import { faultNamed, faultNames } from '../../src/lab/faults/list.ts';
@@ -200,7 +200,7 @@ const differing: Record<string, RunSketch> = {
 };
 
 /** Later runs of a fault, on other uses. */
-const later: Record<string, (RunSketch & { place: Place })[]> = {
+const later: Record<string, (RunSketch & { place: FaultPlace })[]> = {
   'lost-answer': [
     {
       ...(differing['lost-answer'] as RunSketch),

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
 import { comparedWith, toData } from '../../src/grade/card/data.ts';
-import { toPage } from '../../src/grade/card/page.ts';
+import { toHtml } from '../../src/grade/card/page.ts';
 import type { Grade } from '../../src/grade/grade.ts';
 import { findings } from '../support/axe.ts';
 import { args, executablePath, skip, timeout } from '../support/browsers.ts';
@@ -33,7 +33,7 @@ test('a card as a page is accessible and works offline', { skip, timeout }, asyn
   /** Opens the page of a grade, with all sections unfolded. */
   const open = async (name: keyof typeof grades, look: (typeof looks)[number] = looks[0], isOpen = true) => {
     const file = join(folder, `${name}.html`);
-    writeFileSync(file, toPage(comparedWith(earlier, cardOf(grades[name] as Grade))));
+    writeFileSync(file, toHtml(comparedWith(earlier, cardOf(grades[name] as Grade))));
     const { colorScheme, ...viewport } = look;
     const page = await browser.newPage({ viewport, colorScheme, bypassCSP: isOpen });
     page.on('console', (message) => complaints.push(message.text()));

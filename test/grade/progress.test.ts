@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Progress } from '../../src/grade/grade.ts';
+import type { GradeProgress } from '../../src/grade/grade.ts';
 import { progressOn, type Screen } from '../../src/grade/progress.ts';
 import { carelessGrade, carelessRun } from './grades.ts';
 
-const steps: Progress[] = [
+const steps: GradeProgress[] = [
   { stage: 'baseline' },
   { stage: 'faults', runs: ['reset, middle use', 'delay, first use'], baseline: carelessGrade.baseline },
   { stage: 'begun', run: 'reset, middle use' },

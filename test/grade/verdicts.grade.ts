@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { FaultGrade, FaultRun, Progress } from '../../src/grade/grade.ts';
+import type { FaultGrade, FaultRun, GradeProgress } from '../../src/grade/grade.ts';
 import type { GradeOptions } from '../../src/grade/grade-program.ts';
 import { faults } from '../../src/lab/faults/list.ts';
 import { selectorOf } from '../../src/lab/rehearsals/fault-selector.ts';
@@ -28,7 +28,7 @@ const quick = faults
   .map(({ name }) => name);
 
 test('a careful program survives every fault that it meets, and its checks pass', async () => {
-  const reported: Progress[] = [];
+  const reported: GradeProgress[] = [];
   const { verdict, baseline, faults, notCompared, runCount } = await grade(programOf('careful'), {
     ...{ faults: quick, onProgress: (progress) => reported.push(progress) },
   });
@@ -50,7 +50,8 @@ test('a careful program survives every fault that it meets, and its checks pass'
   assert.ok(
     reached.every(({ performed, requests, checks }) => performed && requests.length && checks.length),
   );
-  const stages = (stage: Progress['stage']) => reported.filter((progress) => progress.stage === stage).length;
+  const stages = (stage: GradeProgress['stage']) =>
+    reported.filter((progress) => progress.stage === stage).length;
   assert.deepEqual(
     [stages('baseline'), stages('faults'), stages('begun'), stages('ended')],
     [1, 1, runs.length, runs.length],
@@ -181,7 +182,7 @@ test('names that differ between runs are listed and not compared', async () => {
 test('differences between later runs without faults count against no fault', async (t) => {
   const file = join(temporaryFolder(t), 'runs');
   const inTurn = programOf('careless', 'names in turn', file, 'Smaug,Smaug,Fafnir,Smaug,Fafnir');
-  const reported: Progress[] = [];
+  const reported: GradeProgress[] = [];
   const { fault, run, notCompared, verdict } = await under('new-fields', inTurn, {
     onProgress: (progress) => reported.push(progress),
   });

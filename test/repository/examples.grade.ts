@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { toCard } from '../../src/grade/card/card.ts';
 import { toText } from '../../src/grade/card/text.ts';
-import { verdicts } from '../../src/grade/card-schema.ts';
+import { runVerdicts } from '../../src/grade/card-schema.ts';
 import type { Grade } from '../../src/grade/grade.ts';
 import { gradeProgram } from '../../src/grade/grade-program.ts';
 import { openGradingService } from '../../src/grade/grading-service.ts';
@@ -51,7 +51,7 @@ async function grade(command: string[]): Promise<Grade> {
 
 /** A card in the form of the examples: the runs that did not survive, by verdict, and all failed checks. */
 function summaryOf({ baseline, faults, verdict }: Grade): string {
-  const names = verdicts
+  const names = runVerdicts
     .filter((name) => name !== 'survived')
     .map(
       (name) => [name, faults.filter((fault) => fault.verdict === name).map(({ fault }) => fault)] as const,

@@ -31,7 +31,7 @@ import {
   worstRank,
 } from '../verdict.ts';
 import { type Passed, passedOf } from './trials.ts';
-import { errorLine, gaveUpInWords, howEnded, inWords, useOf, verdictWords } from './words.ts';
+import { errorLine, gaveUpInWords, howEnded, useOf, verdictInWords, verdictWords } from './words.ts';
 
 /** A request behind a finding. */
 export interface Evidence {
@@ -50,7 +50,7 @@ export interface Evidence {
 }
 
 /** Something that a run did wrong, with its cause. */
-export interface Finding extends Omit<CardRun['findings'][number], 'requests' | Remedy> {
+export interface CardFinding extends Omit<CardRun['findings'][number], 'requests' | Remedy> {
   evidence: Evidence[];
   service?: string | undefined;
   goodClient?: string | undefined;
@@ -59,13 +59,13 @@ export interface Finding extends Omit<CardRun['findings'][number], 'requests' | 
 type Remedy = 'service' | 'goodClient' | 'change';
 
 /** The same finding in one or several runs, as described in the first of them. */
-export interface Problem extends Finding {
+export interface CardProblem extends CardFinding {
   /** The other places where it happened. */
   alsoAt: string[];
 }
 
 /** A run under a fault on the card. */
-export interface Row {
+export interface CardRow {
   fault: string;
   required: boolean;
   /** Undefined if the fault fits none of the program's operations. */
@@ -79,7 +79,7 @@ export interface Row {
   /** What happened, in a few words. */
   happened: string;
   /** What it did wrong, without the checks that also fail without faults. */
-  findings: Finding[];
+  findings: CardFinding[];
   again: string;
 }
 
@@ -95,11 +95,11 @@ export interface CommandLines {
 export interface Card {
   grade: Grade;
   /** The runs under faults, in the order of their ranks. With a goal, those without faults are among them. */
-  rows: Row[];
+  rows: CardRow[];
   /** What failed checks show without faults. */
-  baseline: Finding[];
+  baseline: CardFinding[];
   /** All findings, the worst first. Equal findings are one problem. */
-  problems: Problem[];
+  problems: CardProblem[];
   /** The verdict in a sentence or two. */
   sentence: string;
   /** The number of runs, in words. */
@@ -154,7 +154,11 @@ export function toCard(graded: Grade, atMs: number, lines: CommandLines): Card {
   };
 }
 
-function rowsOf({ fault, required, runs }: FaultGrade, known: readonly string[], lines: CommandLines): Row[] {
+function rowsOf(
+  { fault, required, runs }: FaultGrade,
+  known: readonly string[],
+  lines: CommandLines,
+): CardRow[] {
   if (runs.length === 0) {
     const none = { verdict: 'not-reached', rank: 'not-reached', word: verdictWords['not-reached'] } as const;
     const happened = 'fits no operation that the program uses';
@@ -164,7 +168,7 @@ function rowsOf({ fault, required, runs }: FaultGrade, known: readonly string[],
     const { name, verdict } = run;
     const rank = rankOf({ ...run, required });
     return {
-      ...{ fault, required, run, verdict, rank, name, word: inWords(run), happened: happened(run) },
+      ...{ fault, required, run, verdict, rank, name, word: verdictInWords(run), happened: happened(run) },
       findings: verdict === 'not-reached' ? [] : findingsOf(fault, rank, run, known, lines),
       again: lines.again(useOf(fault, run).selector),
     };
@@ -198,7 +202,7 @@ function findingsOf(
   run: FaultRun,
   known: readonly string[],
   lines: CommandLines,
-): Finding[] {
+): CardFinding[] {
   const about = faultNamed(fault);
   const rank = rankOfRun === 'must-fix' ? 'must-fix' : 'should-fix';
   const at = (ids: readonly string[]) => {
@@ -221,7 +225,7 @@ function findingsOf(
   // Another deviation explains a missing line, so the line is only shown if the run survived.
   const isShown = ({ isWarning, kind }: Deviation) =>
     !isWarning || (kind === 'printed' && run.verdict === 'survived');
-  const ofDeviations = run.deviations.filter(isShown).map((deviation): Finding => {
+  const ofDeviations = run.deviations.filter(isShown).map((deviation): CardFinding => {
     const { kind, what, requests, service, goodClient, change, isWarning } = deviation;
     return {
       rank: isWarning ? 'should-fix' : rank,
@@ -238,8 +242,8 @@ function findingsOf(
     (request) => Number(request.status) >= 400 && !isAffectedBy(fault, request),
   );
   const behind = [...affected.slice(0, maxAffected), refused?.id, refused?.retryOf];
-  const ending: Finding = {
-    ...{ rank, kind: run.verdict, title: inWords(run), what: happened(run) },
+  const ending: CardFinding = {
+    ...{ rank, kind: run.verdict, title: verdictInWords(run), what: happened(run) },
     ...{ evidence: evidenceOf(run.requests, behind, fault), ...at(affected) },
     ...{ service: doesOf(about), goodClient: about?.goodClient },
     change: isRemovedBefore(refused)
@@ -276,8 +280,8 @@ const isObservableUnder = (check: string, fault: string | undefined) =>
 function ofCheck(
   { name, level, because, evidence, advice }: CheckResult,
   requests: readonly RecordedRequest[],
-  at: Pick<Finding, 'where' | 'fault' | 'again'>,
-): Finding {
+  at: Pick<CardFinding, 'where' | 'fault' | 'again'>,
+): CardFinding {
   const { fault } = at;
   const check = catalogue.find((one) => one.name === name);
   return {
@@ -325,17 +329,17 @@ function refusal({ id, status, code, operation }: Baseline['refused'][number], {
 }
 
 /** Kinds of findings, the worst first. Failed checks come before hung and failed runs. */
-const worstFirst: readonly Finding['kind'][] = severity.flatMap((verdict) =>
+const worstFirst: readonly CardFinding['kind'][] = severity.flatMap((verdict) =>
   verdict === 'hung' ? ['check', verdict] : verdict,
 );
-const alikeByTitle: readonly Finding['kind'][] = ['check', 'hung', 'failed'];
+const alikeByTitle: readonly CardFinding['kind'][] = ['check', 'hung', 'failed'];
 
 /** Joins equal findings, the worst first. Ignores `what` of the kinds `alike`, because it differs from run to run. */
-function grouped(findings: readonly Finding[], goal: Grade['goal']): Problem[] {
+function grouped(findings: readonly CardFinding[], goal: Grade['goal']): CardProblem[] {
   const alike = [...alikeByTitle, ...(goal ? [kindVerdicts.printed] : [])];
-  const keyOf = ({ rank, kind, title, what }: Finding) =>
+  const keyOf = ({ rank, kind, title, what }: CardFinding) =>
     JSON.stringify([rank, title, alike.includes(kind) || what]);
-  const groups = [...Map.groupBy(findings, keyOf).values()] as [Finding, ...Finding[]][];
+  const groups = [...Map.groupBy(findings, keyOf).values()] as [CardFinding, ...CardFinding[]][];
   const problems = groups.map(([first, ...others]) => ({
     ...first,
     alsoAt: others.map(({ where }) => where),
@@ -346,10 +350,10 @@ function grouped(findings: readonly Finding[], goal: Grade['goal']): Problem[] {
 }
 
 /** A number by which to sort, the most urgent first. */
-const urgency = (rank: Rank, kind: Finding['kind']) =>
+const urgency = (rank: Rank, kind: CardFinding['kind']) =>
   ranks.indexOf(rank) * worstFirst.length + worstFirst.indexOf(kind);
 
-function runsInWords({ runCount, faults, baseline, goal }: Grade, rows: readonly Row[]): string {
+function runsInWords({ runCount, faults, baseline, goal }: Grade, rows: readonly CardRow[]): string {
   if (baseline.problem !== undefined) return `${counted(runCount, 'run')} without faults.`;
   const under = rows.filter(({ run, fault }) => run && fault !== withoutFaults).length;
   const reached = faults.filter(({ runs }) => runs.length > 0).length;
@@ -357,7 +361,11 @@ function runsInWords({ runCount, faults, baseline, goal }: Grade, rows: readonly
   return `${counted(runCount, 'run')}: ${runCount - under} without faults, ${under} under ${counted(reached, 'fault')}.${each}`;
 }
 
-function sentenceOf({ baseline, faults, verdict, goal }: Grade, rows: Row[], problems: Problem[]): string {
+function sentenceOf(
+  { baseline, faults, verdict, goal }: Grade,
+  rows: CardRow[],
+  problems: CardProblem[],
+): string {
   if (baseline.problem !== undefined) return baseline.problem;
   if (verdict === 'incomplete')
     return 'No fault was performed on the requests of the program, so nothing was tested.';

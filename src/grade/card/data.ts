@@ -5,15 +5,15 @@ import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import { CardData, type CardRun, type Changes, cardVersion } from '../card-schema.ts';
 import { type FaultRun, withoutFaults } from '../grade.ts';
 import { severity } from '../verdict.ts';
-import { type Card, type Finding, keyOf, type Row } from './card.ts';
+import { type Card, type CardFinding, type CardRow, keyOf } from './card.ts';
 import { planNameOf } from './trials.ts';
-import { inWords } from './words.ts';
+import { verdictInWords } from './words.ts';
 
 /** A card as data, as `docs/grade-card.md` describes it. */
 export function toData({ grade, rows, baseline, sentence, atMs, changes, passed }: Card): CardData {
   const { command, faults, notCompared, runCount, verdict, goal } = grade;
   const rowOf = new Map(rows.map((row) => [row.run, row]));
-  const toRunOf = (run: FaultRun) => toRun(rowOf.get(run) as Row);
+  const toRunOf = (run: FaultRun) => toRun(rowOf.get(run) as CardRow);
   const { trials = [], ...ofBaseline } = grade.baseline;
   return {
     ...{ cardVersion, checksVersion, at: new Date(atMs).toISOString(), command, verdict, sentence, runCount },
@@ -38,7 +38,7 @@ export const comparedWith = (earlier: CardData, card: Card): Card => ({
   changes: changesSince(earlier, toData(card)),
 });
 
-function toRun({ run, rank, findings, again }: Row) {
+function toRun({ run, rank, findings, again }: CardRow) {
   const { deviations: _, label: __, mayWaitLong: ___, faults = [], requests = [], ...facts } = run ?? {};
   return {
     ...facts,
@@ -49,7 +49,7 @@ function toRun({ run, rank, findings, again }: Row) {
   };
 }
 
-const findingOf = ({ evidence, ...finding }: Finding) => ({
+const findingOf = ({ evidence, ...finding }: CardFinding) => ({
   ...finding,
   requests: evidence.map(({ id }) => id),
 });
@@ -147,7 +147,7 @@ function itemsOf(
   const items = new Map<string, Item>([[withoutFaults, ofBaseline]]);
   for (const [name, some] of Map.groupBy(runs, planNameOf)) {
     const [run] = some as [CardRun, ...CardRun[]];
-    const item = { word: inWords(run), grade: severity.indexOf(run.verdict) };
+    const item = { word: verdictInWords(run), grade: severity.indexOf(run.verdict) };
     items.set(name, hasTrials ? shareOf(some) : item);
   }
   const all = [baseline, ...(goal?.runs ?? []), ...runs];

@@ -1,7 +1,7 @@
 import { escapeTerminal } from '../../foundation/terminal-text.ts';
 import { type JunitCase, toJunitXml } from '../../lab/checks/report-as-junit.ts';
 import { mapStrings, withoutFaults } from '../grade.ts';
-import type { Card, Evidence, Finding, Row } from './card.ts';
+import type { Card, CardFinding, CardRow, Evidence } from './card.ts';
 import { howEnded } from './words.ts';
 
 /**
@@ -33,7 +33,17 @@ function baselineCase({ grade: { baseline, goal }, notes, refused }: Card): Juni
   };
 }
 
-function rowCase({ name, required, rank, verdict, word, happened, findings, run, again }: Row): JunitCase {
+function rowCase({
+  name,
+  required,
+  rank,
+  verdict,
+  word,
+  happened,
+  findings,
+  run,
+  again,
+}: CardRow): JunitCase {
   const message = happened === '' ? word : `${word}: ${happened}`;
   const deviations = findings.filter(({ kind }) => kind !== 'check').flatMap(detailsOf);
   const details = [...deviations, `Run again: ${again}`];
@@ -67,7 +77,7 @@ function checkCases({ grade: { baseline, faults }, problems }: Card): JunitCase[
   });
 }
 
-const detailsOf = ({ title, what, where, evidence, service, goodClient, change }: Finding): string[] => [
+const detailsOf = ({ title, what, where, evidence, service, goodClient, change }: CardFinding): string[] => [
   `${where}: ${title}: ${what}`,
   ...evidence.map(requestInWords),
   ...(service === undefined ? [] : [`The service: ${service}`]),

@@ -8,10 +8,10 @@ import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import type { Changes } from '../card-schema.ts';
 import { type FaultGrade, type Grade, withoutFaults } from '../grade.ts';
 import { type Rank, worstRank } from '../verdict.ts';
-import { type Card, type Evidence, type Finding, keyOf, type Problem, type Row } from './card.ts';
+import { type Card, type CardFinding, type CardProblem, type CardRow, type Evidence, keyOf } from './card.ts';
 import { html, Markup } from './markup.ts';
 import { timeline } from './timeline.ts';
-import { howEndedWhen, verdictWords } from './words.ts';
+import { changeInWords, howEndedWhen, verdictWords } from './words.ts';
 
 const style = readFileSync(new URL('page.css', import.meta.url), 'utf8');
 /** The page loads nothing and runs nothing. Only its own style applies. */
@@ -27,7 +27,7 @@ const signs: Record<Rank, string> = { 'must-fix': '✗', 'should-fix': '!', surv
 const verdictSigns: Record<Grade['verdict'], string> = { passed: '✓', failed: '✗', incomplete: '?' };
 
 /** A grade as an HTML page without further files. */
-export function toPage(card: Card): string {
+export function toHtml(card: Card): string {
   const { grade, problems } = card;
   const isBroken = grade.baseline.problem !== undefined;
   const page = html`<!doctype html>
@@ -112,8 +112,7 @@ ${scrolled(
 function changed({ since, before, note, ...changes }: Changes, verdict: Grade['verdict']): Markup {
   const list = (what: keyof typeof changes) =>
     html`<ul class="changes ${what}">${changes[what].map(
-      ({ name, before, now }) =>
-        html`<li><b>${name}</b>: ${[before, now].filter((word) => word !== undefined).join(' → ')}</li>`,
+      (change) => html`<li><b>${change.name}</b>: ${changeInWords(change)}</li>`,
     )}</ul>`;
   const title = (what: keyof typeof changes) =>
     html`${capitalized(what)} <span class="count">${changes[what].length}</span>`;
@@ -127,7 +126,7 @@ ${(['new', 'gone'] as const).map((what) => changes[what].length > 0 && html`<det
 </section>`;
 }
 
-const problemList = (rank: keyof typeof headings, problems: Problem[]) =>
+const problemList = (rank: keyof typeof headings, problems: CardProblem[]) =>
   problems.length > 0 &&
   html`<section aria-labelledby="${rank}">
 <h2 id="${rank}">${headings[rank]} <span class="count">${problems.length}</span></h2>
@@ -143,11 +142,11 @@ ${cause(problem)}
 )}
 </section>`;
 
-const problemTitle = ({ kind, title, what }: Finding) =>
+const problemTitle = ({ kind, title, what }: CardFinding) =>
   html`${kind === 'check' ? html`<code>${title}</code>` : html`<b>${title}</b>`}${what !== '' && html`: ${what}`}`;
 
 /** The requests behind a finding, what the service did, what a good client does, what to change, and how to see it again. */
-const cause = ({ evidence, service, goodClient, change, again, alsoAt, ...problem }: Problem) => html`
+const cause = ({ evidence, service, goodClient, change, again, alsoAt, ...problem }: CardProblem) => html`
 ${evidence.length > 0 && evidenceTable(evidence, `${problem.title}: ${problem.what} (${problem.where})`)}
 <dl>
 ${service !== undefined && html`<dt>The service</dt><dd>${prose(service)}</dd>`}
@@ -210,7 +209,7 @@ ${inOrder(card).map((fault) =>
 </section>`;
 
 /** A fault as a line that opens. The id is inside the line, so that a link to the id opens it. */
-const faultDetails = (grade: FaultGrade, rows: Row[]) => html`<details class="fault">
+const faultDetails = (grade: FaultGrade, rows: CardRow[]) => html`<details class="fault">
 <summary><span class="chip ${worstRank(grade)}">${verdictWords[grade.verdict]}</span>
 <span class="name">${grade.fault}</span> <span class="level">${grade.required ? 'required' : 'recommended'}</span>
 <span class="happened">${rows.length > 1 ? counted(rows.length, 'run') : rows[0]?.happened}</span></summary>
@@ -221,7 +220,7 @@ ${rows.map(runDetails)}
 </details>
 `;
 
-function runDetails(row: Row): Markup | false {
+function runDetails(row: CardRow): Markup | false {
   const { name, rank, word, happened, run, findings, again } = row;
   if (!run) return false;
   const guilty = new Set(findings.flatMap(({ evidence }) => evidence.map(({ id }) => id)));
@@ -239,7 +238,7 @@ ${run.exitStatus !== 0 && html`<p>Ended: ${howEndedWhen(run)}.</p>${lines(run.la
 </section>`;
 }
 
-const requestNumbers = ({ evidence }: Finding) =>
+const requestNumbers = ({ evidence }: CardFinding) =>
   evidence.length === 0 ? 'no request' : evidence.map(({ id }) => `#${id}`).join(' ');
 
 /** The description of a fault. */

@@ -4,9 +4,9 @@ import { counted, cut } from '../../foundation/words.ts';
 import type { Changes } from '../card-schema.ts';
 import { type Ending, withoutFaults } from '../grade.ts';
 import type { Rank } from '../verdict.ts';
-import type { Card, Evidence, Finding, Problem, Row } from './card.ts';
+import type { Card, CardFinding, CardProblem, CardRow, Evidence } from './card.ts';
 import { allFaults, type Passed } from './trials.ts';
-import { gaveUpInWords, howEndedWhen, inWords } from './words.ts';
+import { changeInWords, gaveUpInWords, howEndedWhen, verdictInWords } from './words.ts';
 
 /** The longest summary, in lines. */
 export const maxSummaryLines = 40;
@@ -33,7 +33,7 @@ const verdictStyles = { passed: 'green', failed: 'red', incomplete: 'yellow' } a
 export const toText = (card: Card, { isVerbose = false } = {}): string =>
   [...(isVerbose ? details(card) : []), summary(card)].join('\n\n');
 
-type RowInWords = Pick<Row, 'rank' | 'name' | 'word' | 'happened'>;
+type RowInWords = Pick<CardRow, 'rank' | 'name' | 'word' | 'happened'>;
 
 /** A run on one line. `nameWidth`: the length of the longest name. */
 export function lineOf(row: RowInWords, nameWidth: number): string {
@@ -42,7 +42,7 @@ export function lineOf(row: RowInWords, nameWidth: number): string {
   return lines.split('\n')[0] as string;
 }
 
-const verdictWidth = inWords({ verdict: 'failed', exitStatus: 1 }).length;
+const verdictWidth = verdictInWords({ verdict: 'failed', exitStatus: 1 }).length;
 
 function cellsOf({ rank, name, word, happened }: RowInWords): Cell[] {
   const { mark, style } = looks[rank];
@@ -72,20 +72,16 @@ function summary(card: Card): string {
  * Problems in at most `room` lines. The worst comes first, with its cause. Each other problem gets a line or two, and its cause if there is
  * room. The last line says how many problems were left out.
  */
-function fitted(problems: readonly Problem[], room: number): string[] {
+function fitted(problems: readonly CardProblem[], room: number): string[] {
   const heads = problems.map((problem) => clipped(headLines(problem), maxLines.head));
   const [worst, ...others] = heads;
   if (!worst) return [];
-  const cause = (index: number) => causeLines(problems[index] as Problem, maxEvidence);
+  const cause = (index: number) => causeLines(problems[index] as CardProblem, maxEvidence);
   const first = clipped([...worst, ...cause(0)], room - 1);
-  const needed = others.reduce((sum, lines) => sum + lines.length, 0);
   let left = room - first.length;
-  if (needed > left) left--;
-  const shown = others.filter((lines, i) => {
-    const before = others.slice(0, i).reduce((sum, other) => sum + other.length, 0);
-    return before + lines.length <= left;
-  });
-  left -= shown.reduce((sum, lines) => sum + lines.length, 0);
+  if (others.flat().length > left) left--;
+  const shown = others.filter((_, i) => others.slice(0, i + 1).flat().length <= left);
+  left -= shown.flat().length;
   const blocks = shown.map((lines, i) => {
     const more = cause(i + 1);
     if (more.length > left) return lines;
@@ -96,7 +92,7 @@ function fitted(problems: readonly Problem[], room: number): string[] {
   return [...first, ...blocks.flat(), ...(more > 0 ? [styleText('dim', `${more} more: --verbose`)] : [])];
 }
 
-function headLines({ rank, title, what, where, alsoAt }: Problem): string[] {
+function headLines({ rank, title, what, where, alsoAt }: CardProblem): string[] {
   const { mark, style } = looks[rank];
   const also = alsoAt.length > 0 ? ` and in ${counted(alsoAt.length, 'more run')}` : '';
   const text = cut(what === '' ? title : `${title}: ${what}`, maxText);
@@ -109,7 +105,7 @@ function headLines({ rank, title, what, where, alsoAt }: Problem): string[] {
 }
 
 /** The requests behind a finding, what the service did, what a good client does, and what to change. */
-function causeLines({ evidence, service, goodClient, change }: Finding, most: number): string[] {
+function causeLines({ evidence, service, goodClient, change }: CardFinding, most: number): string[] {
   const shown = evidence.slice(0, most).map(requestCells);
   const more = evidence.length - shown.length;
   const facts = [
@@ -132,22 +128,22 @@ function requestCells({ id, at, method, target, key, outcome, isAffected }: Evid
 
 /** Further facts of the grade. */
 function factLines({ grade, rows, refused, notes, problems }: Card): string[] {
-  const faultsBy = (verdict: string) => grade.faults.filter((one) => one.verdict === verdict);
-  const named = (faults: readonly { fault: string }[]) =>
-    `${counted(faults.length, 'fault')}: ${faults.map(({ fault }) => fault).join(', ')}`;
-  const [survived, unreached] = [faultsBy('survived'), faultsBy('not-reached')];
+  const faultsBy = (verdict: string) => {
+    const names = grade.faults.filter((one) => one.verdict === verdict).map(({ fault }) => fault);
+    return names.length > 0 ? `${counted(names.length, 'fault')}: ${names.join(', ')}` : '';
+  };
   const silent = rows.flatMap(({ name, run }) => {
     const words = run && gaveUpInWords(run);
     return words === undefined ? [] : [`${name}: ${words}`];
   });
   const refusals = refused.map(({ id, method, target, outcome }) => `#${id} ${method} ${target}: ${outcome}`);
   const facts = [
-    ...(survived.length > 0 ? [['Survived', named(survived)]] : []),
-    ...(unreached.length > 0 ? [['Not reached', named(unreached)]] : []),
-    ...(silent.length > 0 ? [['Timeouts', silent.join('; ')]] : []),
-    ...(refusals.length > 0 ? [['Refused', `${withoutFaults}: ${cut(refusals.join('; '), maxText)}`]] : []),
+    ['Survived', faultsBy('survived')],
+    ['Not reached', faultsBy('not-reached')],
+    ['Timeouts', silent.join('; ')],
+    ['Refused', refusals.length > 0 ? `${withoutFaults}: ${cut(refusals.join('; '), maxText)}` : ''],
     ...notes.map((note) => ['Note', cut(note, maxText)]),
-  ] as [string, string][];
+  ].filter(([, text]) => text !== '') as [string, string][];
   const width = Math.max(...facts.map(([name]) => name.length));
   return facts.flatMap(([name, text]) => {
     const most = name === 'Survived' && problems.length === 0 ? maxLines.survived : maxLines.fact;
@@ -178,10 +174,7 @@ function changeLines({ since, before, note, ...changes }: Changes, verdict: stri
   const rows = (['worse', 'better', 'new', 'gone'] as const)
     .filter((what) => changes[what].length > 0)
     .map((what) => {
-      const words = changes[what].map(
-        ({ name, before, now }) =>
-          `${name}: ${[before, now].filter((word) => word !== undefined).join(' → ')}`,
-      );
+      const words = changes[what].map((change) => `${change.name}: ${changeInWords(change)}`);
       return [what.padEnd(6), `${words.length}: ${words.join('; ')}`];
     });
   const title = `Since ${since.slice(0, 16).replace('T', ' ')} UTC: ${before} → ${verdict}.`;
@@ -214,7 +207,7 @@ function details({ rows, baseline, grade }: Card): string[] {
   ];
 }
 
-function rowDetails({ rank, name, word, required, run, findings, again }: Row): string {
+function rowDetails({ rank, name, word, required, run, findings, again }: CardRow): string {
   return [
     styleText([looks[rank].style, 'bold'], `${name}: ${word} (${required ? 'required' : 'recommended'})`),
     ...(run && run.exitStatus !== 0 ? linesOf(endingRows(run), '  ') : []),
@@ -223,7 +216,7 @@ function rowDetails({ rank, name, word, required, run, findings, again }: Row): 
   ].join('\n');
 }
 
-const findingLines = (findings: readonly Finding[]) =>
+const findingLines = (findings: readonly CardFinding[]) =>
   findings.flatMap((finding) => [
     ...linesOf([
       [

@@ -1,6 +1,7 @@
 import { inSeconds, roundedDuration } from '../../foundation/words.ts';
 import { faultNamed } from '../../lab/faults/list.ts';
 import { selectorOf } from '../../lab/rehearsals/fault-selector.ts';
+import type { Changes } from '../card-schema.ts';
 import { type Ending, type FaultRun, isAffectedBy, type Verdict } from '../grade.ts';
 import { useInWords } from '../run/plan.ts';
 
@@ -16,7 +17,13 @@ export const verdictWords: Record<Verdict, string> = {
 };
 
 /** A verdict in words, with the exit status of a program that failed. With exit status 0, its last line says that it failed. */
-export function inWords({ verdict, exitStatus }: { verdict: Verdict; exitStatus?: number | undefined }) {
+export function verdictInWords({
+  verdict,
+  exitStatus,
+}: {
+  verdict: Verdict;
+  exitStatus?: number | undefined;
+}) {
   if (verdict !== 'failed') return verdictWords[verdict];
   return exitStatus === 0 ? 'failed (its last line says so)' : `failed (exit status ${exitStatus})`;
 }
@@ -44,6 +51,10 @@ export function useOf(fault: string, run: FaultRun, ids: readonly string[] = [])
   const place = { ...(operation !== undefined && { operation }), after };
   return { name: useInWords(run.label, planned), selector: selectorOf({ ...parameters, ...place }) };
 }
+
+/** What changed since an earlier card: `survived → failed`. */
+export const changeInWords = ({ before, now }: Changes['better'][number]) =>
+  [before, now].filter((word) => word !== undefined).join(' → ');
 
 /** How a program ended. */
 export const howEnded = ({ exitStatus, tookMs }: Ending) =>

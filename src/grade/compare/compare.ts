@@ -4,18 +4,18 @@ import {
   absent,
   clip,
   type Field,
-  type Kind,
   kept,
-  kinds,
   noContents,
   plurals,
-  type Row,
+  type RowKind,
+  rowKinds,
   rowsOf,
+  type StoreRow,
 } from './rows.ts';
 import {
-  type Change,
   type ResourceHistory,
   resourceKey,
+  type StoreChange,
   type StoreResult,
   type Write,
 } from './store-result.ts';
@@ -26,20 +26,20 @@ export interface Difference {
   /** One sentence. */
   what: string;
   /** The changes of the run behind it. */
-  changes: readonly Change[];
+  changes: readonly StoreChange[];
   /** The changes of the base that the run lacks. */
-  missing: readonly Change[];
+  missing: readonly StoreChange[];
 }
 
 /** The rows of a kind that the program added, or those from before the run. */
-type Group = `${'added' | 'initial'} ${Kind}`;
+type Group = `${'added' | 'initial'} ${RowKind}`;
 
 /** What differs from run to run without a fault. */
 export interface Variation {
   /** Fields of rows of the base whose values differ. */
-  fields: Readonly<Record<Kind, Varying>>;
+  fields: Readonly<Record<RowKind, Varying>>;
   /** Fields of rows of the base that runs do not write equally often. */
-  writes: Readonly<Record<Kind, Varying>>;
+  writes: Readonly<Record<RowKind, Varying>>;
   /** Groups whose rows vary. */
   groups: ReadonlySet<Group>;
 }
@@ -57,9 +57,9 @@ interface Options {
 export function differencesOf(base: StoreResult, run: StoreResult, options: Options = {}): Difference[] {
   const { groups, writes } = options.variation ?? noVariation;
   const found = matchAll(base, run, options).map(({ kind, matched, groupOf }) => {
-    const isCounted = (row: Row) => !groups.has(groupOf(row));
+    const isCounted = (row: StoreRow) => !groups.has(groupOf(row));
     const [missing, extra] = [matched.missing.filter(isCounted), matched.extra.filter(isCounted)];
-    const runs = { base, run, isInitial: (row: Row) => groupOf(row) === `initial ${kind}` };
+    const runs = { base, run, isInitial: (row: StoreRow) => groupOf(row) === `initial ${kind}` };
     const changes = matched.pairs.flatMap((pair) => changeOf(pair, runs, writes[kind]?.get(pair.base.id)));
     return { counts: countDifferences(kind, { ...matched, missing, extra }, runs), changes };
   });
@@ -75,7 +75,7 @@ type Found = Difference & { isConsequence?: boolean };
 interface ComparedRuns {
   base: StoreResult;
   run: StoreResult;
-  isInitial(row: Row): boolean;
+  isInitial(row: StoreRow): boolean;
 }
 
 /** What differs between runs without a fault: the base, and others. */
@@ -112,7 +112,7 @@ export function variationOf(
 const nameOf = ([name]: readonly [string, unknown]) => name;
 
 /** What is not compared with the base, in words. */
-export function inWords({ fields, groups }: Variation, base: StoreResult): string[] {
+export function variationInWords({ fields, groups }: Variation, base: StoreResult): string[] {
   const things = matchAll(base, base).flatMap(({ kind, matched }) => [
     ...(groups.has(`initial ${kind}`) ? [`which ${plurals[kind]} the program deletes`] : []),
     ...(groups.has(`added ${kind}`) ? [`which ${plurals[kind]} the program adds`] : []),
@@ -128,19 +128,19 @@ export function inWords({ fields, groups }: Variation, base: StoreResult): strin
 
 /** How the rows of a kind match. */
 interface MatchedKind {
-  kind: Kind;
+  kind: RowKind;
   matched: Matched;
-  groupOf(row: Row): Group;
+  groupOf(row: StoreRow): Group;
 }
 
-/** Matches the rows of all kinds. A row that refers to another is compared by the counterpart of that row. */
+/** Matches the rows of all rowKinds. A row that refers to another is compared by the counterpart of that row. */
 function matchAll(
   base: StoreResult,
   run: StoreResult,
   { initial, variation = noVariation, areAlike = false }: Options & { areAlike?: boolean } = {},
 ): MatchedKind[] {
   const [ofBase, ofRun] = [noContents(), noContents()];
-  return kinds.map((kind) => {
+  return rowKinds.map((kind) => {
     const varying = variation.fields[kind] ?? new Map();
     const baseRows = rowsOf(kind, base, ofBase);
     const initialIds = new Set(initial && rowsOf(kind, initial, noContents()).map(({ id }) => id));
@@ -154,14 +154,14 @@ function matchAll(
 
 /** What there is more or less often, such as "two pets Smaug instead of one". */
 function countDifferences(
-  kind: Kind,
+  kind: RowKind,
   { pairs, missing, extra }: Matched,
   { base, run, isInitial }: ComparedRuns,
 ): Found[] {
-  const isAdded = (row: Row) => !isInitial(row);
+  const isAdded = (row: StoreRow) => !isInitial(row);
   const added = [...missing, ...pairs.map((pair) => pair.base)].filter(isAdded).length;
   const surplus = extra.filter(isAdded).length - missing.filter(isAdded).length;
-  const byTitle = (rows: readonly Row[]) => Map.groupBy(rows, ({ title }) => title);
+  const byTitle = (rows: readonly StoreRow[]) => Map.groupBy(rows, ({ title }) => title);
   const [less, more] = [byTitle(missing), byTitle(extra)];
   const paired = Map.groupBy(pairs, (pair) => (pair.differing.length > 0 ? pair.base.title : pair.run.title));
   const found = [...new Set([...less.keys(), ...more.keys()])].map((title) => {
@@ -204,15 +204,15 @@ function countDifferences(
 }
 
 interface Counts {
-  kind: Kind;
+  kind: RowKind;
   title: string;
   was: number;
   is: number;
   /** The rows that only the base has, and those that only the run has. */
-  lost: readonly Row[];
-  gained: readonly Row[];
+  lost: readonly StoreRow[];
+  gained: readonly StoreRow[];
   /** Whether a row existed before the program ran. */
-  isInitial(row: Row): boolean;
+  isInitial(row: StoreRow): boolean;
 }
 
 function countSentence({ kind, title, was, is, lost, gained, isInitial }: Counts): string {
@@ -228,13 +228,17 @@ function countSentence({ kind, title, was, is, lost, gained, isInitial }: Counts
 }
 
 /** Says how rows differ from the same number of rows with the same title. */
-function otherPhrase(lost: readonly Row[], gained: readonly Row[], isInitial: (row: Row) => boolean): string {
+function otherPhrase(
+  lost: readonly StoreRow[],
+  gained: readonly StoreRow[],
+  isInitial: (row: StoreRow) => boolean,
+): string {
   const [isOne, isOld] = [gained.length === 1, gained.some(isInitial)];
   const [is, old, anew] = isOne ? ['is', 'the old one', 'a new one'] : ['are', 'the old ones', 'new ones'];
   if (isOld !== lost.some(isInitial))
     return `${is} ${isOld ? `${old} instead of ${anew}` : `${anew} instead of ${old}`}`;
   const [was, now] = [lost[0]?.fields ?? {}, gained[0]?.fields ?? {}];
-  const reference = kinds.find(
+  const reference = rowKinds.find(
     (name) => was[name]?.value !== now[name]?.value && was[name]?.text === now[name]?.text,
   );
   if (reference === undefined)
@@ -246,13 +250,13 @@ const otherReference = (name: string, field: Field | undefined) =>
   `a different ${name}, also named ${toText(field)}`;
 
 /** The changes that created rows, or deleted what was there before. */
-const changesOf = (result: StoreResult, rows: readonly Row[]): Change[] =>
+const changesOf = (result: StoreResult, rows: readonly StoreRow[]): StoreChange[] =>
   rows.flatMap((row) => {
     const { created, deleted } = historyOf(result, row) ?? {};
     return created ?? deleted ?? [];
   });
 
-const historyOf = ({ histories }: StoreResult, { kind, id }: Row): ResourceHistory | undefined =>
+const historyOf = ({ histories }: StoreResult, { kind, id }: StoreRow): ResourceHistory | undefined =>
   histories.get(resourceKey(kind, id));
 
 /** The writes of a field that only one of two runs made. */
@@ -268,7 +272,7 @@ function comparedWrites(
   { base, run }: Pair,
   runs: Pick<ComparedRuns, 'base' | 'run'>,
 ): Map<string, ComparedWrites> {
-  const byField = (result: StoreResult, row: Row) =>
+  const byField = (result: StoreResult, row: StoreRow) =>
     Map.groupBy(
       (historyOf(result, row)?.writes ?? []).filter(({ isOwn }) => isOwn),
       ({ field }) => field,
@@ -353,8 +357,8 @@ const hasConsequence = (base: StoreResult, run: StoreResult, pair: Pair, name: s
 
 const countKind = (was: number, is: number) => (is > was ? 'twice' : is < was ? 'undone' : 'other');
 
-const worstOf = (kinds: readonly Difference['kind'][]) =>
-  (['twice', 'undone', 'other'] as const).find((kind) => kinds.includes(kind)) ?? 'other';
+const worstOf = (rowKinds: readonly Difference['kind'][]) =>
+  (['twice', 'undone', 'other'] as const).find((kind) => rowKinds.includes(kind)) ?? 'other';
 
 /** Says which fields of a row have other values, and which were written in another way. */
 function rowSentence(
@@ -385,7 +389,7 @@ function flagPhrase({ base, run }: Pair, name: string): string {
 function valuePhrase({ base, run }: Pair, name: string): string {
   const [was, is] = [toText(base.fields[name]), toText(run.fields[name])];
   if (was === is)
-    return kinds.includes(name)
+    return rowKinds.includes(name)
       ? otherReference(name, run.fields[name])
       : `a different ${name} (equal in the part shown): ${is}`;
   return is === undefined ? `no ${name} instead of ${was}` : `${name} ${is} instead of ${was ?? 'none'}`;
@@ -411,7 +415,7 @@ const words = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eig
 
 const numberWord = (count: number, none: string) => (count === 0 ? none : (words[count] ?? String(count)));
 
-const counted = (count: number, kind: Kind) =>
+const counted = (count: number, kind: RowKind) =>
   `${numberWord(count, 'no')} ${count < 2 ? kind : plurals[kind]}`;
 
 const maxShown = 20;

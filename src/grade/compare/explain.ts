@@ -5,7 +5,7 @@ import type { Fault } from '../../lab/faults/shared/fault.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import { type Deviation, isAffectedBy } from '../grade.ts';
 import type { Difference } from './compare.ts';
-import type { Change, StoreResult } from './store-result.ts';
+import type { StoreChange, StoreResult } from './store-result.ts';
 
 /** The parts of a run in which causes are searched. */
 interface Facts {
@@ -100,7 +100,7 @@ const isRefusal = ({ status = 0 }: RecordedRequest) => status >= 400 && status <
 
 const isPlainSuccess = (request: RecordedRequest) => isSuccess(request) && Number(request.status) < 300;
 
-const changesIn = ({ histories }: StoreResult): Change[] =>
+const changesIn = ({ histories }: StoreResult): StoreChange[] =>
   [...histories.values()].flatMap(({ created, deleted, writes }) => [
     ...[created, deleted].filter((change) => change !== undefined),
     ...writes.map(({ change }) => change),
@@ -110,7 +110,10 @@ const changesIn = ({ histories }: StoreResult): Change[] =>
  * The requests that made changes, in the order of time. If attempts share an `X-Request-Id`, the change belongs to the last attempt that
  * began before it.
  */
-function requestsOf(changes: readonly Change[], requests: readonly RecordedRequest[]): RecordedRequest[] {
+function requestsOf(
+  changes: readonly StoreChange[],
+  requests: readonly RecordedRequest[],
+): RecordedRequest[] {
   const byId = Map.groupBy(requests, ({ requestId }) => requestId);
   const made = changes.map(({ requestId = '', atMs }) => {
     const attempts = byId.get(requestId) ?? [];

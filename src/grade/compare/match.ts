@@ -1,4 +1,4 @@
-import type { Row } from './rows.ts';
+import type { StoreRow } from './rows.ts';
 
 /** By row id: the fields whose values differ from run to run. */
 export type Varying = ReadonlyMap<number, ReadonlySet<string>>;
@@ -14,8 +14,8 @@ interface Known {
 
 /** Rows of two states that represent the same resource. */
 export interface Pair {
-  base: Row;
-  run: Row;
+  base: StoreRow;
+  run: StoreRow;
   /** The fields in which they differ. */
   differing: string[];
   /** The fields that are not compared. */
@@ -25,8 +25,8 @@ export interface Pair {
 export interface Matched {
   pairs: Pair[];
   /** Rows without a counterpart: of the base, and of the run. */
-  missing: Row[];
-  extra: Row[];
+  missing: StoreRow[];
+  extra: StoreRow[];
 }
 
 /** The maximum number of rows among which the most similar one is searched. */
@@ -36,7 +36,7 @@ const maxCandidates = 20;
  * Finds the counterpart of each row of the base among the rows of a run: first equal rows, then rows with the same name or id. The time
  * is proportional to their number.
  */
-export function matchRows(base: readonly Row[], run: readonly Row[], known: Known): Matched {
+export function matchRows(base: readonly StoreRow[], run: readonly StoreRow[], known: Known): Matched {
   const matching = new Matching(base, run, known);
   matching.pairEqual();
   matching.pairNear();
@@ -46,7 +46,7 @@ export function matchRows(base: readonly Row[], run: readonly Row[], known: Know
 }
 
 /** All fields of a row except `but`, as text. Equal rows have equal texts. */
-export const contentOf = ({ kind, fields }: Row, but?: ReadonlySet<string>): string =>
+export const contentOf = ({ kind, fields }: StoreRow, but?: ReadonlySet<string>): string =>
   JSON.stringify([
     kind,
     ...Object.entries(fields).flatMap(([name, { value }]) => (but?.has(name) ? [] : [name, value])),
@@ -54,11 +54,11 @@ export const contentOf = ({ kind, fields }: Row, but?: ReadonlySet<string>): str
 
 class Matching {
   readonly pairs: Pair[] = [];
-  readonly missing: Set<Row>;
-  readonly extra: Set<Row>;
+  readonly missing: Set<StoreRow>;
+  readonly extra: Set<StoreRow>;
   readonly #known: Known;
 
-  constructor(base: readonly Row[], run: readonly Row[], known: Known) {
+  constructor(base: readonly StoreRow[], run: readonly StoreRow[], known: Known) {
     this.missing = new Set(base);
     this.extra = new Set(run);
     this.#known = known;
@@ -68,17 +68,17 @@ class Matching {
   pairEqual(): void {
     const byVarying = Map.groupBy(this.missing, (row) => [...this.#varyingOf(row)].sort().join());
     const groups = [...byVarying.values()].sort((a, b) => this.#variability(a) - this.#variability(b));
-    for (const rows of groups) this.#pairEqualOf(rows, this.#varyingOf(rows[0] as Row));
+    for (const rows of groups) this.#pairEqualOf(rows, this.#varyingOf(rows[0] as StoreRow));
   }
 
   /** Pairs equal rows, without the fields `but`. Prefers rows with the same id, because other rows refer to ids. */
-  #pairEqualOf(rows: readonly Row[], but: ReadonlySet<string>): void {
+  #pairEqualOf(rows: readonly StoreRow[], but: ReadonlySet<string>): void {
     const byId = this.#extraById();
     for (const row of rows) {
       const same = byId.get(row.id);
       if (same && contentOf(same, but) === contentOf(row, but)) this.#pair(row, same);
     }
-    const byContent = new Map<string, Row[]>();
+    const byContent = new Map<string, StoreRow[]>();
     for (const row of [...this.extra].reverse()) push(byContent, contentOf(row, but), row);
     for (const row of rows) {
       if (!this.missing.has(row)) continue;
@@ -131,11 +131,11 @@ class Matching {
     }
   }
 
-  #added = (rows: ReadonlySet<Row>) => [...rows].filter(({ id }) => !this.#known.initialIds.has(id));
+  #added = (rows: ReadonlySet<StoreRow>) => [...rows].filter(({ id }) => !this.#known.initialIds.has(id));
 
   #extraById = () => new Map([...this.extra].map((row) => [row.id, row]));
 
-  #pair(base: Row, run: Row | undefined): void {
+  #pair(base: StoreRow, run: StoreRow | undefined): void {
     if (!run || !this.#mayPair(base, run)) return;
     this.extra.delete(run);
     this.missing.delete(base);
@@ -143,19 +143,19 @@ class Matching {
   }
 
   /** A row with varying fields may match any new row, but no other row from before the run. */
-  #mayPair = (base: Row, run: Row) =>
+  #mayPair = (base: StoreRow, run: StoreRow) =>
     this.extra.has(run) &&
     (base.id === run.id || !this.#known.initialIds.has(run.id) || this.#varyingOf(base).size === 0);
 
   /** The index of the candidate with the fewest differing fields. */
-  #nearest(row: Row, candidates: readonly Row[]): number {
+  #nearest(row: StoreRow, candidates: readonly StoreRow[]): number {
     const counts = candidates.map((other) =>
       this.#mayPair(row, other) ? this.#differing(row, other).length : Number.POSITIVE_INFINITY,
     );
     return counts.indexOf(Math.min(...counts));
   }
 
-  #differing(base: Row, run: Row): string[] {
+  #differing(base: StoreRow, run: StoreRow): string[] {
     const varying = this.#varyingOf(base);
     return Object.entries(base.fields).flatMap(([name, { value }]) => {
       const other = run.fields[name];
@@ -164,9 +164,9 @@ class Matching {
     });
   }
 
-  #varyingOf = ({ id }: Row) => this.#known.varying.get(id) ?? nothing;
+  #varyingOf = ({ id }: StoreRow) => this.#known.varying.get(id) ?? nothing;
 
-  #variability = ([row]: readonly Row[]) => (row ? this.#varyingOf(row).size : 0);
+  #variability = ([row]: readonly StoreRow[]) => (row ? this.#varyingOf(row).size : 0);
 }
 
 const nothing: ReadonlySet<string> = new Set();

@@ -1,6 +1,6 @@
 import { contentKinds } from '../../db/tables.ts';
 import { safeText } from '../../foundation/redact.ts';
-import { type Item, type List, lists, type OtherChange } from './state.ts';
+import { type ApiList, type Item, lists, type OtherChange } from './state.ts';
 import { resourceKey, type StoreResult } from './store-result.ts';
 
 /** The lists of rows with ids, each after the lists that its rows refer to. Webhooks come last. */
@@ -13,10 +13,10 @@ function placeOf(name: string): number {
   return place === -1 ? contentKinds.length : place;
 }
 
-export const kinds = listsOfRows.map(({ kind }) => kind);
-export type Kind = string;
+export const rowKinds = listsOfRows.map(({ kind }) => kind);
+export type RowKind = string;
 
-export const plurals: Readonly<Record<Kind, string>> = Object.fromEntries(
+export const plurals: Readonly<Record<RowKind, string>> = Object.fromEntries(
   listsOfRows.map(({ kind, name }) => [kind, name]),
 );
 
@@ -36,8 +36,8 @@ export interface Field {
 }
 
 /** A row of the store. Rows are compared by their fields. A difference only in ids does not count. */
-export interface Row {
-  kind: Kind;
+export interface StoreRow {
+  kind: RowKind;
   id: number;
   /** How sentences name the row: `Rex`, `of 2 Nemo`. It is the name at the start or at its creation, because names may change. */
   title: string;
@@ -47,12 +47,12 @@ export interface Row {
 }
 
 /** By row id: the contents of rows that were already matched. Matched rows have the same content. */
-type Contents = Readonly<Record<Kind, Map<number, string>>>;
+type Contents = Readonly<Record<RowKind, Map<number, string>>>;
 
-export const noContents = (): Contents => Object.fromEntries(kinds.map((kind) => [kind, new Map()]));
+export const noContents = (): Contents => Object.fromEntries(rowKinds.map((kind) => [kind, new Map()]));
 
 /** The rows of a kind. Fields that another writer has changed are marked, so that they do not count against the client. */
-export function rowsOf(kind: Kind, result: StoreResult, contents: Contents): Row[] {
+export function rowsOf(kind: RowKind, result: StoreResult, contents: Contents): StoreRow[] {
   const rows = plainRows(kind, result, contents);
   const adjusted = adjust[kind]?.(rows, result, contents) ?? rows;
   return adjusted.map((row) => {
@@ -62,8 +62,8 @@ export function rowsOf(kind: Kind, result: StoreResult, contents: Contents): Row
 }
 
 /** The rows of a kind, with all properties that requests may write. The first property is the title. */
-function plainRows(kind: Kind, result: StoreResult, contents: Contents): Row[] {
-  const list = listsOfRows.find((list) => list.kind === kind) as List;
+function plainRows(kind: RowKind, result: StoreResult, contents: Contents): StoreRow[] {
+  const list = listsOfRows.find((list) => list.kind === kind) as ApiList;
   const fieldsOf = fieldReader(list, result, contents);
   return itemsOf(result, list).map((item) => {
     const title = titleOf(item, list, result);
@@ -73,20 +73,20 @@ function plainRows(kind: Kind, result: StoreResult, contents: Contents): Row[] {
   });
 }
 
-const itemsOf = ({ state }: StoreResult, { name }: List) => (state[name] ?? []) as Item[];
+const itemsOf = ({ state }: StoreResult, { name }: ApiList) => (state[name] ?? []) as Item[];
 
 /** A resource at the start of the run, or after its creation. */
-const firstStateOf = (kind: Kind, item: Item, { histories }: StoreResult): Item =>
+const firstStateOf = (kind: RowKind, item: Item, { histories }: StoreResult): Item =>
   histories.get(resourceKey(kind, item.id))?.first ?? item;
 
-const titleOf = (item: Item, { kind, written }: List, result: StoreResult) =>
+const titleOf = (item: Item, { kind, written }: ApiList, result: StoreResult) =>
   String(firstStateOf(kind, item, result)[written[0] as string]);
 
 /**
  * Returns a function that reads all properties of an item that requests may write. A property such as `petId` becomes the field `pet`,
  * whose text is the title of that pet.
  */
-function fieldReader({ properties, written }: List, result: StoreResult, contents: Contents) {
+function fieldReader({ properties, written }: ApiList, result: StoreResult, contents: Contents) {
   const readers = written.map((property): [name: string, read: (item: Item) => Field] => {
     const [, referred = ''] = /^(\w+)Id$/.exec(property) ?? [];
     const target = listsOfRows.find(({ kind }) => kind === referred);
@@ -105,9 +105,11 @@ function fieldReader({ properties, written }: List, result: StoreResult, content
 }
 
 /** Adds fields that sentences name differently than the API, and fields from another list. */
-const adjust: Readonly<Record<Kind, (rows: Row[], result: StoreResult, contents: Contents) => Row[]>> = {
+const adjust: Readonly<
+  Record<RowKind, (rows: StoreRow[], result: StoreResult, contents: Contents) => StoreRow[]>
+> = {
   pet: (rows, result, contents) => {
-    const inventory = lists.find(({ name }) => name === 'inventory') as List;
+    const inventory = lists.find(({ name }) => name === 'inventory') as ApiList;
     const fieldsOf = fieldReader(inventory, result, contents);
     const entries = new Map(itemsOf(result, inventory).map((entry) => [entry.petId, entry]));
     return rows.map((row) => {
@@ -174,7 +176,7 @@ const reference = (content: string | undefined, name: string | undefined): Field
   content === undefined ? absent : { value: content, text: name ?? '(deleted)' };
 
 /** Marks the fields of a row that another writer has changed. */
-function withOthers(row: Row, changes: readonly OtherChange[]): Row {
+function withOthers(row: StoreRow, changes: readonly OtherChange[]): StoreRow {
   const fields: Record<string, Field> = { ...row.fields };
   const mark = (name: string, others: Field['others']) => {
     const field = fields[name];

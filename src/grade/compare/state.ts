@@ -20,7 +20,7 @@ export interface StoreState {
 export type Item = Readonly<Record<string, unknown>>;
 
 /** A list of the API. */
-export interface List {
+export interface ApiList {
   path: string;
   /** The last word of the path, such as `pets`. */
   name: string;
@@ -32,7 +32,7 @@ export interface List {
 }
 
 /** Every list of a workspace except its history. */
-export const lists: readonly List[] = operations
+export const lists: readonly ApiList[] = operations
   .filter(({ success, params }) => success.kind === 'page' && Object.keys(params).length === 0)
   .filter(({ success }) => success.schema !== Events)
   .map(({ path, success }) => {

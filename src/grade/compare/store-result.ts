@@ -13,7 +13,7 @@ export interface StoreEvent {
 }
 
 /** A committed change of a resource. */
-export interface Change {
+export interface StoreChange {
   atMs: number;
   requestId: string | undefined;
 }
@@ -25,7 +25,7 @@ export interface Write {
   value: string;
   /** Whether a request wrote it. If not, it follows from a change of another resource: an order changes the stock of its pet. */
   isOwn: boolean;
-  change: Change;
+  change: StoreChange;
 }
 
 /** The changes of a resource during a run. */
@@ -33,8 +33,8 @@ export interface ResourceHistory {
   /** The state before the run, or after its creation. */
   first: Item;
   last: Item;
-  created?: Change;
-  deleted?: Change;
+  created?: StoreChange;
+  deleted?: StoreChange;
   writes: readonly Write[];
 }
 
@@ -124,7 +124,7 @@ function historyAfter(
   { kind, change: what }: Described,
   isOwn: boolean,
 ): ResourceHistory {
-  const change: Change = { atMs: Date.parse(timestamp), requestId };
+  const change: StoreChange = { atMs: Date.parse(timestamp), requestId };
   if (what === 'created') return { first: data, last: data, created: change, writes: [] };
   const known = before ?? { first: data, last: data, writes: [] };
   if (what === 'deleted') return { ...known, last: data, deleted: change };

@@ -4,11 +4,11 @@ import { quote } from '../../foundation/redact.ts';
 import { Name, Units } from '../../foundation/schema.ts';
 import { escapeTerminal } from '../../foundation/terminal-text.ts';
 import { objectReader, type Values } from '../../http/values.ts';
-import { type Item, type List, lists } from '../compare/state.ts';
+import { type ApiList, type Item, lists } from '../compare/state.ts';
 
 /** A predicate about the final store: how many rows match, and their values. */
-export interface Wanted {
-  list: List;
+export interface WantedRows {
+  list: ApiList;
   /** The values by which rows are found. Null: the property is absent. */
   where: Item;
   /** The other values of these rows. */
@@ -20,7 +20,7 @@ export interface Wanted {
 export interface Goal {
   /** The task for the agent, and for people. */
   text: string;
-  wanted: readonly Wanted[];
+  wanted: readonly WantedRows[];
   /** The text that the last line must contain when the goal is reached. */
   says?: Says;
 }
@@ -51,7 +51,7 @@ const readFacts = objectReader(wantedFacts, at);
 const rowReaders = new Map(lists.map((list) => [list.name, objectReader(findable(list), at)]));
 
 /** The properties by which a row can be found. Null means that an optional property is absent. */
-function findable({ properties }: List): TProperties {
+function findable({ properties }: ApiList): TProperties {
   const plain = Object.entries(properties).flatMap(([name, property]) => {
     if (Type.IsObject(property)) return [];
     const { readOnly: _, ...schema } = property as TSchema & { readOnly?: true };
@@ -70,9 +70,9 @@ export function readGoal(text: string): Goal {
     readWanted(one, ['wanted', i], problems),
   );
   throwIfAny(problems);
-  const parts = says === undefined ? undefined : partsOf(says, wanted as Wanted[]);
+  const parts = says === undefined ? undefined : partsOf(says, wanted as WantedRows[]);
   if (typeof parts === 'string') throwIfAny([{ ...at('says'), detail: parts }]);
-  return { text: goal, wanted: wanted as Wanted[], ...(says && { says: parts as Says }) };
+  return { text: goal, wanted: wanted as WantedRows[], ...(says && { says: parts as Says }) };
 }
 
 function parsed(text: string): unknown {
@@ -83,7 +83,7 @@ function parsed(text: string): unknown {
   }
 }
 
-function readWanted(given: unknown, path: (string | number)[], problems: Problem[]): Wanted | undefined {
+function readWanted(given: unknown, path: (string | number)[], problems: Problem[]): WantedRows | undefined {
   const known = [...Object.keys(wantedFacts), 'where', 'fields'];
   const source = objectAt(given, path, known, problems);
   const before = problems.length;
@@ -141,7 +141,7 @@ interface Placeholder {
 const placeholder = /\{(\w+)\.(\w+)\}/;
 
 /** Parses a text with placeholders such as `{orders.id}`. Returns a sentence if the text is wrong. */
-function partsOf(says: string, wanted: readonly { list: List; count: number }[]): Says | string {
+function partsOf(says: string, wanted: readonly { list: ApiList; count: number }[]): Says | string {
   // `split` returns each text, followed by the two names of a placeholder.
   const pieces = says.split(placeholder);
   const parts: (string | Placeholder)[] = [];

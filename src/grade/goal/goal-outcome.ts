@@ -3,15 +3,15 @@ import { toUtc } from '../../foundation/time.ts';
 import { type Difference, differencesOf } from '../compare/compare.ts';
 import { clip } from '../compare/rows.ts';
 import {
+  type ApiList,
   fieldNameOf,
   type Item,
-  type List,
   lists,
   type OtherChange,
   type StoreState,
 } from '../compare/state.ts';
-import { type Change, resourceKey, type StoreResult, storeResultOf } from '../compare/store-result.ts';
-import type { Goal, Wanted } from './goal-file.ts';
+import { resourceKey, type StoreChange, type StoreResult, storeResultOf } from '../compare/store-result.ts';
+import type { Goal, WantedRows } from './goal-file.ts';
 
 /** The final state of a run, judged by a goal. */
 export interface GoalOutcome {
@@ -48,7 +48,7 @@ interface Ends {
 }
 
 function judgeWanted(
-  wanted: Wanted,
+  wanted: WantedRows,
   { initial, seen, run, base }: Ends & { base: StoreResult },
 ): Omit<GoalOutcome, 'found'> & { found: Item[] } {
   const { list, where, fields, count } = wanted;
@@ -58,7 +58,7 @@ function judgeWanted(
   const isNew = (row: Item) => !known.has(keyOf(list, row));
   const what = titleOf(wanted);
   const differences: Difference[] = [];
-  const add = (kind: Difference['kind'], what: string, changes: Change[]) =>
+  const add = (kind: Difference['kind'], what: string, changes: StoreChange[]) =>
     differences.push({ kind, what, changes, missing: kind === 'undone' ? changesTo(list, base) : [] });
   if (found.length !== count) {
     const added = found.filter(isNew);
@@ -97,7 +97,7 @@ function countKind(wanted: number, is: number, was: number, added: number): Diff
 }
 
 /** Whether a property has the wanted value. If another writer has changed it, any value is right except the one from before that change. */
-const isRight = ({ list, fields }: Wanted, row: Item, name: string, others: readonly OtherChange[]) =>
+const isRight = ({ list, fields }: WantedRows, row: Item, name: string, others: readonly OtherChange[]) =>
   isEqual(list, name, row[name], fields[name]) ||
   others.some(
     (other) =>
@@ -109,7 +109,7 @@ const isRight = ({ list, fields }: Wanted, row: Item, name: string, others: read
 
 /** Changes that no predicate covers. Consequences of other changes, such as the stock after an order, do not count. */
 function uncovered(
-  wanted: readonly Wanted[],
+  wanted: readonly WantedRows[],
   { initial, end, seen, run }: Omit<Ends, 'initial'> & { initial: StoreResult; end: StoreState },
 ): Difference[] {
   const expected = lists.map((list): [string, Item[]] => {
@@ -155,7 +155,7 @@ function uncovered(
 
 type Rows = ReadonlyMap<unknown, Item>;
 
-const countIn = (list: List, rows: Rows, where: Item) =>
+const countIn = (list: ApiList, rows: Rows, where: Item) =>
   [...rows.values()].filter((row) => matches(list, row, where)).length;
 
 const only = (row: Item, names: string[]) =>
@@ -164,18 +164,18 @@ const without = (row: Item, names: string[]) =>
   Object.fromEntries(Object.entries(row).filter(([name]) => !names.includes(name)));
 
 /** The first property of a row names it: `id`, or the pet of an inventory entry. */
-const keyNameOf = ({ properties }: List) => Object.keys(properties)[0] as string;
-const keyOf = (list: List, row: Item) => row[keyNameOf(list)];
+const keyNameOf = ({ properties }: ApiList) => Object.keys(properties)[0] as string;
+const keyOf = (list: ApiList, row: Item) => row[keyNameOf(list)];
 
-const rowsOf = (state: StoreState, { name }: List) => (state[name] ?? []) as Item[];
-const byKey = (state: StoreState, list: List): Rows =>
+const rowsOf = (state: StoreState, { name }: ApiList) => (state[name] ?? []) as Item[];
+const byKey = (state: StoreState, list: ApiList): Rows =>
   new Map(rowsOf(state, list).map((row) => [keyOf(list, row), row]));
 
-const matches = (list: List, row: Item, values: Item) =>
+const matches = (list: ApiList, row: Item, values: Item) =>
   Object.entries(values).every(([name, value]) => isEqual(list, name, row[name], value));
 
 /** Null equals an absent value. Times are equal if they are the same instant. */
-function isEqual({ properties }: List, name: string, is: unknown, wanted: unknown): boolean {
+function isEqual({ properties }: ApiList, name: string, is: unknown, wanted: unknown): boolean {
   if (wanted === null) return is === undefined;
   const { format } = properties[name] as { format?: string };
   if (format === 'date-time' && typeof is === 'string') return toUtc(is) === toUtc(wanted as string);
@@ -183,26 +183,26 @@ function isEqual({ properties }: List, name: string, is: unknown, wanted: unknow
 }
 
 /** The kind of resource whose events record the changes of a list. */
-const kindOf = (list: List) => ('id' in list.properties ? list.kind : keyNameOf(list).replace(/Id$/, ''));
-const historyOf = ({ histories }: StoreResult, list: List, row: Item) =>
+const kindOf = (list: ApiList) => ('id' in list.properties ? list.kind : keyNameOf(list).replace(/Id$/, ''));
+const historyOf = ({ histories }: StoreResult, list: ApiList, row: Item) =>
   histories.get(resourceKey(kindOf(list), keyOf(list, row)));
 
-const writesTo = (run: StoreResult, list: List, row: Item, property: string) =>
+const writesTo = (run: StoreResult, list: ApiList, row: Item, property: string) =>
   (historyOf(run, list, row)?.writes ?? []).filter(
     ({ field }) => field === fieldNameOf(kindOf(list), property),
   );
 
-const writesOf = (run: StoreResult, list: List, row: Item, property: string): Change[] =>
+const writesOf = (run: StoreResult, list: ApiList, row: Item, property: string): StoreChange[] =>
   writesTo(run, list, row, property).map(({ change }) => change);
 
 /** Whether a property changed only as a consequence of other changes. */
-function isCaused(run: StoreResult, list: List, row: Item, property: string): boolean {
+function isCaused(run: StoreResult, list: ApiList, row: Item, property: string): boolean {
   const writes = writesTo(run, list, row, property);
   return writes.length > 0 && writes.every(({ isOwn }) => !isOwn);
 }
 
 /** All changes to rows of a list. */
-const changesTo = (list: List, { histories }: StoreResult): Change[] =>
+const changesTo = (list: ApiList, { histories }: StoreResult): StoreChange[] =>
   [...histories].flatMap(([key, { created, writes }]) =>
     key.startsWith(resourceKey(kindOf(list), ''))
       ? [...(created ? [created] : []), ...writes.map(({ change }) => change)]
@@ -219,7 +219,7 @@ function endOf({ state, histories }: StoreResult): StoreState {
 }
 
 /** The list and the property that another writer changed. */
-function placeOf({ kind, property }: OtherChange): { list: List | undefined; property: string } {
+function placeOf({ kind, property }: OtherChange): { list: ApiList | undefined; property: string } {
   if (property !== 'stock') return { list: lists.find((list) => list.kind === kind), property };
   return { list: lists.find(({ name }) => name === 'inventory'), property: 'quantity' };
 }
@@ -245,7 +245,7 @@ function withoutOthers(state: StoreState, others: readonly OtherChange[]): Store
 }
 
 /** `orders where petId is 13 and quantity is 2` */
-function titleOf({ list, where }: Wanted): string {
+function titleOf({ list, where }: WantedRows): string {
   const conditions = Object.entries(where).map(([name, value]) => `${name} is ${shown(value)}`);
   return conditions.length > 0 ? `${list.name} where ${conditions.join(' and ')}` : list.name;
 }

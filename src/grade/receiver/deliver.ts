@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { signedHeaders } from '../../store/webhooks/signature.ts';
-import type { Message } from './messages.ts';
+import type { TrialMessage } from './messages.ts';
 
 /** How to send a message differently than the service. */
 export interface Manner {
@@ -17,7 +17,7 @@ export interface Manner {
 }
 
 /** A sent message and its outcome. */
-export interface Delivery {
+export interface TrialDelivery {
   /** 1, 2, 3 and so on. */
   number: number;
   /** What was sent, in words. */
@@ -37,10 +37,10 @@ const pauseMs = 40;
 /** Posts a message once. Never rejects because of the receiver; throws when the signal is aborted. */
 export async function post(
   url: URL,
-  message: Message,
+  message: TrialMessage,
   { secrets, ageMs = 0, body = message.body, pieces = 1 }: Manner & { secrets: readonly string[] },
   signal: AbortSignal,
-): Promise<Pick<Delivery, 'status' | 'tookMs' | 'error'>> {
+): Promise<Pick<TrialDelivery, 'status' | 'tookMs' | 'error'>> {
   signal.throwIfAborted();
   const beganMs = performance.now();
   const passed = () => ({ tookMs: Math.round(performance.now() - beganMs) });

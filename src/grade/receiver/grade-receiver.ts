@@ -1,6 +1,6 @@
 import type { CheckResult } from '../../lab/checks/report-schema.ts';
 import type { GradingService } from '../grading-service.ts';
-import { type Delivery, post } from './deliver.ts';
+import { post, type TrialDelivery } from './deliver.ts';
 import { makeMessages } from './messages.ts';
 import { type ReceiverCheck, receiverChecks, type Trial } from './receiver-checks.ts';
 import { outputOf, ReceiverState } from './state.ts';
@@ -19,7 +19,7 @@ interface Options {
   signal: AbortSignal;
   /** How long to watch for a change of state that should not happen, in milliseconds. Default: 400. */
   quietMs?: number;
-  onDelivery?: (delivery: Delivery) => void;
+  onDelivery?: (delivery: TrialDelivery) => void;
 }
 
 const unreachable = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];
@@ -30,7 +30,7 @@ export interface ReceiverGrade {
   verdict: 'passed' | 'failed';
   /** The evidence of a check: the numbers of its deliveries. */
   checks: CheckResult[];
-  deliveries: Delivery[];
+  deliveries: TrialDelivery[];
 }
 
 /**
@@ -39,7 +39,7 @@ export interface ReceiverGrade {
  */
 export async function gradeReceiver(options: Options): Promise<ReceiverGrade> {
   const { url, secret, stateCommand, resetCommand, store, signal, quietMs, onDelivery = () => {} } = options;
-  const deliveries: Delivery[] = [];
+  const deliveries: TrialDelivery[] = [];
   const trial: Trial = {
     secret,
     messages: await makeMessages(store, signal),

@@ -3,7 +3,7 @@ import { withService } from '../../service/start/running-service.ts';
 import type { GradingService } from '../grading-service.ts';
 
 /** A message in the form in which the service sends it. */
-export interface Message {
+export interface TrialMessage {
   /** `webhook-id`: the same in every attempt. */
   id: string;
   type: string;
@@ -37,7 +37,7 @@ async function historyOf(store: Petstore): Promise<Event[]> {
 }
 
 function fromHistory(events: readonly Event[]) {
-  const messageOf = (type: string, name: string): Message => {
+  const messageOf = (type: string, name: string): TrialMessage => {
     const event = events.find((one) => one.type === type && (one.data as { name?: string }).name === name);
     if (!event) throw new Error(`The history lacks ${type} of ${name}.`);
     return { id: `evt_try_${event.id}`, type, body: writeExactly(event) };
@@ -69,7 +69,7 @@ function fromHistory(events: readonly Event[]) {
   };
 }
 
-function pingMessage(): Message {
+function pingMessage(): TrialMessage {
   const body = { type: 'ping', timestamp: new Date().toISOString(), data: { webhookId: 1 } };
   return { id: 'evt_try_ping', type: 'ping', body: JSON.stringify(body) };
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { secretPrefix } from '../../foundation/settings/secret-key.ts';
 import type { Level } from '../../lab/faults/shared/fault.ts';
-import type { Delivery, Manner } from './deliver.ts';
-import type { Message, Messages } from './messages.ts';
+import type { Manner, TrialDelivery } from './deliver.ts';
+import type { Messages, TrialMessage } from './messages.ts';
 import type { ReceiverState } from './state.ts';
 
 /** The receiver, and what the checks need to test it. */
@@ -13,7 +13,7 @@ export interface Trial {
   /** Empties the receiver. Undefined without `--reset`. */
   reset: (() => Promise<unknown>) | undefined;
   /** Sends a message. `what` describes it for people. */
-  send(what: string, message: Message, manner?: Manner): Promise<Delivery>;
+  send(what: string, message: TrialMessage, manner?: Manner): Promise<TrialDelivery>;
 }
 
 /** What a receiver did wrong, or why a check was not possible, in a sentence. Without either it passed. */
@@ -36,11 +36,11 @@ export interface ReceiverCheck {
 const tenMinutesMs = 600_000;
 const [pieceCount, rightly] = [9, {}];
 
-const isAccepted = ({ status = 0 }: Delivery) => status >= 200 && status < 300;
-const isRefused = ({ status = 0 }: Delivery) => status >= 400 && status < 500;
+const isAccepted = ({ status = 0 }: TrialDelivery) => status >= 200 && status < 300;
+const isRefused = ({ status = 0 }: TrialDelivery) => status >= 400 && status < 500;
 
 /** `It returned 500 to a repeated message.` */
-const answered = ({ what, status, error }: Delivery) =>
+const answered = ({ what, status, error }: TrialDelivery) =>
   status === undefined ? `There was no response to ${what}: ${error}.` : `It returned ${status} to ${what}.`;
 
 const makeSecret = () => secretPrefix + randomBytes(32).toString('base64');

@@ -9,7 +9,7 @@ import { maxDelayMs, maxUses } from '../../lab/lab-bounds.ts';
 import { parametersOf } from '../../lab/rehearsals/compiled-rehearsal.ts';
 import type { PlannedFault } from '../../lab/rehearsals/schema.ts';
 import type { TargetApi } from '../../lab/target-api.ts';
-import type { Place } from '../grade.ts';
+import type { FaultPlace } from '../grade.ts';
 
 /** Which faults to perform, and where. */
 export interface Selection {
@@ -48,7 +48,7 @@ export interface RunPlan extends Pick<SelectedFault, 'fault' | 'required'> {
   trial?: number;
   /** The fault with its given parameters: `retry-after-odd zero`. */
   label: string;
-  place: Place;
+  place: FaultPlace;
   faults: PlannedFault[];
   /** The longest time that the faults make the program wait. */
   waitsMs: number;
@@ -107,7 +107,7 @@ function plansOfGiven(
   if (uses.length === 0) return [];
   const [first = given, ...others] = eachValueOf(fault, given);
   const derived = derivedParameters(fault, usage);
-  const plan = (place: Place, where: string, targets: FaultTarget[], given = first): RunPlan => ({
+  const plan = (place: FaultPlace, where: string, targets: FaultTarget[], given = first): RunPlan => ({
     ...{ fault, required, place, label: labelOf(given), name: labelOf(given) + where },
     faults: targets.map((target) => ({ ...derived, ...given, ...target })),
     ...waitsOf(fault, { ...derived, ...given }, targets.length),
@@ -164,9 +164,13 @@ const eachValueOf = ({ parameters }: Fault, given: PlannedFault): PlannedFault[]
   });
 
 /** The places of a step, with the uses that it affects at each place. */
-function targetsOf(fault: Fault, uses: readonly Use[], isThorough: boolean): [Place, FaultTarget[]][] {
+function targetsOf(fault: Fault, uses: readonly Use[], isThorough: boolean): [FaultPlace, FaultTarget[]][] {
   const most = Math.min(maxUses, Math.max(...uses.map(({ uses }) => uses)));
-  const at = (place: Place, least: number, afterOf: (uses: number) => number): [Place, FaultTarget[]] => [
+  const at = (
+    place: FaultPlace,
+    least: number,
+    afterOf: (uses: number) => number,
+  ): [FaultPlace, FaultTarget[]] => [
     place,
     uses
       .filter((use) => use.uses >= least)

@@ -18,31 +18,24 @@ export class Runner {
   /** The number of runs until now. */
   count = 0;
   /** The state of a workspace before the program runs. */
-  readonly initial: StoreState;
+  initial!: StoreState;
   readonly #options: RunnerOptions;
   readonly #queue: RunQueue;
-  readonly #stop: AbortController;
+  readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
   /** The lines of the first run. Later runs only look for these. */
   #wantedLines: ReadonlySet<string> | undefined;
 
-  private constructor(
-    options: RunnerOptions,
-    initial: StoreState,
-    stop: AbortController,
-    signal: AbortSignal,
-  ) {
+  private constructor(options: RunnerOptions) {
     this.#options = options;
-    this.initial = initial;
     this.#queue = new RunQueue(options.atOnce ?? 2 * availableParallelism());
-    this.#stop = stop;
-    this.#signal = signal;
+    this.#signal = AbortSignal.any([this.#stop.signal, ...(options.signal ? [options.signal] : [])]);
   }
 
   static async start(options: RunnerOptions): Promise<Runner> {
-    const stop = new AbortController();
-    const signal = AbortSignal.any([stop.signal, ...(options.signal ? [options.signal] : [])]);
-    return new Runner(options, await initialState(options.store, signal), stop, signal);
+    const runner = new Runner(options);
+    runner.initial = await initialState(options.store, runner.#signal);
+    return runner;
   }
 
   /** Runs the program without faults. */
