@@ -39,7 +39,7 @@ export interface StorageCounts {
   records: number;
 }
 
-export const newCounts = (): StorageCounts => ({
+export const newStorageCounts = (): StorageCounts => ({
   reads: 0,
   writes: 0,
   commits: 0,

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClientConfig, DatabaseError } from 'pg';
 import { type Migration, pendingMigrations } from './migrations.ts';
 import type { GuardedClient } from './postgres-client.ts';
-import { attempt, isRace } from './postgres-errors.ts';
-import { beginWithin, connect, type Limits } from './postgres-pooler.ts';
+import { attemptPostgres, isRace } from './postgres-errors.ts';
+import { beginWithin, type Limits, openConnection } from './postgres-pooler.ts';
 import { assertPrimary } from './postgres-pools.ts';
 import type { Row } from './sql.ts';
 
@@ -50,11 +50,11 @@ export const assertAlone = (settings: ClientConfig, name: string): Promise<void>
 type Work<T> = (query: Query, client: GuardedClient) => Promise<T>;
 
 async function withClient<T>(settings: ClientConfig, work: Work<T>): Promise<T> {
-  const client = await connect({ ...settings, pipeline: false });
+  const client = await openConnection({ ...settings, pipeline: false });
   try {
-    await attempt(() => assertPrimary(client));
+    await attemptPostgres(() => assertPrimary(client));
     const query: Query = (text, values = []) =>
-      attempt(async () => (await client.query<Row>({ text, values, rowMode: 'array' })).rows);
+      attemptPostgres(async () => (await client.query<Row>({ text, values, rowMode: 'array' })).rows);
     return await work(query, client);
   } finally {
     await client.end();

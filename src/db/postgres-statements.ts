@@ -79,7 +79,7 @@ function forSeveral(text: string): string | undefined {
 }
 
 /** The text of a statement's span. It has placeholders such as `$1` in place of values. */
-export const textOf =
+export const spanTextOf =
   ({ text }: Statement) =>
   (): SpanText => {
     const operation = /\w+/.exec(text)?.[0].toUpperCase() ?? '';

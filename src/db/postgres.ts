@@ -6,7 +6,7 @@ import { memoizeFor } from '../foundation/promises.ts';
 import { inSpan } from '../foundation/tracing.ts';
 import {
   type Database,
-  newCounts,
+  newStorageCounts,
   type StorageMeasurements,
   type Transaction,
   type WriteContext,
@@ -21,11 +21,11 @@ import {
   runPipelined,
   WriteQueue,
 } from './group-commit.ts';
-import { attempt, isOfConnection, isRace, startError, toFinalError } from './postgres-errors.ts';
+import { attemptPostgres, isOfConnection, isRace, startError, toFinalError } from './postgres-errors.ts';
 import { assertAlone, migratePostgres } from './postgres-migrate.ts';
 import { beginWithin, fitPooler, type Limits } from './postgres-pooler.ts';
 import { Pools, writers } from './postgres-pools.ts';
-import { Statements, textOf } from './postgres-statements.ts';
+import { Statements, spanTextOf } from './postgres-statements.ts';
 import { PostgresTransaction } from './postgres-transaction.ts';
 import type { Sql } from './sql.ts';
 
@@ -86,7 +86,7 @@ async function prepareServer(settings: PoolConfig, limits: Limits, nameOfOthers:
 
 class PostgresDatabase implements Database {
   readonly read: Sql;
-  readonly counts = newCounts();
+  readonly counts = newStorageCounts();
   readonly measured: StorageMeasurements;
   onNotice: Database['onNotice'];
   readonly #deadlineMs: number;
@@ -123,7 +123,7 @@ class PostgresDatabase implements Database {
       const statement = this.#statements.of(template, values);
       const startMs = performance.now();
       try {
-        return await inSpan(textOf(statement), () => attempt(() => this.#pools.read(statement)));
+        return await inSpan(spanTextOf(statement), () => attemptPostgres(() => this.#pools.read(statement)));
       } catch (error) {
         throw this.#final(error);
       } finally {
@@ -176,7 +176,7 @@ class PostgresDatabase implements Database {
 
   #ask(text: string) {
     this.counts.statements++;
-    return attempt(() => this.#pools.query({ text, rowMode: 'array', query_timeout: this.#touchMs }));
+    return attemptPostgres(() => this.#pools.query({ text, rowMode: 'array', query_timeout: this.#touchMs }));
   }
 
   close(): Promise<void> {
@@ -232,7 +232,7 @@ class PostgresDatabase implements Database {
 
   /** Runs the writes of a group in one transaction, and commits it. */
   async #transaction(group: PendingWrite[], endMs: number, inSavepoints: boolean): Promise<GroupResult> {
-    const client = await attempt(() => this.#pools.connect());
+    const client = await attemptPostgres(() => this.#pools.connect());
     const shared = new PostgresTransaction({
       ...{ client, endMs, begin: this.#begin, statements: this.#statements, counts: this.counts },
       workspaceId: group[0]?.context?.workspaceId,

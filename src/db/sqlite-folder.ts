@@ -11,7 +11,7 @@ import {
 } from '../foundation/settings/data-dir.ts';
 import type { Database } from './database.ts';
 import { identifier } from './sql.ts';
-import { attempt, isLocked } from './sqlite-errors.ts';
+import { attemptSqlite, isLocked } from './sqlite-errors.ts';
 
 /** Long enough for a killed service to end, and for a new one to write its process id. */
 const patienceMs = 500;
@@ -31,7 +31,7 @@ export class ServiceLock {
     this.#connection = new DatabaseSync(path, { timeout: patienceMs });
     try {
       // Nothing is ever written, so no journal file is needed.
-      attempt(() => this.#connection.exec('pragma journal_mode = memory; begin immediate'));
+      attemptSqlite(() => this.#connection.exec('pragma journal_mode = memory; begin immediate'));
       replaceFile(pidFile, `${process.pid}\n`);
     } catch (error) {
       this.release();

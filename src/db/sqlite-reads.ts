@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Row } from './sql.ts';
-import { attempt } from './sqlite-errors.ts';
+import { attemptSqlite } from './sqlite-errors.ts';
 
 interface PendingRead {
   read: () => Row[];
@@ -43,7 +43,7 @@ export class GroupedReads {
     }
     this.#group = [];
     try {
-      attempt(() => this.#begin.run());
+      attemptSqlite(() => this.#begin.run());
       for (const pending of group) settle(pending);
     } catch (error) {
       for (const { reject } of group) reject(error);

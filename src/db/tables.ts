@@ -40,17 +40,17 @@ type Declared = (typeof tables)[number];
 /** Content with ids. */
 export type ContentKind = Extract<Declared, { dataKind: 'content'; hasIds: true }>['name'];
 /** The tables whose rows have ids. */
-export type Kind = Extract<Declared, { hasIds: true }>['name'];
+export type RowKind = Extract<Declared, { hasIds: true }>['name'];
 /** The names of the counts in `workspaces list`. */
 export type Counted = ContentKind | Extract<Declared, { countedAs: string }>['countedAs'];
 
 /** In an order in which rows can be created: a table comes before the tables that refer to it. */
-export const kinds: readonly Kind[] = tables
+export const rowKinds: readonly RowKind[] = tables
   .flatMap((table) => ('hasIds' in table ? [table.name] : []))
   .reverse();
 
 /** The kinds whose ids a reset restarts at 1. */
-export const contentKinds = kinds.filter((kind): kind is ContentKind =>
+export const contentKinds = rowKinds.filter((kind): kind is ContentKind =>
   tables.some(({ name, dataKind }) => name === kind && dataKind === 'content'),
 );
 

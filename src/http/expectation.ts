@@ -5,7 +5,7 @@ import { integerBounds, patternWords } from '../foundation/schema.ts';
 import { instantProblem, toUtc } from '../foundation/time.ts';
 
 /** Whether a value fits. */
-export type Check = (value: unknown) => boolean;
+export type ValueCheck = (value: unknown) => boolean;
 
 /** The keywords that have words. */
 interface Keywords {
@@ -101,8 +101,8 @@ export function expectation(schema: TSchema): string {
 }
 
 /** The check of a schema. It is compiled when it is first used, because a start compiles hundreds. */
-export function checkOf(schema: TSchema): Check {
-  let validator: { Check: Check } | undefined;
+export function checkOf(schema: TSchema): ValueCheck {
+  let validator: { Check: ValueCheck } | undefined;
   return (value) => {
     validator ??= Compile(withIntegerBounds(schema));
     return validator.Check(value);

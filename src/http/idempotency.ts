@@ -210,7 +210,7 @@ export async function forgetOldKeys(db: Database, nowMs: number): Promise<void> 
 }
 
 /** The key of a request. Undefined where there is none. Throws `invalid_request` for what has another form. */
-export function idempotencyKeyOf(request: FastifyRequest): string | undefined {
+export function readIdempotencyKey(request: FastifyRequest): string | undefined {
   const fields = fieldLines(request.raw, 'idempotency-key');
   const [field] = fields;
   if (field === undefined) return undefined;

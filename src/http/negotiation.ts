@@ -1,4 +1,4 @@
-import { type ApiError, problemOf } from '../foundation/errors.ts';
+import { type ApiError, problemDetailsOf } from '../foundation/errors.ts';
 import { jsonText } from './json.ts';
 
 /** The codings in which a text is sent, the best first. */
@@ -49,7 +49,7 @@ const problemType = 'application/problem+json';
 /** The text of an error and its media type, chosen by the `Accept` of the client. The page of the error is below `pages`. */
 export const errorContent = (error: ApiError, accept: string | undefined, pages: string) =>
   prefersProblem(accept)
-    ? { type: problemType, text: jsonText(problemOf(error, pages)) }
+    ? { type: problemType, text: jsonText(problemDetailsOf(error, pages)) }
     : { type: jsonType, text: jsonText(error.body) };
 
 /**

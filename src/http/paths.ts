@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, errorAt } from '../foundation/errors.ts';
 import { fieldLines, isMisframed, preflightHeaders } from './headers.ts';
 import type { Operation } from './operation.ts';
-import { decoded, encodedPathOf, isForApi, mcpPath, pathOf, prefix, unknownAlias } from './target.ts';
+import { decoded, encodedPathOf, isForApi, mcpPath, prefix, requestPath, unknownAlias } from './target.ts';
 import { headersOf } from './write-response.ts';
 
 const maxHintLength = 500;
@@ -30,7 +30,7 @@ export class Paths {
 
   /** Whether a request asks for a document. */
   isDocument(request: FastifyRequest): boolean {
-    return this.#isDocument(pathOf(request));
+    return this.#isDocument(requestPath(request));
   }
 
   #isDocument(path: string): boolean {
@@ -47,7 +47,7 @@ export class Paths {
     if (request.raw.alias !== undefined && !request.is404) throw unknownAlias();
     const form = this.#others.get(request.routeOptions.url ?? '');
     if (form || !isForApi(request)) assertReadable(request.raw);
-    if (form?.test(pathOf(request)) === false) throw this.#notFound(request);
+    if (form?.test(requestPath(request)) === false) throw this.#notFound(request);
   }
 
   /** The methods of a path, undefined where it does not exist. */
@@ -72,7 +72,7 @@ export class Paths {
 
   /** Responds to OPTIONS on a path that exists. A preflight gets permission only within the API. Throws for everything else. */
   answer(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    const methods = this.#methods(pathOf(request));
+    const methods = this.#methods(requestPath(request));
     if (!methods) throw this.#notFound(request);
     const allow = methods.join(', ');
     if (request.method !== 'OPTIONS') {

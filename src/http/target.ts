@@ -37,7 +37,7 @@ export const isForPlan = (request: Targeted) =>
   request.url?.startsWith(`${prefix}/`) || (!isForLab(request) && !isForMcp(request));
 
 /** The path of a request: decoded within an API, elsewhere as written, because a proxy may block paths such as `/metrics`. */
-export function pathOf(request: FastifyRequest): string {
+export function requestPath(request: FastifyRequest): string {
   const path = decodedPathOf(request);
   return startOf(request, path) === undefined ? withoutQueryAndOrigin(request) : path;
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { openMemory, openSqlite } from '../../src/db/sqlite.ts';
+import { openSqlite, openSqliteMemory } from '../../src/db/sqlite.ts';
 import { ConfigError } from '../../src/foundation/settings/setting.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { startPetstore } from '../support/petstore.ts';
@@ -69,7 +69,7 @@ test('a refused write does not affect the writes of its group, and no read sees 
 });
 
 test('a read fails after the database is closed', async () => {
-  const db = await openMemory();
+  const db = await openSqliteMemory();
   await db.close();
   await assert.rejects(db.read`select 1`, /not open|finalized/);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { type ErrorCode, errorCodes, titleOf } from '../../src/foundation/errors.ts';
+import { type ErrorCode, errorCodes, errorTitle } from '../../src/foundation/errors.ts';
 import { layout } from '../../src/reference/pages/layout.ts';
 import { exchange } from '../support/exchange.ts';
 import { rehearse } from '../support/lab.ts';
@@ -267,7 +267,7 @@ test('errors outside the API, and without a route, are problems too', async () =
     });
     const what = `${method} ${url}`;
     assert.deepEqual([answer.status, answer.headers['content-type']], [status, problemType], what);
-    assert.deepEqual([body.status, body.title], [status, titleOf(body.code)], what);
+    assert.deepEqual([body.status, body.title], [status, errorTitle(body.code)], what);
     assert.equal(answer.headers.vary, 'Accept', what);
   }
   const head = await asProblem('HEAD', '/v1/pets/4711');
@@ -325,7 +325,7 @@ test('each problem type of this service links to a page about its code, and cont
     );
     const { status: found, text, headers } = await store.send('GET', `${path}?<script>`, { key: null });
     assert.equal(found, 200, path);
-    assert.ok(text.includes(`<h1>${titleOf(code)}</h1>`) && text.includes(`<code>${code}</code>`), path);
+    assert.ok(text.includes(`<h1>${errorTitle(code)}</h1>`) && text.includes(`<code>${code}</code>`), path);
     assert.ok(text.includes(meaning.split(/[`<>&']/)[0] as string), path);
     assert.ok(!/<script|undefined|\[object/.test(text), path);
     assert.match(headers['content-security-policy'] as string, /^default-src 'none'; style-src 'self'/);

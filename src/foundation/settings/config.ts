@@ -1,20 +1,20 @@
 import { dayMs, secondMs } from '../time.ts';
 import {
-  baseUrl,
+  anyText,
+  apiAddress,
   ConfigError,
-  choice,
   databaseUrl,
   hostOfUrl,
   listenAddress,
   networkNames,
   number,
+  oneOf,
   onOrOff,
   port,
   proxies,
   type Setting,
   scaled,
   secret,
-  text,
   valkeyUrls,
 } from './setting.ts';
 
@@ -58,7 +58,7 @@ export const settings = {
     variable: 'PETSTORE_DATA_DIR',
     default: './petstore-data',
     meaning: 'folder of the SQLite database, `demo.key` and `secret.key`',
-    read: text,
+    read: anyText,
   },
   /** The secrets of webhooks are derived from it. Undefined: the key in `secret.key`. */
   secretKey: {
@@ -74,7 +74,7 @@ export const settings = {
     default: 'http://{HOST}:{PORT}/v1',
     meaning:
       'public address of the API; ends in `/v1`. The default has `localhost` if `HOST` is `127.0.0.1`, or `0.0.0.0` or `::` (all addresses)',
-    read: baseUrl,
+    read: apiAddress,
   },
   demo: {
     variable: 'PETSTORE_DEMO',
@@ -143,13 +143,13 @@ export const settings = {
     variable: 'LOG_LEVEL',
     default: 'info',
     meaning: `log level, from least to most: ${quoted(logLevels)}`,
-    read: choice(logLevels),
+    read: oneOf(logLevels),
   },
   logFormat: {
     variable: 'LOG_FORMAT',
     default: 'auto',
     meaning: 'log format: `json`, `pretty` for people, or `auto`: `pretty` at a terminal, otherwise `json`',
-    read: choice(logFormats),
+    read: oneOf(logFormats),
   },
 } satisfies Record<string, Setting<unknown>>;
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { type ErrorCode, errorCodes, problemOf, titleOf } from '../../foundation/errors.ts';
+import { type ErrorCode, errorCodes, errorTitle, problemDetailsOf } from '../../foundation/errors.ts';
 import { reasonPhrase } from '../../http/server-response.ts';
 import { errorPagesUrl } from '../../http/target.ts';
 import { escapeHtml, rootFrom, type Site } from './layout.ts';
@@ -26,7 +26,7 @@ export function serveErrorPages(
   servePlainPages(app, site, errorPages, async (name, path) => {
     const code = name as ErrorCode;
     return {
-      title: titleOf(code),
+      title: errorTitle(code),
       summary: errorCodes[code][1],
       main: await pageOf(code, baseUrl, apis, rootFrom(path)),
     };
@@ -54,7 +54,7 @@ async function pageOf(code: ErrorCode, baseUrl: string, apis: readonly Api[], ro
   const { exampleError } = await import('../description/responses.ts');
   const { cause, cure } = await adviceOn(code, baseUrl);
   const error = exampleError(code);
-  return `<h1>${titleOf(code)}</h1>
+  return `<h1>${errorTitle(code)}</h1>
 <p><code>${code}</code> · ${error.status} ${reasonPhrase(error.status)}</p>
 <h2>Cause</h2>
 <p>${inline(cause)}</p>
@@ -64,7 +64,7 @@ async function pageOf(code: ErrorCode, baseUrl: string, apis: readonly Api[], ro
 <h2>Example</h2>
 ${example(error.body)}
 <p>With <code>Accept: application/problem+json</code>:</p>
-${example(problemOf(error, errorPagesUrl(baseUrl)))}
+${example(problemDetailsOf(error, errorPagesUrl(baseUrl)))}
 <h2>Operations that return it</h2>
 ${operationsWith(code, apis, root)}`;
 }

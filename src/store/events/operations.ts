@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { ApiError, errorAt, type Place } from '../../foundation/errors.ts';
+import { ApiError, errorAt, type ValuePlace } from '../../foundation/errors.ts';
 import { identifying } from '../../foundation/schema.ts';
 import { grouped } from '../../foundation/words.ts';
 import { type AnyInput, operation, page, resource, stream } from '../../http/operation.ts';
@@ -130,7 +130,7 @@ export const eventOperations = [
 function assertPosition(
   after: number,
   { first, last }: Extent,
-  place: Place,
+  place: ValuePlace,
   { baseUrl, digitsOf }: Pick<AnyInput, 'baseUrl' | 'digitsOf'>,
 ): void {
   if (after > last) {

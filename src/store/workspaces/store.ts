@@ -9,10 +9,10 @@ import {
   contentKinds,
   contentTables,
   counts,
-  type Kind,
   keptTables,
-  kinds,
   leafTables,
+  type RowKind,
+  rowKinds,
   tables,
 } from '../../db/tables.ts';
 import { unauthorized } from '../../foundation/errors.ts';
@@ -64,7 +64,7 @@ export async function createWorkspace(sql: Sql, name: string, nowMs: number): Pr
   const [row] = await sql`
     insert into workspaces (name, created_at_ms) values (${name}, ${nowMs}) returning id`;
   const id = Number(row?.[0]);
-  await restartSequences(sql, id, kinds);
+  await restartSequences(sql, id, rowKinds);
   return { id, name, createdAtMs: nowMs };
 }
 
@@ -235,7 +235,7 @@ async function deleteRows(sql: Sql, workspaceId: number, tables: readonly string
 }
 
 /** Restarts the ids of some kinds at 1, and locks their sequences. Adds the sequences of kinds newer than the workspace. */
-async function restartSequences(sql: Sql, workspaceId: number, some: readonly Kind[]): Promise<void> {
+async function restartSequences(sql: Sql, workspaceId: number, some: readonly RowKind[]): Promise<void> {
   for (const kind of some) {
     await sql`
       insert into sequences (workspace_id, kind, last_id) values (${workspaceId}, ${kind}, 0)
@@ -247,7 +247,7 @@ async function restartSequences(sql: Sql, workspaceId: number, some: readonly Ki
  * Allocates `count` new ids in the transaction that uses them, and returns the first. No id is used twice. A statement that is sent
  * together with this one finds the last of them in `sequences`. Throws `unauthorized` if the workspace was deleted meanwhile.
  */
-export async function allocateIds(sql: Sql, workspaceId: number, kind: Kind, count = 1): Promise<number> {
+export async function allocateIds(sql: Sql, workspaceId: number, kind: RowKind, count = 1): Promise<number> {
   // A workspace older than a kind of rows has no sequence for it yet. A deleted workspace breaks the foreign key.
   const [row] = await sql`
     insert into sequences (workspace_id, kind, last_id) values (${workspaceId}, ${kind}, ${count})
