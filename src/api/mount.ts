@@ -24,16 +24,13 @@ import {
   type AnyInput,
   type Handled,
   type Installation,
-  isSingleRead,
   mediaTypesOf,
   type Operation,
-  type OperationResponse,
   pathOfCreated,
-  Rendered,
-  type StreamStart,
 } from '../http/operation.ts';
 import { type Page, writeCursor } from '../http/pagination.ts';
 import type { RouteHeaders } from '../http/request-context.ts';
+import { isSingleRead, type OperationResponse, Rendered, type StreamStart } from '../http/success.ts';
 import { ownTraceparentOf } from '../http/trace-context.ts';
 import { responseWriter, streamStarter } from '../http/write-response.ts';
 import { assertNotSunset, lifecycleHeaders } from '../observe/deprecation.ts';

@@ -85,6 +85,8 @@ export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly headers: Fields;
   readonly #says: Message;
+  readonly problems: readonly Partial<ValueProblem>[];
+  readonly violatedPolicies: readonly string[];
   readonly #details: ErrorDetails;
 
   constructor(code: ErrorCode, says: Message, headers: Fields = {}, details: ErrorDetails = {}) {
@@ -92,27 +94,17 @@ export class ApiError extends Error {
     this.code = code;
     this.headers = headers;
     this.#says = says;
+    this.problems = details.problems ?? [];
+    this.violatedPolicies = details.violatedPolicies ?? [];
     this.#details = details;
-  }
-
-  get problems(): readonly Partial<ValueProblem>[] {
-    return this.#details.problems ?? [];
-  }
-
-  get violatedPolicies(): readonly string[] {
-    return this.#details.violatedPolicies ?? [];
   }
 
   /** The same error with its ids formatted by `show`. */
   withIds(show: (id: string) => string): ApiError {
     const says = this.#says;
     if (typeof says === 'string') return this;
-    return new ApiError(
-      this.code,
-      says((id) => show(String(id))),
-      this.headers,
-      this.#details,
-    );
+    const shown = says((id) => show(String(id)));
+    return new ApiError(this.code, shown, this.headers, this.#details);
   }
 
   /** The same error with other headers. */

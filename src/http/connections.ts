@@ -5,31 +5,23 @@ import { ApiError } from '../foundation/errors.ts';
 import { isMisframed } from './headers.ts';
 import { detachParser, keepUnwrittenResponses, replaceEnd, unsentBytes } from './node-internals.ts';
 
-/** How long a client may take, in milliseconds. */
-export interface TimeLimits {
+/** How long a client may take, in milliseconds. `deploy/nginx.conf` and the pages on operations and security name some, too. */
+export const defaultTimeLimits = {
   /** For the headers of a request. */
-  headersMs: number;
-  /** For a whole request. */
-  requestMs: number;
-  /** How often these two limits are checked, and the next one. */
-  checkEveryMs: number;
-  /** How long it may stop reading a response. */
-  unreadMs: number;
-  /** How long it may be idle between two requests, which `Keep-Alive` promises. Node.js waits for a second more. */
-  idleMs: number;
-  /** How long it may continue to send after the service ended the connection. These bytes are dropped. */
-  lingerMs: number;
-}
-
-/** `deploy/nginx.conf` and the pages on operations and security name them, too. */
-export const defaultTimeLimits: TimeLimits = {
   headersMs: 10_000,
+  /** For a whole request. */
   requestMs: 20_000,
+  /** How often these two limits are checked, and the next one. */
   checkEveryMs: 1_000,
+  /** How long it may stop reading a response. */
   unreadMs: 10_000,
+  /** How long it may be idle between two requests, which `Keep-Alive` promises. Node.js waits for a second more. */
   idleMs: 72_000,
+  /** How long it may continue to send after the service ended the connection. These bytes are dropped. */
   lingerMs: 1_000,
 };
+
+export type TimeLimits = typeof defaultTimeLimits;
 
 /** Requests that a client may send on one connection before it has read the response to the first of them. */
 const maxUnread = 32;
@@ -76,14 +68,8 @@ export function boundConnections(server: Server, limits: EndLimits): void {
 
   server.on('request', (request, response) => {
     const { socket } = request;
-    const connection = connections.get(socket) ?? {
-      carried: 0,
-      unread: 0,
-      waiting: [],
-      isLast: false,
-      latest: request,
-      answer: response,
-    };
+    const first = { carried: 0, unread: 0, waiting: [], isLast: false, latest: request, answer: response };
+    const connection: Connection = connections.get(socket) ?? first;
     connections.set(socket, connection);
     if (connection.isLast) {
       socket.pause();

@@ -5,7 +5,7 @@ import { ApiError, errorAt } from '../foundation/errors.ts';
 import { hourMs, toTime } from '../foundation/time.ts';
 import { grouped } from '../foundation/words.ts';
 import { fieldLines } from './headers.ts';
-import type { OperationResponse } from './operation.ts';
+import type { OperationResponse } from './success.ts';
 
 export const maxKeyLength = 255;
 /** The form of the field: bare, or in double quotes as a structured field string (RFC 8941, section 3.3.3). */

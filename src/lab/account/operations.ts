@@ -1,6 +1,7 @@
 import { contentInWords } from '../../db/tables.ts';
 import { grouped } from '../../foundation/words.ts';
-import { operation, resource } from '../../http/operation.ts';
+import { operation } from '../../http/operation.ts';
+import { resource } from '../../http/success.ts';
 import { maxResetRows, maxResetsPerDay } from '../lab-bounds.ts';
 import { type AccountState, readAccount } from './account.ts';
 import { type ResetLimiter, resetOwn } from './reset-workspace.ts';
