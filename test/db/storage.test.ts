@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
@@ -9,7 +8,7 @@ import { test } from 'node:test';
 import { openSqlite, openSqliteMemory } from '../../src/db/sqlite.ts';
 import { ConfigError } from '../../src/foundation/settings/setting.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { startPetstore } from '../support/petstore.ts';
+import { startListening, startPetstore } from '../support/petstore.ts';
 import { petstore } from '../support/service.ts';
 import { aboutSqlite, openTestStorage, temporaryStorage } from '../support/storage.ts';
 import { assertDeclared, sqliteCatalog } from './schema.ts';
@@ -77,12 +76,10 @@ test('a read fails after the database is closed', async () => {
 test('concurrent pets on many connections share a commit', {
   skip: aboutSqlite,
 }, async (t) => {
-  const store = await startPetstore(t);
-  await store.listen();
-  const { port } = store.app.server.address() as { port: number };
+  const store = await startListening(t);
   const body = '{"name":"Zed","categoryId":1}';
   const head = `Host: x\r\nX-API-Key: ${store.key}\r\n`;
-  const sockets = Array.from({ length: 30 }, () => connect(port, '127.0.0.1'));
+  const sockets = Array.from({ length: 30 }, () => store.connect());
   for (const socket of sockets) socket.write(`GET /v1/pets/1 HTTP/1.1\r\n${head}\r\n`);
   await Promise.all(sockets.map((socket) => once(socket, 'data')));
   await store.holdLimits();

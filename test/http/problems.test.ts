@@ -4,7 +4,7 @@ import { type ErrorCode, errorCodes, errorTitle } from '../../src/foundation/err
 import { layout } from '../../src/reference/pages/layout.ts';
 import { exchange } from '../support/exchange.ts';
 import { rehearse } from '../support/lab.ts';
-import { type CallOptions, type JsonAnswer, startPetstore } from '../support/petstore.ts';
+import { type CallOptions, type JsonAnswer, startListening, startPetstore } from '../support/petstore.ts';
 import { openRaw, partsOf, rawRequest } from '../support/raw-client.ts';
 
 const problemType = 'application/problem+json';
@@ -277,8 +277,7 @@ test('errors outside the API, and without a route, are problems too', async () =
 });
 
 test('an error that is written directly to the socket is a problem if Accept could be read', async (t) => {
-  const store = await startPetstore(t);
-  await store.listen();
+  const store = await startListening(t);
   const accept = `Accept: ${problemType}\r\n`;
   const connect = await exchange(store, `CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n${accept}\r\n`);
   assert.deepEqual([connect.status, connect.headers['content-type']], [400, problemType]);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertError, assertLimitHeaders } from '../support/description.ts';
 import { exchange } from '../support/exchange.ts';
-import { startPetstore } from '../support/petstore.ts';
+import { startListening, startPetstore } from '../support/petstore.ts';
 
 for (const [what, version, hosts] of [
   ['no Host', '1.1', ''],
@@ -11,8 +11,7 @@ for (const [what, version, hosts] of [
   ['a Host with a path', '1.1', 'Host: a/b\r\n'],
 ]) {
   test(`a request with ${what} gets 400`, async (t) => {
-    const store = await startPetstore(t);
-    await store.listen();
+    const store = await startListening(t);
     const head = `GET /v1/pets HTTP/${version}\r\n${hosts}X-API-Key: ${store.key}\r\nConnection: close\r\n\r\n`;
     const answer = await exchange(store, head);
     assert.equal(answer.status, 400);
@@ -24,16 +23,14 @@ for (const [what, version, hosts] of [
 
 for (const host of ['a', 'a.example:8080', '127.0.0.1:', '[::1]:8080', '']) {
   test(`a request with the Host "${host}" is served`, async (t) => {
-    const store = await startPetstore(t);
-    await store.listen();
+    const store = await startListening(t);
     const head = `GET /v1/pets HTTP/1.1\r\nHost: ${host}\r\nX-API-Key: ${store.key}\r\nConnection: close\r\n\r\n`;
     assert.equal((await exchange(store, head)).status, 200);
   });
 }
 
 test('repeated single-value fields are refused, and no value is chosen', async (t) => {
-  const store = await startPetstore(t);
-  await store.listen();
+  const store = await startListening(t);
   const content = '{"name":"Zed","categoryId":1}';
   const key = `Authorization: Bearer ${store.key}`;
   const json = 'Content-Type: application/json';
@@ -56,8 +53,7 @@ test('repeated single-value fields are refused, and no value is chosen', async (
 
 for (const target of ['/v1/pets#x', '/v1/pets?limit=1#x', '/v1/petz#', '*v1/pets', 'http://x/v1/pets#x']) {
   test(`a request target of another form gets 400: ${target}`, async (t) => {
-    const store = await startPetstore(t);
-    await store.listen();
+    const store = await startListening(t);
     const head = `GET ${target} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\nConnection: close\r\n\r\n`;
     const answer = await exchange(store, head);
     assert.equal(answer.status, 400, answer.text);
@@ -68,8 +64,7 @@ for (const target of ['/v1/pets#x', '/v1/pets?limit=1#x', '/v1/petz#', '*v1/pets
 }
 
 test('an absolute-form target is reduced to its path', async (t) => {
-  const store = await startPetstore(t);
-  await store.listen();
+  const store = await startListening(t);
   const ask = (method: string, path: string) =>
     exchange(
       store,
@@ -139,8 +134,7 @@ test('a path outside the API is used as written, so that no other spelling bypas
 });
 
 test('an absolute-form target outside the API is also reduced to its path, and a fragment is refused', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  await store.listen();
+  const store = await startListening(t, { seed: false });
   const status = async (target: string) =>
     (await exchange(store, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)).status;
   assert.equal(await status('http://pets.example/healthz'), 200);

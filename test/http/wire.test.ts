@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { test } from 'node:test';
 import type { JsonObject } from '../../src/reference/description/schemas.ts';
 import { description, resolve } from '../support/description.ts';
@@ -150,10 +149,9 @@ async function ask(store: Petstore, { request, body }: Kind) {
   const head = [`${target} HTTP/1.1`, 'Host: x', 'Connection: close', ...own, ...length, ...fields].join(
     '\r\n',
   );
-  const { port } = store.app.server.address() as { port: number };
-  const socket = connect(port, '127.0.0.1').on('error', () => {});
+  const socket = store.connect(`${head}\r\n\r\n${body ?? ''}`);
   const chunks: Buffer[] = [];
-  socket.on('data', (chunk: Buffer) => chunks.push(chunk)).write(`${head}\r\n\r\n${body ?? ''}`);
+  socket.on('end', () => socket.end()).on('data', (chunk: Buffer) => chunks.push(chunk));
   await once(socket, 'close');
   const bytes = Buffer.concat(chunks);
   const end = bytes.indexOf('\r\n\r\n');
@@ -189,20 +187,4 @@ test('responses of every kind have the documented spelling of header fields, and
     if (length !== undefined) assert.equal(content.length, Number(length), what);
     if (content.length > 0 && !encoding) assert.match(content.toString(), /\S\n$/, what);
   }
-});
-
-test('a replayed response that an older version stored is unchanged, with the documented spelling of fields', async (t) => {
-  const store = await startPetstore(t);
-  await store.listen();
-  const again = kinds['a repeated answer'] as Kind;
-  await ask(store, again);
-  const kept = '{"id":8,"name":"Dragons"}';
-  const headers = '{"etag":"\\"abc\\"","location":"http://localhost:8080/v1/categories/8"}';
-  await store.change((sql) => sql`update idempotency_keys set headers = ${headers}, body = ${kept}`);
-  const { status, fields, content } = await ask(store, again);
-  const { ETag, Location, 'Content-Length': length } = Object.fromEntries(fields);
-  assert.deepEqual(
-    [status, String(content), ETag, Location, length],
-    [201, kept, '"abc"', 'http://localhost:8080/v1/categories/8', String(kept.length)],
-  );
 });
