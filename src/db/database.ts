@@ -68,10 +68,7 @@ export interface Database {
   /** Reads committed rows. Each statement sees one snapshot. */
   readonly read: Sql;
 
-  /**
-   * Runs `work` in one transaction and returns its result once the commit is on disk. If `work` throws, this throws the
-   * same error and nothing is stored. `work` may await only its statements, or something as fast.
-   */
+  /** Runs `work` in one transaction. Returns once the commit is on disk, or throws its error. `work` may await only its statements. */
   write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   /** The same for work that records its changes. */
   write<T>(work: (sql: Transaction) => Promise<T>, context: WriteContext): Promise<T>;

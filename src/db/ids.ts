@@ -13,10 +13,7 @@ export async function restartIds(sql: Sql, workspaceId: number, some: readonly R
   }
 }
 
-/**
- * Allocates `count` new ids in the transaction that uses them, and returns the first. No id is used twice. A statement that is sent
- * together with this one finds the last of them in `sequences`. Throws `unauthorized` if the workspace was deleted meanwhile.
- */
+/** Allocates `count` new ids in the transaction that uses them, and returns the first. Throws `unauthorized` if the workspace is deleted. */
 export async function allocateIds(sql: Sql, workspaceId: number, kind: RowKind, count = 1): Promise<number> {
   // A workspace older than a kind of rows has no sequence for it yet. A deleted workspace breaks the foreign key.
   const [row] = await sql`

@@ -41,10 +41,7 @@ export const openConnection = (settings: ClientConfig): Promise<GuardedClient> =
     return client;
   });
 
-/**
- * Checks that a connection pooler, if there is one, keeps transactions and prepared statements. Returns the settings of
- * connections, with the limits unless the pooler refuses them. Throws ConfigError that says what to change, or StorageUnavailableError.
- */
+/** Checks that a connection pooler keeps transactions and statements. Returns the settings that it accepts. Throws ConfigError with advice. */
 export async function fitPooler<T extends ClientConfig>(settings: T, limits: Limits): Promise<T> {
   const limited = { ...settings, ...limits };
   try {

@@ -46,9 +46,8 @@ const maxWaiting = 10_000;
 const maxRuns = 10;
 
 /**
- * Opens a PostgreSQL database and brings its tables up to date. A read or a write that is not done within `deadlineMs`
- * fails. `isAlone`: nothing else may use the database. Throws StorageUnavailableError if the same settings may work later, and else
- * ConfigError; both name DATABASE_URL. Throws a plain Error if the database is newer than this code, or in use.
+ * Opens a PostgreSQL database and brings its tables up to date. A read or write beyond `deadlineMs` fails. Throws StorageUnavailableError if
+ * the settings may work later, else ConfigError; a plain Error if the database is newer than this code, or in use despite `isAlone`.
  */
 export async function openPostgres(url: string, deadlineMs: number, isAlone = false): Promise<Database> {
   const ofUrl = /(?<=[?&])application_name=([^&]*)/;
@@ -185,9 +184,8 @@ class PostgresDatabase implements Database {
   }
 
   /**
-   * Commits a group, settles its writes, and returns those that did not begin. If one of several fails, the others continue without
-   * it: in the next group if the server refused the write, or else in a second run with savepoints. A write that lost a
-   * race runs again after a growing random pause, so that the same transactions do not collide again.
+   * Commits a group, settles its writes, and returns those that did not begin. If one fails, the others continue: in the next group if the
+   * server refused it, else in savepoints. A write that lost a race runs again after a random pause.
    */
   async #commitGroup(group: PendingWrite[]): Promise<PendingWrite[]> {
     const endMs = performance.now() + this.#deadlineMs;

@@ -16,10 +16,7 @@ import { attemptSqlite, isLocked } from './sqlite-errors.ts';
 /** Long enough for a killed service to end, and for a new one to write its process id. */
 const patienceMs = 500;
 
-/**
- * The lock that allows only one service on a data folder: an open transaction in an empty SQLite database. The operating system
- * releases the lock when the process ends, even after a crash. `service.pid` only names the process in messages.
- */
+/** Allows only one service on a data folder, by a transaction that the system ends with the process. `service.pid` is only for messages. */
 export class ServiceLock {
   readonly #connection: DatabaseSync;
 
@@ -51,10 +48,7 @@ export class ServiceLock {
 
 const maxMark = 2 ** 31;
 
-/**
- * A random number that a SQLite database shares with its folder. After a restore into another folder the two numbers differ. The
- * database stores the number as `application_id` in its header, so a backup contains it.
- */
+/** A random number that a database shares with its folder, and keeps in a backup. After a restore into another folder the two differ. */
 export class FolderMark {
   readonly #dataDir: string;
   readonly #path: string;

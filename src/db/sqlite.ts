@@ -53,9 +53,8 @@ interface Options {
 }
 
 /**
- * Opens `petstore.db` in `dataDir` and brings its tables up to date. Creates the folder and the file if needed, readable by
- * their owner alone. One connection writes and one reads, so that readers see committed rows only (WAL). Throws
- * ConfigError, also if another service uses the folder. Throws a plain Error if the database is newer than this code.
+ * Opens `petstore.db` in `dataDir`, or creates it for its owner alone, and brings its tables up to date. One connection writes and one reads,
+ * so that readers see committed rows only (WAL). Throws ConfigError, and a plain Error if the database is newer than this code.
  */
 export async function openSqlite(dataDir: string, options: Options = {}): Promise<Database> {
   return inDataDir(dataDir, () => attemptSqlite(() => open(dataDir, options)));

@@ -10,10 +10,9 @@ interface Table {
 }
 
 /**
- * All tables except `workspaces`, in the order in which a write locks their rows and in which a workspace is emptied. On
- * PostgreSQL the transaction locks the workspace first, and the writes of a group lock their rows one after another. A new row
- * takes its id and then locks the rows that it refers to. So a referenced table comes after the tables that refer to it, and
- * after `sequences`. The rows of tables before `sequences` can be removed in batches.
+ * All tables except `workspaces`, in the order in which a write locks their rows and a workspace is emptied. A new row takes its id, then
+ * locks the rows that it refers to: so a referenced table comes after those that refer to it, and after `sequences`. The rows of tables
+ * before `sequences` can be removed in batches.
  */
 export const tables = [
   { name: 'idempotency_keys', dataKind: 'responses' },

@@ -49,11 +49,9 @@ const ending = new WeakSet<Socket>();
 const limitsOf = new WeakMap<Socket, EndLimits>();
 
 /**
- * Bounds the memory for clients that do not read their responses, and handles errors of broken connections. Node.js handles all
- * requests of a chunk at once, thousands if they are short, and waits for a reader forever. Here a request is handled once the operating
- * system has accepted the response before it, so one response of a connection waits unread at most. A connection with too many waiting
- * requests ends after some of them. A connection whose client reads nothing for long ends without a response. Clients may retry requests
- * that got no response (RFC 9112, section 9.3.2).
+ * Bounds the memory for clients that do not read. Node.js handles all requests of a chunk at once, thousands if they are short. Here a
+ * request is handled once the operating system has accepted the response before it. Too many waiting requests end their connection:
+ * clients may retry those without a response (RFC 9112, section 9.3.2).
  */
 export function boundConnections(server: Server, limits: EndLimits): void {
   const [handle] = server.listeners('request') as [RequestListener];
@@ -105,10 +103,7 @@ export function boundConnections(server: Server, limits: EndLimits): void {
   });
 }
 
-/**
- * Resets a connection whose client has unread bytes and reads none of them for `unreadMs`. It may send meanwhile: that would restart the
- * timer of a socket. This counts checks instead of time, because the whole process may have been stopped.
- */
+/** Resets a connection whose client reads none of its bytes for `unreadMs`. Counts checks, because the process may have been stopped. */
 function resetUnread(server: Server, { unreadMs, checkEveryMs }: EndLimits): void {
   const waiting = new Map<Socket, { bytes: number; checks: number }>();
   server.on('connection', (socket) => {

@@ -87,11 +87,7 @@ export function brokenRule(schema: TSchema, value: unknown): string | undefined 
   return typeof value === 'string' ? rulesOf[format]?.(value) : undefined;
 }
 
-/**
- * What a value must be according to its schema, to follow "must be" in a message. Throws for a keyword, a format or a
- * pattern without words: it would refuse values, and the message would not say why. Messages are made when operations are
- * mounted, so such a schema stops the start.
- */
+/** What a value must be, to follow "must be" in a message. Throws for a keyword without words, so such a schema stops the start. */
 export function expectation(schema: TSchema): string {
   const name = kindOf(schema);
   const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;

@@ -52,10 +52,8 @@ export interface AnswerCipher {
 export const ownKey = ({ keyId, text }: Pick<KeyedRequest, 'keyId' | 'text'>) => `${keyId}\n${text}`;
 
 /**
- * Claims the Idempotency-Key of a request in the transaction that handles it. Returns undefined if the request must be handled; then
- * call `storeResponse`. Within `rememberHours`, a request with the same fingerprint gets the first response again, marked
- * `Idempotency-Replayed`, and one with another fingerprint gets `idempotency_key_reused`. A new key beyond the bounds gets `conflict`:
- * removing an older key early would let its request happen twice. A refused request leaves the key unused.
+ * Claims the Idempotency-Key of a request, in its transaction. Undefined: handle the request, then call `storeResponse`. Else the first
+ * response. Throws `idempotency_key_reused` for another request, and `conflict` beyond the bounds: removing a key early would break it.
  */
 export async function claimKey(
   sql: Transaction,

@@ -38,10 +38,7 @@ export class Paths {
     return this.#others.get(path)?.test(path) ?? this.#others.values().some((form) => form.test(path));
   }
 
-  /**
-   * For requests outside of the APIs. Throws `not_found` if the path is another spelling of an existing path, which the router would
-   * accept. Throws for a version of HTTP that is not supported, and if a proxy may see the end of the request elsewhere.
-   */
+  /** For requests outside of the APIs. Throws for another spelling of a path, which the router would accept, and for an unclear request. */
   assertSpelling(request: FastifyRequest): void {
     if (request.operation) return;
     if (request.raw.alias !== undefined && !request.is404) throw unknownAlias();
@@ -126,10 +123,7 @@ function assertHost(request: IncomingMessage): void {
   }
 }
 
-/**
- * Throws for a request that other software may read differently, by its version (RFC 9110, section 15.6.6) or by its end. Node.js also
- * parses HTTP/0.9 and HTTP/2.0. The connection ends after the response.
- */
+/** Throws for a version (RFC 9110, section 15.6.6) or a framing that other software may read differently. Then the connection ends. */
 function assertReadable(request: IncomingMessage): void {
   if (request.httpVersionMajor !== 1)
     throw new ApiError('http_version_not_supported', `Send HTTP/1.1, not HTTP/${request.httpVersion}.`);

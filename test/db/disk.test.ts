@@ -218,9 +218,7 @@ describe('a start with an unusable data folder stops with one line that names it
     }
   });
 
-  test('the file system is mounted read-only, empty or not', {
-    skip: noMounts,
-  }, async (t) => {
+  test('the file system is mounted read-only, empty or not', { skip: noMounts }, async (t) => {
     for (const folder of [temporaryFolder(t), await filledFolder(t)]) {
       const before = readdirSync(folder);
       assertRefused(folder, petstore(['serve'], { PETSTORE_DATA_DIR: folder }, mountedReadOnly(folder)));

@@ -27,9 +27,7 @@ test('a database that is newer than the code is refused with one clear line', {
   assert.match(stderr, /^petstore: The database has version 4711.*\n$/);
 });
 
-test('several processes that open a new folder at once migrate it once', {
-  skip: aboutSqlite,
-}, async (t) => {
+test('several processes that open a new folder at once migrate it once', { skip: aboutSqlite }, async (t) => {
   const folder = temporaryFolder(t);
   const databases = await Promise.all(Array.from({ length: 5 }, () => openSqlite(folder)));
   for (const db of databases) {
@@ -38,9 +36,7 @@ test('several processes that open a new folder at once migrate it once', {
   }
 });
 
-test('writes are on disk before their responses: WAL, synchronous FULL', {
-  skip: aboutSqlite,
-}, async (t) => {
+test('writes are on disk before their responses: WAL, synchronous FULL', { skip: aboutSqlite }, async (t) => {
   const db = await openSqlite(temporaryFolder(t));
   t.after(() => db.close());
   await db.write(async (sql) => {
@@ -73,9 +69,7 @@ test('a read fails after the database is closed', async () => {
   await assert.rejects(db.read`select 1`, /not open|finalized/);
 });
 
-test('concurrent pets on many connections share a commit', {
-  skip: aboutSqlite,
-}, async (t) => {
+test('concurrent pets on many connections share a commit', { skip: aboutSqlite }, async (t) => {
   const store = await startListening(t);
   const body = '{"name":"Zed","categoryId":1}';
   const head = `Host: x\r\nX-API-Key: ${store.key}\r\n`;

@@ -120,9 +120,8 @@ function refuse(reason: string): never {
 }
 
 /**
- * Removes the rights of other users to our files in the data folder. Also removes their rights to the folder, unless it belongs to
- * another user or contains other files, as /tmp or a home does. If others can still change our files, prints one warning to
- * standard error. Refuses a folder of another user, except root, that more users can write to.
+ * Removes the rights of other users to our files, and to the folder unless it has another owner or other files, as /tmp does. Warns once if
+ * others can still change our files. Refuses a folder of another user, except root, that more users can write to.
  */
 function closeToOthers(dataDir: string, ours: string[], hasOnlyOurs: boolean): void {
   if (!process.geteuid) return; // Windows has no modes.
