@@ -88,7 +88,7 @@ export async function startPetstore(t: Lifetime, options: StoreSetup = {}): Prom
 }
 
 /** The same, which listens on a port. */
-export async function startListening(t: Lifetime, options: Options = {}): Promise<Petstore> {
+export async function startListening(t: Lifetime, options: StoreSetup = {}): Promise<Petstore> {
   const petstore = await startPetstore(t, options);
   await petstore.listen();
   return petstore;
