@@ -47,12 +47,7 @@ export const planAccount: Admission['accountOf'] = ({ workspaceId, keyId, quota,
   terms: { quota, banRules, banClearedAtMs },
 });
 
-/**
- * Finds the caller, charges the request to its key, or to its address when there is no valid key, and sets
- * `request.caller`, and `request.limitHeaders` in any case. Throws, or rejects with, `rate_limited` or
- * `key_banned`, and for an admitted request without a valid key `unauthorized`. Every request comes through here, so a
- * promise is returned only if something has to be waited for.
- */
+/** Finds the caller, charges the request to the key or the address, and sets `request.caller` and the limit headers. May throw at once. */
 export function admit(admission: Admission, request: FastifyRequest): Promise<void> | undefined {
   const admitting = identifyAndCharge(admission, request);
   if (admitting) request.raw.admitting = admitting;

@@ -3,7 +3,7 @@ import { isPreflight } from '../http/headers.ts';
 import type { Handled } from '../http/operation.ts';
 import type { Paths } from '../http/paths.ts';
 import { type Admission, admit } from './admission.ts';
-import { mount, type Services } from './mount.ts';
+import { type ApiServices, mount } from './mount.ts';
 
 interface Api {
   /** The beginning of its paths. */
@@ -14,8 +14,8 @@ interface Api {
   admission: Admission;
   /** Runs on an admitted request. Resolves to whether it continues. Undefined: it continues. */
   intercept?(request: FastifyRequest, reply: FastifyReply): Promise<boolean> | undefined;
-  services: Omit<Services, 'operations' | 'baseUrl' | 'kept'>;
-  kept: Services['kept'];
+  services: Omit<ApiServices, 'operations' | 'baseUrl' | 'kept'>;
+  kept: ApiServices['kept'];
   paths: Paths;
   respondUnrouted(request: FastifyRequest, reply: FastifyReply): FastifyReply;
 }

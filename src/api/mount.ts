@@ -12,9 +12,9 @@ import { hasContent } from '../http/headers.ts';
 import {
   type AnswerCipher,
   claimKey,
-  idempotencyKeyOf,
   type KeptBounds,
   ownKey,
+  readIdempotencyKey,
   rejectConcurrent,
   storeResponse,
 } from '../http/idempotency.ts';
@@ -24,16 +24,13 @@ import {
   type AnyInput,
   type Handled,
   type Installation,
-  isSingleRead,
   mediaTypesOf,
   type Operation,
-  type OperationResponse,
   pathOfCreated,
-  Rendered,
-  type StreamStart,
 } from '../http/operation.ts';
 import { type Page, writeCursor } from '../http/pagination.ts';
 import type { RouteHeaders } from '../http/request-context.ts';
+import { isSingleRead, type OperationResponse, Rendered, type StreamStart } from '../http/success.ts';
 import { ownTraceparentOf } from '../http/trace-context.ts';
 import { responseWriter, streamStarter } from '../http/write-response.ts';
 import { assertNotSunset, lifecycleHeaders } from '../observe/deprecation.ts';
@@ -43,7 +40,7 @@ import type { ChangeNotifier } from '../store/history/record.ts';
 const none: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
 
 /** The objects that are needed to serve operations. */
-export interface Services {
+export interface ApiServices {
   db: Database;
   changes: ChangeNotifier;
   installation: Installation;
@@ -68,7 +65,7 @@ export interface Services {
 type RequestHandle = (sql: Sql | Transaction) => Promise<OperationResponse>;
 
 /** Serves an operation: read and check the request, handle it in its transaction, respond. HEAD comes with GET. */
-export function mount(app: FastifyInstance, operation: Handled, services: Services): void {
+export function mount(app: FastifyInstance, operation: Handled, services: ApiServices): void {
   const { method, path, success } = operation;
   const lifecycle = lifecycleHeaders(operation, services.operations, services.baseUrl);
   const mediaTypes = mediaTypesOf(operation);
@@ -94,7 +91,7 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
 function responseHandler(
   operation: Handled,
-  services: Services,
+  services: ApiServices,
   lifecycle: RouteHeaders | undefined,
 ): Handler {
   const { method } = operation;
@@ -131,7 +128,11 @@ function responseHandler(
 }
 
 /** The handler says where the stream begins. */
-function streamHandler(operation: Handled, services: Services, lifecycle: RouteHeaders | undefined): Handler {
+function streamHandler(
+  operation: Handled,
+  services: ApiServices,
+  lifecycle: RouteHeaders | undefined,
+): Handler {
   const readInput = operationInputReader(operation, services);
   const writeHead = streamStarter(lifecycle);
   return async (request, reply) => {
@@ -148,12 +149,12 @@ function streamHandler(operation: Handled, services: Services, lifecycle: RouteH
   };
 }
 
-const read = (handle: RequestHandle, { db }: Services) => handle(db.read);
+const read = (handle: RequestHandle, { db }: ApiServices) => handle(db.read);
 
-const change = (handle: RequestHandle, services: Services, request: FastifyRequest) =>
+const change = (handle: RequestHandle, services: ApiServices, request: FastifyRequest) =>
   services.db.write(handle, contextOf(services, request));
 
-const contextOf = ({ clock }: Services, request: FastifyRequest): WriteContext => ({
+const contextOf = ({ clock }: ApiServices, request: FastifyRequest): WriteContext => ({
   atMs: clock(),
   requestId: request.id,
   traceparent: ownTraceparentOf(request),
@@ -163,10 +164,10 @@ const contextOf = ({ clock }: Services, request: FastifyRequest): WriteContext =
 /** A POST may carry an Idempotency-Key, which makes it happen once. */
 function create(
   handle: RequestHandle,
-  services: Services,
+  services: ApiServices,
   request: FastifyRequest,
 ): Promise<OperationResponse> {
-  const text = idempotencyKeyOf(request);
+  const text = readIdempotencyKey(request);
   if (text === undefined) return change(handle, services, request);
   const caller = request.caller as Caller;
   const { workspaceId, keyId } = caller;
@@ -201,7 +202,7 @@ const cipherOf = ({ key }: Installation): AnswerCipher => ({
 });
 
 /** A reader that gives a handler its input, or throws a refusal that says what is wrong with the request. */
-function operationInputReader(operation: Operation, { baseUrl, installation, clock }: Services) {
+function operationInputReader(operation: Operation, { baseUrl, installation, clock }: ApiServices) {
   const { id, params, query, body, success } = operation;
   const readValues = inputReader({
     params,

@@ -18,10 +18,7 @@ interface Refusal {
 /** Resolves with a connection, or with undefined if the caller should check again. */
 type Waiting = PromiseWithResolvers<PoolClient | undefined>;
 
-/**
- * The queue of requests for a connection of one of two pools. While the server refuses further connections, the open ones serve
- * all requests: a pool without connections borrows from the other. Requests fail at once only while no connection is open.
- */
+/** The queue for connections of two pools. While the server refuses further ones, a pool without connections borrows from the other. */
 export class ConnectionQueue {
   readonly #pools: readonly [Pool, Pool];
   readonly #waiting = new Map<Pool, Set<Waiting>>();

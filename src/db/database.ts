@@ -25,29 +25,21 @@ export interface Transaction extends Sql {
 /** Work before a commit. No item may make it fail. It sends all statements at once, so that the commit travels with them. */
 export type BeforeCommitWork<Item> = (sql: Sql, items: Item[]) => Promise<void>;
 
-/** Counts of an engine since it was opened. */
-export interface StorageCounts {
-  reads: number;
-  writes: number;
-  commits: number;
-  failures: number;
-  /** Statements sent to the engine, including those that begin and end transactions. */
-  statements: number;
-  /** Transactions that ran again because they lost a race with another. */
-  reruns: number;
-  /** Items of `beforeCommit` in committed transactions. */
-  records: number;
-}
-
-export const newCounts = (): StorageCounts => ({
+export const newStorageCounts = () => ({
   reads: 0,
   writes: 0,
   commits: 0,
   failures: 0,
+  /** Statements sent to the engine, including those that begin and end transactions. */
   statements: 0,
+  /** Transactions that ran again because they lost a race with another. */
   reruns: 0,
+  /** Items of `beforeCommit` in committed transactions. */
   records: 0,
 });
+
+/** Counts of an engine since it was opened. */
+export type StorageCounts = ReturnType<typeof newStorageCounts>;
 
 /** What an engine measures for the metrics. */
 export interface StorageMeasurements {
@@ -76,10 +68,7 @@ export interface Database {
   /** Reads committed rows. Each statement sees one snapshot. */
   readonly read: Sql;
 
-  /**
-   * Runs `work` in one transaction and returns its result once the commit is on disk. If `work` throws, this throws the
-   * same error and nothing is stored. `work` may await only its statements, or something as fast.
-   */
+  /** Runs `work` in one transaction. Returns once the commit is on disk, or throws its error. `work` may await only its statements. */
   write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   /** The same for work that records its changes. */
   write<T>(work: (sql: Transaction) => Promise<T>, context: WriteContext): Promise<T>;

@@ -169,10 +169,7 @@ export class OneFailedError extends Error {
   }
 }
 
-/**
- * Runs writes in one transaction without savepoints. Each begins when the one before has sent its last statements, as long as there
- * is time. Throws OneFailedError if one of several fails for a reason of its own.
- */
+/** Runs writes without savepoints. Each begins when the one before has sent its last statements. Throws OneFailedError if one fails. */
 export async function runPipelined(
   group: PendingWrite[],
   shared: GroupTransaction,

@@ -9,10 +9,7 @@ export interface Migration {
 
 const folder = new URL('./migrations/', import.meta.url);
 
-/**
- * Reads the migrations of an engine, from files such as `0001-add-orders.sqlite.sql`, numbered from 1 without gaps. Returns a
- * function that lists the migrations that a database of a version still needs. It throws if the database is newer.
- */
+/** Reads migrations such as `0001-add-orders.sqlite.sql`. Returns a function: the ones that a version needs. */
 export function pendingMigrations(engine: Engine): (version: number) => Migration[] {
   const all = readdirSync(folder)
     .filter((file) => file.endsWith(`.${engine}.sql`))

@@ -24,5 +24,5 @@ export async function openStorage(
 
 /** Opens a storage in memory. Its data is lost when it is closed. */
 export async function openMemory(): Promise<Database> {
-  return (await import('./sqlite.ts')).openMemory();
+  return (await import('./sqlite.ts')).openSqliteMemory();
 }

@@ -12,10 +12,7 @@ const fielded = [0x45, 0x4e];
 /** The library calls `attachListeners` with the socket that carries the protocol. Under TLS that is not the connected socket. */
 type Attaching = Connection & { attachListeners(stream: EventEmitter): void };
 
-/**
- * A connection that closes with an error when the server sends a malformed message or refuses the login. The library itself throws
- * inside socket events, which would end the process, and closes only its own half of a connection.
- */
+/** A connection that closes with an error at a malformed message. The library would throw inside socket events, which ends the process. */
 export class GuardedClient extends Client {
   /** The id that the other side names. PgBouncer names another one than the server. */
   declare readonly processID: number;

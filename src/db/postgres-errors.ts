@@ -73,7 +73,7 @@ export const isOfConnection = (error: unknown): boolean =>
   );
 
 /** Runs `action`. Turns a failure of the server into StorageUnavailableError and a broken foreign key into ForeignKeyError. */
-export async function attempt<T>(action: () => Promise<T>): Promise<T> {
+export async function attemptPostgres<T>(action: () => Promise<T>): Promise<T> {
   try {
     return await action();
   } catch (error) {

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClientConfig, DatabaseError } from 'pg';
 import { type Migration, pendingMigrations } from './migrations.ts';
 import type { GuardedClient } from './postgres-client.ts';
-import { attempt, isRace } from './postgres-errors.ts';
-import { beginWithin, connect, type Limits } from './postgres-pooler.ts';
+import { attemptPostgres, isRace } from './postgres-errors.ts';
+import { beginWithin, type Limits, openConnection } from './postgres-pooler.ts';
 import { assertPrimary } from './postgres-pools.ts';
 import type { Row } from './sql.ts';
 
@@ -14,9 +14,8 @@ const maxAttempts = 20;
 type Query = (text: string, values?: (number | string)[]) => Promise<Row[]>;
 
 /**
- * Brings the tables up to date. If several instances start at once, one does it, and the others wait for the row with the version.
- * Only reads that row if nothing is pending. Returns how many migrations it applied. Throws a plain Error if the database is newer
- * than this code.
+ * Brings the tables up to date, and returns the number of migrations. If several instances start at once, one does it, and the others
+ * wait. Only reads the version if nothing is pending. Throws a plain Error if the database is newer.
  */
 export async function migratePostgres(settings: ClientConfig, limits: Limits): Promise<number> {
   const pending = pendingMigrations('postgres');
@@ -30,9 +29,8 @@ export async function migratePostgres(settings: ClientConfig, limits: Limits): P
 const watchSeconds = 2;
 
 /**
- * Throws if an instance or a command is connected to the database, by the name that users see in `pg_stat_activity`. PgBouncer keeps the
- * connections of clients that have left, and names each by its last client. So behind it only those count that somebody uses while this
- * transaction, which holds a connection of its own, waits.
+ * Throws if an instance or a command is connected, by its name in `pg_stat_activity`. PgBouncer keeps connections of clients that have left,
+ * so behind it only those count that are used while this transaction waits.
  */
 export const assertAlone = (settings: ClientConfig, name: string): Promise<void> =>
   withClient(settings, async (query, { processID }) => {
@@ -50,11 +48,11 @@ export const assertAlone = (settings: ClientConfig, name: string): Promise<void>
 type Work<T> = (query: Query, client: GuardedClient) => Promise<T>;
 
 async function withClient<T>(settings: ClientConfig, work: Work<T>): Promise<T> {
-  const client = await connect({ ...settings, pipeline: false });
+  const client = await openConnection({ ...settings, pipeline: false });
   try {
-    await attempt(() => assertPrimary(client));
+    await attemptPostgres(() => assertPrimary(client));
     const query: Query = (text, values = []) =>
-      attempt(async () => (await client.query<Row>({ text, values, rowMode: 'array' })).rows);
+      attemptPostgres(async () => (await client.query<Row>({ text, values, rowMode: 'array' })).rows);
     return await work(query, client);
   } finally {
     await client.end();

@@ -4,7 +4,7 @@ import type { Client, ClientConfig } from 'pg';
 import { StorageUnavailableError } from '../foundation/errors.ts';
 import { ConfigError } from '../foundation/settings/setting.ts';
 import { GuardedClient } from './postgres-client.ts';
-import { attempt, missesStatement } from './postgres-errors.ts';
+import { attemptPostgres, missesStatement } from './postgres-errors.ts';
 import type { Row } from './sql.ts';
 
 /** How long the second connection may wait. It waits if the pooler has only one connection to the server. */
@@ -34,17 +34,14 @@ export const beginWithin = (limits: Limits): string =>
   ].join('; ');
 
 /** Opens a connection. Throws StorageUnavailableError. */
-export const connect = (settings: ClientConfig): Promise<GuardedClient> =>
-  attempt(async () => {
+export const openConnection = (settings: ClientConfig): Promise<GuardedClient> =>
+  attemptPostgres(async () => {
     const client = new GuardedClient(settings);
     await client.connect();
     return client;
   });
 
-/**
- * Checks that a connection pooler, if there is one, keeps transactions and prepared statements. Returns the settings of
- * connections, with the limits unless the pooler refuses them. Throws ConfigError that says what to change, or StorageUnavailableError.
- */
+/** Checks that a connection pooler keeps transactions and statements. Returns the settings that it accepts. Throws ConfigError with advice. */
 export async function fitPooler<T extends ClientConfig>(settings: T, limits: Limits): Promise<T> {
   const limited = { ...settings, ...limits };
   try {
@@ -59,7 +56,7 @@ export async function fitPooler<T extends ClientConfig>(settings: T, limits: Lim
 
 async function check(settings: ClientConfig): Promise<void> {
   try {
-    await attempt(() => exchange(settings));
+    await attemptPostgres(() => exchange(settings));
   } catch (error) {
     const message = messageOf(error);
     if (missesStatement(error) || message === needsStatements)
@@ -72,7 +69,7 @@ async function check(settings: ClientConfig): Promise<void> {
 /** Opens transactions on two connections at once, three times, so that a pooler swaps their connections to the server. */
 async function exchange(settings: ClientConfig): Promise<void> {
   const name = `petstore_${randomUUID()}`;
-  const opening = [connect(settings), connect(settings)] as const;
+  const opening = [openConnection(settings), openConnection(settings)] as const;
   try {
     const [a, b] = await Promise.all(opening);
     for (const [first, second] of [

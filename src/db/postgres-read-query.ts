@@ -1,7 +1,6 @@
 /**
- * Depends on how `pg` 8.23 runs a query: a subclass of its `Query`, with the methods that the client calls for each message. `Query`
- * requests the columns of a prepared statement at each use, and builds a result from them. This is half of the cost of a small read
- * here, and a fifth of its cost on the server.
+ * A subclass of the `Query` of `pg` 8.23, which requests the columns of a prepared statement at each use, and builds a result from them:
+ * half of the cost of a small read here, and a fifth on the server.
  */
 import { type Client, type Connection, Query } from 'pg';
 import type { Statement } from './postgres-statements.ts';

@@ -31,10 +31,9 @@ interface Read {
 type Merged = [Read, ...Read[]];
 
 /**
- * Sends reads in groups. A group contains the reads that arrive together or, while all connections are in use, until one is free. A group
- * has a connection to itself and is sent by one system call. The server responds in order, so a slow statement delays the statements behind
- * it. They are sent again on another connection, and the first result counts. Reads of a group that differ only in the requested id share a
- * statement, because the statement is most of the cost of a small read.
+ * Sends reads in groups: those that arrive together, or until a connection is free. A group has a connection to itself and is sent by one
+ * system call. Statements behind a slow one are sent again on another connection; the first result counts. Reads that differ only in the
+ * requested id share a statement, which is most of the cost of a small read.
  */
 export class PipelinedReads {
   readonly #connections: Connections;

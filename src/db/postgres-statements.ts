@@ -65,10 +65,7 @@ export class Statements {
   }
 }
 
-/**
- * The text of a read for several last values. This is possible only for plain columns of one table, selected by columns that equal values.
- * All reads share the values before the last, so that Citus can still find the one node that has their workspace.
- */
+/** The text of a read for several last values: of plain columns of one table. The other values are the same, so Citus finds the node. */
 function forSeveral(text: string): string | undefined {
   const read = /^\s*select ([\w\s,]+)(\sfrom \w+\s+where (?:\w+ = \$\d+\s+and\s+)*(\w+) = )(\$\d+)\s*$/.exec(
     text,
@@ -79,7 +76,7 @@ function forSeveral(text: string): string | undefined {
 }
 
 /** The text of a statement's span. It has placeholders such as `$1` in place of values. */
-export const textOf =
+export const spanTextOf =
   ({ text }: Statement) =>
   (): SpanText => {
     const operation = /\w+/.exec(text)?.[0].toUpperCase() ?? '';

@@ -5,8 +5,8 @@ import { corkForTurn } from '../foundation/process.ts';
 import { inSpan } from '../foundation/tracing.ts';
 import type { StorageCounts } from './database.ts';
 import { AbortedError, type GroupTransaction } from './group-commit.ts';
-import { attempt, isAborted, isOfStatement, isRace } from './postgres-errors.ts';
-import { type Statement, type Statements, textOf } from './postgres-statements.ts';
+import { attemptPostgres, isAborted, isOfStatement, isRace } from './postgres-errors.ts';
+import { type Statement, type Statements, spanTextOf } from './postgres-statements.ts';
 import type { Row, Sql } from './sql.ts';
 
 /** How long a connection may take to roll back. */
@@ -122,7 +122,9 @@ export class PostgresTransaction implements GroupTransaction {
       counts.statements++;
       const query: Statement = { ...statement, query_timeout };
       corkForTurn(client.connection.stream);
-      const result = await inSpan(textOf(statement), () => attempt(() => client.query<Row>(query)));
+      const result = await inSpan(spanTextOf(statement), () =>
+        attemptPostgres(() => client.query<Row>(query)),
+      );
       statements.keep(client, statement);
       return result;
     } catch (error) {

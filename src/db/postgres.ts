@@ -6,7 +6,7 @@ import { memoizeFor } from '../foundation/promises.ts';
 import { inSpan } from '../foundation/tracing.ts';
 import {
   type Database,
-  newCounts,
+  newStorageCounts,
   type StorageMeasurements,
   type Transaction,
   type WriteContext,
@@ -21,11 +21,11 @@ import {
   runPipelined,
   WriteQueue,
 } from './group-commit.ts';
-import { attempt, isOfConnection, isRace, startError, toFinalError } from './postgres-errors.ts';
+import { attemptPostgres, isOfConnection, isRace, startError, toFinalError } from './postgres-errors.ts';
 import { assertAlone, migratePostgres } from './postgres-migrate.ts';
 import { beginWithin, fitPooler, type Limits } from './postgres-pooler.ts';
 import { Pools, writers } from './postgres-pools.ts';
-import { Statements, textOf } from './postgres-statements.ts';
+import { Statements, spanTextOf } from './postgres-statements.ts';
 import { PostgresTransaction } from './postgres-transaction.ts';
 import type { Sql } from './sql.ts';
 
@@ -46,9 +46,8 @@ const maxWaiting = 10_000;
 const maxRuns = 10;
 
 /**
- * Opens a PostgreSQL database and brings its tables up to date. A read or a write that is not done within `deadlineMs`
- * fails. `isAlone`: nothing else may use the database. Throws StorageUnavailableError if the same settings may work later, and else
- * ConfigError; both name DATABASE_URL. Throws a plain Error if the database is newer than this code, or in use.
+ * Opens a PostgreSQL database and brings its tables up to date. A read or write beyond `deadlineMs` fails. Throws StorageUnavailableError if
+ * the settings may work later, else ConfigError; a plain Error if the database is newer than this code, or in use despite `isAlone`.
  */
 export async function openPostgres(url: string, deadlineMs: number, isAlone = false): Promise<Database> {
   const ofUrl = /(?<=[?&])application_name=([^&]*)/;
@@ -86,7 +85,7 @@ async function prepareServer(settings: PoolConfig, limits: Limits, nameOfOthers:
 
 class PostgresDatabase implements Database {
   readonly read: Sql;
-  readonly counts = newCounts();
+  readonly counts = newStorageCounts();
   readonly measured: StorageMeasurements;
   onNotice: Database['onNotice'];
   readonly #deadlineMs: number;
@@ -123,7 +122,7 @@ class PostgresDatabase implements Database {
       const statement = this.#statements.of(template, values);
       const startMs = performance.now();
       try {
-        return await inSpan(textOf(statement), () => attempt(() => this.#pools.read(statement)));
+        return await inSpan(spanTextOf(statement), () => attemptPostgres(() => this.#pools.read(statement)));
       } catch (error) {
         throw this.#final(error);
       } finally {
@@ -176,7 +175,7 @@ class PostgresDatabase implements Database {
 
   #ask(text: string) {
     this.counts.statements++;
-    return attempt(() => this.#pools.query({ text, rowMode: 'array', query_timeout: this.#touchMs }));
+    return attemptPostgres(() => this.#pools.query({ text, rowMode: 'array', query_timeout: this.#touchMs }));
   }
 
   close(): Promise<void> {
@@ -185,9 +184,8 @@ class PostgresDatabase implements Database {
   }
 
   /**
-   * Commits a group, settles its writes, and returns those that did not begin. If one of several fails, the others continue without
-   * it: in the next group if the server refused the write, or else in a second run with savepoints. A write that lost a
-   * race runs again after a growing random pause, so that the same transactions do not collide again.
+   * Commits a group, settles its writes, and returns those that did not begin. If one fails, the others continue: in the next group if the
+   * server refused it, else in savepoints. A write that lost a race runs again after a random pause.
    */
   async #commitGroup(group: PendingWrite[]): Promise<PendingWrite[]> {
     const endMs = performance.now() + this.#deadlineMs;
@@ -232,7 +230,7 @@ class PostgresDatabase implements Database {
 
   /** Runs the writes of a group in one transaction, and commits it. */
   async #transaction(group: PendingWrite[], endMs: number, inSavepoints: boolean): Promise<GroupResult> {
-    const client = await attempt(() => this.#pools.connect());
+    const client = await attemptPostgres(() => this.#pools.connect());
     const shared = new PostgresTransaction({
       ...{ client, endMs, begin: this.#begin, statements: this.#statements, counts: this.counts },
       workspaceId: group[0]?.context?.workspaceId,

@@ -25,7 +25,7 @@ export const isLocked = (error: unknown) =>
   error instanceof StorageUnavailableError && isSqliteError(error.cause) && primaryResult(error.cause) === 5;
 
 /** Runs `action`. Turns a failure of the storage into StorageUnavailableError, and a broken foreign key into ForeignKeyError. */
-export function attempt<T>(action: () => T): T {
+export function attemptSqlite<T>(action: () => T): T {
   try {
     return action();
   } catch (error) {

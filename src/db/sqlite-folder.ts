@@ -11,15 +11,12 @@ import {
 } from '../foundation/settings/data-dir.ts';
 import type { Database } from './database.ts';
 import { identifier } from './sql.ts';
-import { attempt, isLocked } from './sqlite-errors.ts';
+import { attemptSqlite, isLocked } from './sqlite-errors.ts';
 
 /** Long enough for a killed service to end, and for a new one to write its process id. */
 const patienceMs = 500;
 
-/**
- * The lock that allows only one service on a data folder: an open transaction in an empty SQLite database. The operating system
- * releases the lock when the process ends, even after a crash. `service.pid` only names the process in messages.
- */
+/** Allows only one service on a data folder, by a transaction that the system ends with the process. `service.pid` is only for messages. */
 export class ServiceLock {
   readonly #connection: DatabaseSync;
 
@@ -31,7 +28,7 @@ export class ServiceLock {
     this.#connection = new DatabaseSync(path, { timeout: patienceMs });
     try {
       // Nothing is ever written, so no journal file is needed.
-      attempt(() => this.#connection.exec('pragma journal_mode = memory; begin immediate'));
+      attemptSqlite(() => this.#connection.exec('pragma journal_mode = memory; begin immediate'));
       replaceFile(pidFile, `${process.pid}\n`);
     } catch (error) {
       this.release();
@@ -51,10 +48,7 @@ export class ServiceLock {
 
 const maxMark = 2 ** 31;
 
-/**
- * A random number that a SQLite database shares with its folder. After a restore into another folder the two numbers differ. The
- * database stores the number as `application_id` in its header, so a backup contains it.
- */
+/** A random number that a database shares with its folder, and keeps in a backup. After a restore into another folder the two differ. */
 export class FolderMark {
   readonly #dataDir: string;
   readonly #path: string;

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Row } from './sql.ts';
-import { attempt } from './sqlite-errors.ts';
+import { attemptSqlite } from './sqlite-errors.ts';
 
 interface PendingRead {
   read: () => Row[];
@@ -8,11 +8,7 @@ interface PendingRead {
   reject: (error: unknown) => void;
 }
 
-/**
- * Runs the reads of one tick in one transaction. SQLite locks its file for each transaction, which costs several times as much
- * as the read of a row. Responses that are sent together also wake their receiver only once. So one process serves twice as many
- * requests under load.
- */
+/** Runs the reads of one tick in one transaction, because SQLite's file lock costs several times as much as a small read. */
 export class GroupedReads {
   readonly #connection: DatabaseSync;
   readonly #begin: StatementSync;
@@ -43,7 +39,7 @@ export class GroupedReads {
     }
     this.#group = [];
     try {
-      attempt(() => this.#begin.run());
+      attemptSqlite(() => this.#begin.run());
       for (const pending of group) settle(pending);
     } catch (error) {
       for (const { reject } of group) reject(error);

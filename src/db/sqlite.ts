@@ -7,7 +7,7 @@ import { StorageUnavailableError } from '../foundation/errors.ts';
 import { ensureFile, inDataDir } from '../foundation/settings/data-dir.ts';
 import {
   type Database,
-  newCounts,
+  newStorageCounts,
   type StorageCounts,
   type StorageMeasurements,
   type Transaction,
@@ -30,7 +30,7 @@ import {
   type Sql,
   type SqlValue,
 } from './sql.ts';
-import { attempt, isLocked } from './sqlite-errors.ts';
+import { attemptSqlite, isLocked } from './sqlite-errors.ts';
 import { FolderMark, ServiceLock } from './sqlite-folder.ts';
 import { GroupedReads } from './sqlite-reads.ts';
 
@@ -53,16 +53,15 @@ interface Options {
 }
 
 /**
- * Opens `petstore.db` in `dataDir` and brings its tables up to date. Creates the folder and the file if needed, readable by
- * their owner alone. One connection writes and one reads, so that readers see committed rows only (WAL). Throws
- * ConfigError, also if another service uses the folder. Throws a plain Error if the database is newer than this code.
+ * Opens `petstore.db` in `dataDir`, or creates it for its owner alone, and brings its tables up to date. One connection writes and one reads,
+ * so that readers see committed rows only (WAL). Throws ConfigError, and a plain Error if the database is newer than this code.
  */
 export async function openSqlite(dataDir: string, options: Options = {}): Promise<Database> {
-  return inDataDir(dataDir, () => attempt(() => open(dataDir, options)));
+  return inDataDir(dataDir, () => attemptSqlite(() => open(dataDir, options)));
 }
 
 /** Opens a database in memory, which is lost at the end. It has one connection, because two would lock each other out. */
-export async function openMemory(): Promise<Database> {
+export async function openSqliteMemory(): Promise<Database> {
   const connection = new DatabaseSync(':memory:', { returnArrays: true });
   connection.exec('pragma foreign_keys = on; pragma temp_store = memory');
   migrate(connection, pendingMigrations('sqlite'));
@@ -107,7 +106,7 @@ const assertWritable = (path: string) => accessSync(path, constants.R_OK | const
 
 class SqliteDatabase implements Database {
   readonly read: Sql;
-  readonly counts = newCounts();
+  readonly counts = newStorageCounts();
   readonly #writer: DatabaseSync;
   readonly #reader: DatabaseSync;
   readonly #reads: GroupedReads;
@@ -267,7 +266,7 @@ function executor(connection: DatabaseSync, counts: StorageCounts) {
     return statement.all(...flat.values) as unknown as Row[];
   };
   return (template: TemplateStringsArray, values: (SqlValue | Fragment)[]) =>
-    attempt(() => execute(template, values));
+    attemptSqlite(() => execute(template, values));
 }
 
 /** Applies pending migrations. If none is pending it only reads the version, so that it never waits for another process. */

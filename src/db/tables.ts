@@ -10,10 +10,9 @@ interface Table {
 }
 
 /**
- * All tables except `workspaces`, in the order in which a write locks their rows and in which a workspace is emptied. On
- * PostgreSQL the transaction locks the workspace first, and the writes of a group lock their rows one after another. A new row
- * takes its id and then locks the rows that it refers to. So a referenced table comes after the tables that refer to it, and
- * after `sequences`. The rows of tables before `sequences` can be removed in batches.
+ * All tables except `workspaces`, in the order in which a write locks their rows and a workspace is emptied. A new row takes its id, then
+ * locks the rows that it refers to: so a referenced table comes after those that refer to it, and after `sequences`. The rows of tables
+ * before `sequences` can be removed in batches.
  */
 export const tables = [
   { name: 'idempotency_keys', dataKind: 'responses' },
@@ -40,17 +39,17 @@ type Declared = (typeof tables)[number];
 /** Content with ids. */
 export type ContentKind = Extract<Declared, { dataKind: 'content'; hasIds: true }>['name'];
 /** The tables whose rows have ids. */
-export type Kind = Extract<Declared, { hasIds: true }>['name'];
+export type RowKind = Extract<Declared, { hasIds: true }>['name'];
 /** The names of the counts in `workspaces list`. */
 export type Counted = ContentKind | Extract<Declared, { countedAs: string }>['countedAs'];
 
 /** In an order in which rows can be created: a table comes before the tables that refer to it. */
-export const kinds: readonly Kind[] = tables
+export const rowKinds: readonly RowKind[] = tables
   .flatMap((table) => ('hasIds' in table ? [table.name] : []))
   .reverse();
 
 /** The kinds whose ids a reset restarts at 1. */
-export const contentKinds = kinds.filter((kind): kind is ContentKind =>
+export const contentKinds = rowKinds.filter((kind): kind is ContentKind =>
   tables.some(({ name, dataKind }) => name === kind && dataKind === 'content'),
 );
 

@@ -42,23 +42,23 @@ export type ErrorCode = keyof typeof errorCodes;
 type Message = string | ((id: (id: unknown) => string) => string);
 
 /** The place of a value: its JSON Pointer in the body, as a URI fragment (RFC 6901, section 6), or its name elsewhere. */
-export type Place = { pointer: string } | { parameter: string } | { header: string };
+export type ValuePlace = { pointer: string } | { parameter: string } | { header: string };
 
 /** The name of a value in messages, and its place. */
-export interface Subject {
+export interface ValueSubject {
   subject: string;
-  place: Place;
+  place: ValuePlace;
 }
 
 /** What is wrong with one value. */
-export interface Problem extends Partial<Subject> {
+export interface ValueProblem extends Partial<ValueSubject> {
   /** Follows the subject in a message. */
   detail: string;
 }
 
 interface ErrorDetails extends ErrorOptions {
   /** Wrong values. If one has no detail, the message says what is wrong. */
-  problems?: readonly Partial<Problem>[];
+  problems?: readonly Partial<ValueProblem>[];
   /** The quota policies of `RateLimit-Policy` that are used up. */
   violatedPolicies?: readonly string[];
 }
@@ -85,6 +85,8 @@ export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly headers: Fields;
   readonly #says: Message;
+  readonly problems: readonly Partial<ValueProblem>[];
+  readonly violatedPolicies: readonly string[];
   readonly #details: ErrorDetails;
 
   constructor(code: ErrorCode, says: Message, headers: Fields = {}, details: ErrorDetails = {}) {
@@ -92,27 +94,17 @@ export class ApiError extends Error {
     this.code = code;
     this.headers = headers;
     this.#says = says;
+    this.problems = details.problems ?? [];
+    this.violatedPolicies = details.violatedPolicies ?? [];
     this.#details = details;
-  }
-
-  get problems(): readonly Partial<Problem>[] {
-    return this.#details.problems ?? [];
-  }
-
-  get violatedPolicies(): readonly string[] {
-    return this.#details.violatedPolicies ?? [];
   }
 
   /** The same error with its ids formatted by `show`. */
   withIds(show: (id: string) => string): ApiError {
     const says = this.#says;
     if (typeof says === 'string') return this;
-    return new ApiError(
-      this.code,
-      says((id) => show(String(id))),
-      this.headers,
-      this.#details,
-    );
+    const shown = says((id) => show(String(id)));
+    return new ApiError(this.code, shown, this.headers, this.#details);
   }
 
   /** The same error with other headers. */
@@ -131,7 +123,7 @@ export class ApiError extends Error {
 }
 
 /** The error for values that break rules of the description. Its message names the first ones, as many as fit. */
-export function invalidRequest(problems: readonly Problem[]): ApiError {
+export function invalidRequest(problems: readonly ValueProblem[]): ApiError {
   const named = problems.slice(0, maxNamed);
   const messageOf = () => {
     const sentences = named.map(({ subject, detail }) => (subject ? `${subject} ${detail}` : detail));
@@ -145,7 +137,7 @@ export function invalidRequest(problems: readonly Problem[]): ApiError {
 
 /** An error about one value. */
 export const errorAt = (
-  place: Place,
+  place: ValuePlace,
   code: ErrorCode,
   says: Message,
   headers?: Fields,
@@ -153,7 +145,7 @@ export const errorAt = (
 ) => new ApiError(code, says, headers, { ...options, problems: [{ place }] });
 
 /** A part of the body, at this path of names and indexes. */
-export function bodyProperty(...path: (string | number)[]): Subject {
+export function bodyProperty(...path: (string | number)[]): ValueSubject {
   const name = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('');
   const tokens = path.map((step) =>
     encodeURIComponent(String(step).replaceAll('~', '~0').replaceAll('/', '~1')),
@@ -220,7 +212,7 @@ export function toApiError(error: unknown, requestId: string): ApiError {
 const registry = 'https://iana.org/assignments/http-problem-types#';
 
 /** A short name of an error code, such as `Not found`. It is the same for every error of the code. */
-export const titleOf = (code: ErrorCode) =>
+export const errorTitle = (code: ErrorCode) =>
   code
     .replaceAll('_', ' ')
     .replace('json', 'JSON')
@@ -235,9 +227,9 @@ function typeOfLimits({ code, violatedPolicies }: ApiError): { type: string; tit
 }
 
 /** An error as a problem (RFC 9457), with as many `errors` as fit into a refusal. Each code has a page below `pages`. */
-export function problemOf(error: ApiError, pages: string) {
+export function problemDetailsOf(error: ApiError, pages: string) {
   const { code, status, message, problems, violatedPolicies } = error;
-  const { type, title } = typeOfLimits(error) ?? { type: `${pages}/${code}`, title: titleOf(code) };
+  const { type, title } = typeOfLimits(error) ?? { type: `${pages}/${code}`, title: errorTitle(code) };
   const errors = problems.map(({ place, detail }) => ({ ...place, detail: withoutKeys(detail ?? message) }));
   const problem = () => ({
     ...{ type, title, status, detail: message, code },

@@ -10,9 +10,8 @@ const largeBodyBytes = 512;
 const largeBodiesMs = 1;
 
 /**
- * Handles the requests that arrive in one turn of the event loop together, after all of them are read. Each step then runs for
- * all in a row while its code is in the processor's cache. The requests reach the storage as one group.
- * Large bodies wait for each other but do not delay other requests: a turn reads one, and more only while it has time.
+ * Handles the requests of one turn of the event loop together, so that each step runs for all while its code is in the processor's cache,
+ * and they reach the storage as a group. Large bodies wait only for each other: a turn reads one, and more while it has time.
  */
 export class Arrivals {
   readonly #handle: RequestListener;

@@ -39,10 +39,8 @@ interface Options {
 }
 
 /**
- * Responds to a request that Node.js could not parse, with the same headers and body as any other error, and ends the
- * connection. It writes to the socket, since Node.js gives no response object. Earlier requests on the connection get
- * their responses first. If only the body is broken, the request was charged when its headers arrived, and gets no
- * second response if it was refused then. Otherwise its key is unknown, so its address is charged.
+ * Responds to a request that Node.js could not parse, after the responses to earlier ones, and ends the connection. It writes to the socket,
+ * since there is no response object. If only the body is broken, the key was charged when the headers arrived. Otherwise the address is.
  */
 export async function respondToBrokenRequest(
   error: ParseError,

@@ -24,11 +24,7 @@ export function refuseConnect(
   };
 }
 
-/**
- * Sends `100 Continue` to a client with `Expect: 100-continue` (RFC 9110, section 10.1.1) when the body is about to be read. So no client
- * sends the body of a refused request. Without the 100 the connection ends with the response, because the next bytes could be the body
- * or another request. Other expectations are ignored.
- */
+/** Sends `100 Continue` (RFC 9110, section 10.1.1) when the body is read, so a refused client sends none. Without it the connection ends. */
 export function continueWhenRead(server: Server): void {
   server.on('checkContinue', (request, response) => {
     server.emit('request', request, response);

@@ -5,31 +5,23 @@ import { ApiError } from '../foundation/errors.ts';
 import { isMisframed } from './headers.ts';
 import { detachParser, keepUnwrittenResponses, replaceEnd, unsentBytes } from './node-internals.ts';
 
-/** How long a client may take, in milliseconds. */
-export interface TimeLimits {
+/** How long a client may take, in milliseconds. `deploy/nginx.conf` and the pages on operations and security name some, too. */
+export const defaultTimeLimits = {
   /** For the headers of a request. */
-  headersMs: number;
-  /** For a whole request. */
-  requestMs: number;
-  /** How often these two limits are checked, and the next one. */
-  checkEveryMs: number;
-  /** How long it may stop reading a response. */
-  unreadMs: number;
-  /** How long it may be idle between two requests, which `Keep-Alive` promises. Node.js waits for a second more. */
-  idleMs: number;
-  /** How long it may continue to send after the service ended the connection. These bytes are dropped. */
-  lingerMs: number;
-}
-
-/** `deploy/nginx.conf` and the pages on operations and security name them, too. */
-export const defaultTimeLimits: TimeLimits = {
   headersMs: 10_000,
+  /** For a whole request. */
   requestMs: 20_000,
+  /** How often these two limits are checked, and the next one. */
   checkEveryMs: 1_000,
+  /** How long it may stop reading a response. */
   unreadMs: 10_000,
+  /** How long it may be idle between two requests, which `Keep-Alive` promises. Node.js waits for a second more. */
   idleMs: 72_000,
+  /** How long it may continue to send after the service ended the connection. These bytes are dropped. */
   lingerMs: 1_000,
 };
+
+export type TimeLimits = typeof defaultTimeLimits;
 
 /** Requests that a client may send on one connection before it has read the response to the first of them. */
 const maxUnread = 32;
@@ -57,11 +49,9 @@ const ending = new WeakSet<Socket>();
 const limitsOf = new WeakMap<Socket, EndLimits>();
 
 /**
- * Bounds the memory for clients that do not read their responses, and handles errors of broken connections. Node.js handles all
- * requests of a chunk at once, thousands if they are short, and waits for a reader forever. Here a request is handled once the operating
- * system has accepted the response before it, so one response of a connection waits unread at most. A connection with too many waiting
- * requests ends after some of them. A connection whose client reads nothing for long ends without a response. Clients may retry requests
- * that got no response (RFC 9112, section 9.3.2).
+ * Bounds the memory for clients that do not read. Node.js handles all requests of a chunk at once, thousands if they are short. Here a
+ * request is handled once the operating system has accepted the response before it. Too many waiting requests end their connection:
+ * clients may retry those without a response (RFC 9112, section 9.3.2).
  */
 export function boundConnections(server: Server, limits: EndLimits): void {
   const [handle] = server.listeners('request') as [RequestListener];
@@ -76,14 +66,8 @@ export function boundConnections(server: Server, limits: EndLimits): void {
 
   server.on('request', (request, response) => {
     const { socket } = request;
-    const connection = connections.get(socket) ?? {
-      carried: 0,
-      unread: 0,
-      waiting: [],
-      isLast: false,
-      latest: request,
-      answer: response,
-    };
+    const first = { carried: 0, unread: 0, waiting: [], isLast: false, latest: request, answer: response };
+    const connection: Connection = connections.get(socket) ?? first;
     connections.set(socket, connection);
     if (connection.isLast) {
       socket.pause();
@@ -119,10 +103,7 @@ export function boundConnections(server: Server, limits: EndLimits): void {
   });
 }
 
-/**
- * Resets a connection whose client has unread bytes and reads none of them for `unreadMs`. It may send meanwhile: that would restart the
- * timer of a socket. This counts checks instead of time, because the whole process may have been stopped.
- */
+/** Resets a connection whose client reads none of its bytes for `unreadMs`. Counts checks, because the process may have been stopped. */
 function resetUnread(server: Server, { unreadMs, checkEveryMs }: EndLimits): void {
   const waiting = new Map<Socket, { bytes: number; checks: number }>();
   server.on('connection', (socket) => {

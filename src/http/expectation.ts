@@ -5,7 +5,7 @@ import { integerBounds, patternWords } from '../foundation/schema.ts';
 import { instantProblem, toUtc } from '../foundation/time.ts';
 
 /** Whether a value fits. */
-export type Check = (value: unknown) => boolean;
+export type ValueCheck = (value: unknown) => boolean;
 
 /** The keywords that have words. */
 interface Keywords {
@@ -87,11 +87,7 @@ export function brokenRule(schema: TSchema, value: unknown): string | undefined 
   return typeof value === 'string' ? rulesOf[format]?.(value) : undefined;
 }
 
-/**
- * What a value must be according to its schema, to follow "must be" in a message. Throws for a keyword, a format or a
- * pattern without words: it would refuse values, and the message would not say why. Messages are made when operations are
- * mounted, so such a schema stops the start.
- */
+/** What a value must be, to follow "must be" in a message. Throws for a keyword without words, so such a schema stops the start. */
 export function expectation(schema: TSchema): string {
   const name = kindOf(schema);
   const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
@@ -101,8 +97,8 @@ export function expectation(schema: TSchema): string {
 }
 
 /** The check of a schema. It is compiled when it is first used, because a start compiles hundreds. */
-export function checkOf(schema: TSchema): Check {
-  let validator: { Check: Check } | undefined;
+export function checkOf(schema: TSchema): ValueCheck {
+  let validator: { Check: ValueCheck } | undefined;
   return (value) => {
     validator ??= Compile(withIntegerBounds(schema));
     return validator.Check(value);

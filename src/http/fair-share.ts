@@ -36,9 +36,8 @@ interface Queue {
 }
 
 /**
- * Keeps one key from using up the time and the memory that all share. Requests that arrive together are handled together, which is fast
- * while each is cheap. If a turn of the event loop becomes slow, the requests of its keys run alone, one in a turn, and are measured. A key
- * whose requests prove to be cheap joins the others again. A key whose requests are costly pauses between two of them.
+ * Keeps one key from using up the time and the memory that all share. Requests of a turn of the event loop are handled together. After a
+ * slow turn the requests of its keys run alone, one in a turn, and are measured. A key whose requests are costly pauses between them.
  */
 export class FairShare {
   readonly #stopwatch: () => number;

@@ -5,7 +5,7 @@ import { ApiError, errorAt } from '../foundation/errors.ts';
 import { hourMs, toTime } from '../foundation/time.ts';
 import { grouped } from '../foundation/words.ts';
 import { fieldLines } from './headers.ts';
-import type { OperationResponse } from './operation.ts';
+import type { OperationResponse } from './success.ts';
 
 export const maxKeyLength = 255;
 /** The form of the field: bare, or in double quotes as a structured field string (RFC 8941, section 3.3.3). */
@@ -52,10 +52,8 @@ export interface AnswerCipher {
 export const ownKey = ({ keyId, text }: Pick<KeyedRequest, 'keyId' | 'text'>) => `${keyId}\n${text}`;
 
 /**
- * Claims the Idempotency-Key of a request in the transaction that handles it. Returns undefined if the request must be handled; then
- * call `storeResponse`. Within `rememberHours`, a request with the same fingerprint gets the first response again, marked
- * `Idempotency-Replayed`, and one with another fingerprint gets `idempotency_key_reused`. A new key beyond the bounds gets `conflict`:
- * removing an older key early would let its request happen twice. A refused request leaves the key unused.
+ * Claims the Idempotency-Key of a request, in its transaction. Undefined: handle the request, then call `storeResponse`. Else the first
+ * response. Throws `idempotency_key_reused` for another request, and `conflict` beyond the bounds: removing a key early would break it.
  */
 export async function claimKey(
   sql: Transaction,
@@ -210,7 +208,7 @@ export async function forgetOldKeys(db: Database, nowMs: number): Promise<void> 
 }
 
 /** The key of a request. Undefined where there is none. Throws `invalid_request` for what has another form. */
-export function idempotencyKeyOf(request: FastifyRequest): string | undefined {
+export function readIdempotencyKey(request: FastifyRequest): string | undefined {
   const fields = fieldLines(request.raw, 'idempotency-key');
   const [field] = fields;
   if (field === undefined) return undefined;

@@ -6,8 +6,8 @@ import {
   bodyProperty,
   errorAt,
   invalidRequest,
-  type Problem,
-  type Subject,
+  type ValueProblem,
+  type ValueSubject,
 } from '../foundation/errors.ts';
 import { quote, shortened } from '../foundation/redact.ts';
 import { toInt64 } from '../foundation/schema.ts';
@@ -42,7 +42,7 @@ export function inputReader(spec: InputSpec): (request: FastifyRequest) => Reque
   const readBody = spec.body && objectReader(spec.body, bodyProperty);
 
   return (request) => {
-    const problems: Problem[] = [];
+    const problems: ValueProblem[] = [];
     const given = textValues(spec.params, request.params as Values);
     const body = spec.body && parseBody(request);
     const params = readParams(given, problems);
@@ -56,7 +56,7 @@ export function inputReader(spec: InputSpec): (request: FastifyRequest) => Reque
 
 const parameter =
   (place: string) =>
-  (...path: (string | number)[]): Subject => ({
+  (...path: (string | number)[]): ValueSubject => ({
     subject: `${place} parameter ${path[0]}`,
     place: { parameter: String(path[0]) },
   });
@@ -64,7 +64,7 @@ const parameter =
 const pathParameter = parameter('Path');
 const queryParameter = parameter('Query');
 
-function readPage(cursorOf: string | undefined, query: Values, problems: Problem[]): PageRequest {
+function readPage(cursorOf: string | undefined, query: Values, problems: ValueProblem[]): PageRequest {
   const { cursor, limit = defaultLimit } = query as { cursor?: string; limit?: number };
   if (cursorOf === undefined || cursor === undefined) return { after: 0, limit };
   const after = readCursor(cursorOf, cursor);
@@ -96,7 +96,7 @@ function textValues(properties: TProperties, texts: Values): Values {
 }
 
 /** The declared query parameters. A parameter that is not declared, or is sent twice without being a list, is a problem. */
-function queryValues(spec: InputSpec, url: string, problems: Problem[]): Values {
+function queryValues(spec: InputSpec, url: string, problems: ValueProblem[]): Values {
   const start = url.indexOf('?');
   const values: Values = {};
   if (start === -1) return values;

@@ -88,9 +88,8 @@ const exactOne = /(?:-?\d{1,15}|true|false|null)(?=[ \n\r\t,\]}]|$)/y;
 const escapedSurrogate = /\\u[dD]/;
 
 /**
- * Scans a JSON text before it is parsed: how many properties it has, and whether JSON.parse reads all of it exactly.
- * Refuses too many values and too many levels. A text that is not JSON may hold more values than are counted here, but
- * those come after the first mistake, so they are never created.
+ * Scans a JSON text before it is parsed: how many properties it has, and whether JSON.parse reads all of it exactly. Refuses too many
+ * values and levels. In a text that is not JSON, values that are not counted come after the first mistake, so they are never created.
  */
 function survey(json: string, maxValues: number): { properties: number; isExact: boolean } {
   let values = 0;

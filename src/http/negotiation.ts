@@ -1,4 +1,4 @@
-import { type ApiError, problemOf } from '../foundation/errors.ts';
+import { type ApiError, problemDetailsOf } from '../foundation/errors.ts';
 import { jsonText } from './json.ts';
 
 /** The codings in which a text is sent, the best first. */
@@ -10,11 +10,7 @@ const maxLength = 1_000;
 
 const weightForm = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/;
 
-/**
- * The members of a field such as `Accept` in lower case, with their weights (RFC 9110, section 12.4.2). The only known parameter is the
- * charset of our texts. Members with other parameters and malformed members are left out. A field above `maxLength` is ignored, because
- * parsing it would cost more than the rest of the response.
- */
+/** The members of a field such as `Accept` with their weights (RFC 9110, section 12.4.2), without malformed ones and unknown parameters. */
 function weightsIn(field: string | undefined): Map<string, number> {
   const weights = new Map<string, number>();
   if (field === undefined || field.length > maxLength) return weights;
@@ -49,13 +45,10 @@ const problemType = 'application/problem+json';
 /** The text of an error and its media type, chosen by the `Accept` of the client. The page of the error is below `pages`. */
 export const errorContent = (error: ApiError, accept: string | undefined, pages: string) =>
   prefersProblem(accept)
-    ? { type: problemType, text: jsonText(problemOf(error, pages)) }
+    ? { type: problemType, text: jsonText(problemDetailsOf(error, pages)) }
     : { type: jsonType, text: jsonText(error.body) };
 
-/**
- * Whether a client prefers a problem to an Error object (RFC 9110, section 12.5.1). If the weights are equal, the more specific range wins.
- * If both are equally specific, the client gets the Error object: clients that were generated from the description accept both types.
- */
+/** Whether a client prefers a problem (RFC 9110, section 12.5.1). If the weights are equal, the more specific range wins, then the Error. */
 function prefersProblem(accept: string | undefined): boolean {
   const weights = weightsIn(accept);
   const problem = matchOf(problemType, weights);

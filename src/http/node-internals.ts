@@ -1,7 +1,4 @@
-/**
- * This module relies on undocumented fields of Node's HTTP server. `test/http/node-internals.test.ts` tests the fields, and the tests
- * of slow, rude and stopped connections test their effects. Tested on Node.js 22.16, 24.0 and 26.10.
- */
+/** Undocumented fields of Node's HTTP server, tested by `test/http/node-internals.test.ts` on Node.js 22.16, 24.0 and 26.10. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, errorAt } from '../foundation/errors.ts';
 import { fieldLines, isMisframed, preflightHeaders } from './headers.ts';
 import type { Operation } from './operation.ts';
-import { decoded, encodedPathOf, isForApi, mcpPath, pathOf, prefix, unknownAlias } from './target.ts';
+import { decoded, encodedPathOf, isForApi, mcpPath, prefix, requestPath, unknownAlias } from './target.ts';
 import { headersOf } from './write-response.ts';
 
 const maxHintLength = 500;
@@ -30,7 +30,7 @@ export class Paths {
 
   /** Whether a request asks for a document. */
   isDocument(request: FastifyRequest): boolean {
-    return this.#isDocument(pathOf(request));
+    return this.#isDocument(requestPath(request));
   }
 
   #isDocument(path: string): boolean {
@@ -38,16 +38,13 @@ export class Paths {
     return this.#others.get(path)?.test(path) ?? this.#others.values().some((form) => form.test(path));
   }
 
-  /**
-   * For requests outside of the APIs. Throws `not_found` if the path is another spelling of an existing path, which the router would
-   * accept. Throws for a version of HTTP that is not supported, and if a proxy may see the end of the request elsewhere.
-   */
+  /** For requests outside of the APIs. Throws for another spelling of a path, which the router would accept, and for an unclear request. */
   assertSpelling(request: FastifyRequest): void {
     if (request.operation) return;
     if (request.raw.alias !== undefined && !request.is404) throw unknownAlias();
     const form = this.#others.get(request.routeOptions.url ?? '');
     if (form || !isForApi(request)) assertReadable(request.raw);
-    if (form?.test(pathOf(request)) === false) throw this.#notFound(request);
+    if (form?.test(requestPath(request)) === false) throw this.#notFound(request);
   }
 
   /** The methods of a path, undefined where it does not exist. */
@@ -72,7 +69,7 @@ export class Paths {
 
   /** Responds to OPTIONS on a path that exists. A preflight gets permission only within the API. Throws for everything else. */
   answer(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    const methods = this.#methods(pathOf(request));
+    const methods = this.#methods(requestPath(request));
     if (!methods) throw this.#notFound(request);
     const allow = methods.join(', ');
     if (request.method !== 'OPTIONS') {
@@ -126,10 +123,7 @@ function assertHost(request: IncomingMessage): void {
   }
 }
 
-/**
- * Throws for a request that other software may read differently, by its version (RFC 9110, section 15.6.6) or by its end. Node.js also
- * parses HTTP/0.9 and HTTP/2.0. The connection ends after the response.
- */
+/** Throws for a version (RFC 9110, section 15.6.6) or a framing that other software may read differently. Then the connection ends. */
 function assertReadable(request: IncomingMessage): void {
   if (request.httpVersionMajor !== 1)
     throw new ApiError('http_version_not_supported', `Send HTTP/1.1, not HTTP/${request.httpVersion}.`);

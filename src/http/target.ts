@@ -37,7 +37,7 @@ export const isForPlan = (request: Targeted) =>
   request.url?.startsWith(`${prefix}/`) || (!isForLab(request) && !isForMcp(request));
 
 /** The path of a request: decoded within an API, elsewhere as written, because a proxy may block paths such as `/metrics`. */
-export function pathOf(request: FastifyRequest): string {
+export function requestPath(request: FastifyRequest): string {
   const path = decodedPathOf(request);
   return startOf(request, path) === undefined ? withoutQueryAndOrigin(request) : path;
 }
@@ -46,10 +46,7 @@ export function pathOf(request: FastifyRequest): string {
 export const encodedPathOf = (request: Targeted) =>
   withoutQueryAndOrigin(request).replace(/#.*$/s, '') || '/';
 
-/**
- * An encoded slash stays encoded, because it is not a separator. If a part is malformed, only the first segment is decoded,
- * to find the API of the path. Each part that fails to decode would cost as much as a request.
- */
+/** An encoded slash separates nothing. If a part is malformed only the first segment is decoded: each failure costs as much as a request. */
 export function decoded(path: string): string {
   const whole = decodedPart(path);
   if (whole !== undefined) return whole;

@@ -1,26 +1,26 @@
 import { type TObject, type TProperties, type TSchema, Type } from 'typebox';
-import type { Problem, Subject } from '../foundation/errors.ts';
+import type { ValueProblem, ValueSubject } from '../foundation/errors.ts';
 import { quote } from '../foundation/redact.ts';
-import { brokenRule, type Check, checkOf, expectation, expectationOfObjects } from './expectation.ts';
+import { brokenRule, checkOf, expectation, expectationOfObjects, type ValueCheck } from './expectation.ts';
 
 export type Values = Record<string, unknown>;
 
 /** Says what is wrong with a value that does not fit its schema. `path` leads to it. */
-type Explain = (value: unknown, path: Path) => Problem[];
+type Explain = (value: unknown, path: Path) => ValueProblem[];
 
 /** How values of a schema are read. */
 interface Reading {
   mustBe: string;
-  fits: Check;
+  fits: ValueCheck;
   explain: Explain;
 }
 
 /** The names and indexes that lead to a value. */
 type Path = (string | number)[];
-type SubjectAt = (...path: Path) => Subject;
+type SubjectAt = (...path: Path) => ValueSubject;
 
 /** Takes the declared properties out of an object and notes problems for each that does not fit its schema. */
-type ObjectReader = (source: Values, problems: Problem[], path?: Path) => Values;
+type ObjectReader = (source: Values, problems: ValueProblem[], path?: Path) => Values;
 
 /** A reader of objects with these properties. Throws, and names the property, if there are no words for a schema. */
 export function objectReader(properties: TProperties, subjectAt: SubjectAt, at: Path = []): ObjectReader {
@@ -73,7 +73,7 @@ function readingOfObjects(schema: TSchema, { properties }: TObject, subjectAt: S
     readObject(value as Values, problems, path);
     return problems;
   };
-  const fits: Check = (list) =>
+  const fits: ValueCheck = (list) =>
     isList(list) && (list as unknown[]).every((value) => problemsOf(value, []).length === 0);
   const explain: Explain = (list, path) => {
     if (!isList(list)) return [{ ...subjectAt(...path), detail: `must be ${mustBe}` }];
@@ -87,7 +87,7 @@ function readingOfObjects(schema: TSchema, { properties }: TObject, subjectAt: S
 }
 
 /** Returns the result of `words`, and puts the subject before the message of an error. */
-function prefixError({ subject }: Subject, words: () => string): string {
+function prefixError({ subject }: ValueSubject, words: () => string): string {
   try {
     return words();
   } catch (cause) {

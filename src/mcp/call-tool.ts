@@ -8,9 +8,9 @@ import {
   ApiError,
   invalidRequest,
   maxNamed,
-  type Problem,
-  type Subject,
   shortMessage,
+  type ValueProblem,
+  type ValueSubject,
 } from '../foundation/errors.ts';
 import { quote } from '../foundation/redact.ts';
 import { isId, toInt64 } from '../foundation/schema.ts';
@@ -43,7 +43,7 @@ export function callable(tool: Tool): CallableTool {
   const readNumbers = objectReader(properties, argument);
   const names = Object.keys(properties);
   const read = (given: Values): Values => {
-    const problems: Problem[] = [];
+    const problems: ValueProblem[] = [];
     const unknown = Object.keys(given).filter((name) => !names.includes(name));
     if (unknown.length > 0) {
       const shown = unknown.slice(0, maxNamed).map(quote);
@@ -75,7 +75,7 @@ export function callable(tool: Tool): CallableTool {
   return { ...tool, read };
 }
 
-const argument = (...path: (string | number)[]): Subject => ({
+const argument = (...path: (string | number)[]): ValueSubject => ({
   subject: `Argument ${path.join('.')}`,
   place: { parameter: String(path[0]) },
 });

@@ -1,4 +1,4 @@
-import { identifier } from '../access/keys/identify.ts';
+import { createIdentify } from '../access/keys/identify.ts';
 import { callerFinder } from '../access/keys/store.ts';
 import type { Limiter } from '../access/limits/limiter.ts';
 import { type Admission, planAccount } from '../api/admission.ts';
@@ -109,7 +109,7 @@ export function createComponents(options: CompleteOptions) {
     ...{ db, changes, limiter, log, clock, stopwatch },
     left: (...args) => outcomes.clientDisconnected(...args),
   });
-  const identify = identifier(db, limiter, findCaller);
+  const identify = createIdentify(db, limiter, findCaller);
   const admission: Admission = {
     ...{ limiter, accountOf: planAccount, metrics },
     hasDraftLimits: config.hasDraftLimits,

@@ -3,7 +3,7 @@ import type { Database } from '../db/database.ts';
 import { ApiError, StorageUnavailableError } from '../foundation/errors.ts';
 import { memoizeFor, withTimeout } from '../foundation/promises.ts';
 import { challengeField } from '../foundation/settings/service-address.ts';
-import type { CompleteOptions, Components } from './components.ts';
+import type { Metrics } from '../observe/metrics.ts';
 
 const askStorageEveryMs = 250;
 const makeMetricsEveryMs = 1_000;
@@ -47,11 +47,18 @@ export class Readiness {
   }
 }
 
+interface HealthSetup {
+  /** Milliseconds, which never go back. */
+  stopwatch: () => number;
+  /** Responds to the challenge of a command. */
+  prove?: ((challenge: unknown) => string | undefined) | undefined;
+}
+
 /** Serves the health endpoints. They have no rate limit, so callers share costly responses. */
 export function serveHealth(
   app: FastifyInstance,
-  { readiness, metrics }: Pick<Components, 'readiness' | 'metrics'>,
-  { stopwatch, prove }: Pick<CompleteOptions, 'stopwatch' | 'prove'>,
+  { readiness, metrics }: { readiness: Readiness; metrics: Pick<Metrics, 'text'> },
+  { stopwatch, prove }: HealthSetup,
 ): void {
   const metricsText = memoizeFor(makeMetricsEveryMs, () => metrics.text(), stopwatch);
   app.get('/healthz', async ({ headers }) => {

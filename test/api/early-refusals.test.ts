@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generateKey } from '../../src/access/keys/key.ts';
-import { type Petstore, startPetstore } from '../support/petstore.ts';
+import { type Petstore, startListening } from '../support/petstore.ts';
 import { until } from '../support/until.ts';
 
 const body = '{"name":"Dragons"}';
@@ -18,11 +17,9 @@ const announce = (path: string, fields: Record<string, string>) => {
 
 /** A connection, and everything received on it so far. */
 function open(store: Petstore, text: string) {
-  const { port } = store.app.server.address() as { port: number };
-  const socket = connect(port, '127.0.0.1').setEncoding('utf8');
+  const socket = store.connect(text).setEncoding('utf8');
   const connection = { socket, text: '', ended: once(socket, 'end') };
-  socket.on('data', (chunk) => (connection.text += chunk)).on('error', () => {});
-  socket.write(text);
+  socket.on('end', () => socket.end()).on('data', (chunk) => (connection.text += chunk));
   return connection;
 }
 
@@ -30,8 +27,7 @@ const statuses = (text: string) =>
   [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
 
 test('a refusal based on the headers is sent without 100 Continue, and ends the connection', async (t) => {
-  const store = await startPetstore(t);
-  await store.listen();
+  const store = await startListening(t);
   const own = { 'X-API-Key': store.key };
   const { key: usedUp } = await store.addKey('enterprise', { perMinute: 1, perDay: 1 });
   await store.call('GET', '/pets', { key: usedUp });
@@ -59,16 +55,13 @@ test('a refusal based on the headers is sent without 100 Continue, and ends the 
 });
 
 test('a client that sends the body anyway gets no reset, so it can read the refusal', async (t) => {
-  const store = await startPetstore(t);
-  await store.listen();
+  const store = await startListening(t);
   for (const [path, fields] of [
     ['/v1/categories', { Expect: '100-continue' }],
     ['/v1/categories', { Connection: 'close' }],
     ['/v1/petz', { Expect: '100-continue' }],
   ] as const) {
-    const { port } = store.app.server.address() as { port: number };
-    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).setEncoding('utf8');
-    socket.write(announce(path, fields));
+    const socket = store.connect(announce(path, fields)).setEncoding('utf8');
     const [text] = await once(socket, 'data');
     assert.deepEqual(statuses(text), [401]);
     for (let part = 0; part < 10; part++) {
@@ -81,8 +74,7 @@ test('a client that sends the body anyway gets no reset, so it can read the refu
 });
 
 test('a client that waits for 100 Continue gets it once, and its connection stays open', async (t) => {
-  const store = await startPetstore(t);
-  await store.listen();
+  const store = await startListening(t);
   const head = announce('/v1/categories', { 'X-API-Key': store.key, Expect: '100-Continue' });
   const connection = open(store, head);
   t.after(() => connection.socket.destroy());
@@ -97,8 +89,7 @@ test('a client that waits for 100 Continue gets it once, and its connection stay
 });
 
 test('a request behind a refused body gets the same response as if the body had been read', async (t) => {
-  const store = await startPetstore(t);
-  await store.listen();
+  const store = await startListening(t);
   const next = 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
   for (const [status, path] of [
     [401, '/v1/categories'],
@@ -117,8 +108,7 @@ for (const [what, fields, rest] of [
   ['ends too soon', {}, undefined],
 ] as const) {
   test(`a body that ${what} after its refusal gets no second response`, async (t) => {
-    const store = await startPetstore(t);
-    await store.listen();
+    const store = await startListening(t);
     const connection = open(
       store,
       announce('/v1/categories', fields as never).replace('Content-Length: undefined\r\n', ''),
@@ -132,8 +122,7 @@ for (const [what, fields, rest] of [
 }
 
 test('Keep-Alive promises no longer time than an idle connection stays open', async (t) => {
-  const store = await startPetstore(t, { timeLimits: { idleMs: 1_000 } });
-  await store.listen();
+  const store = await startListening(t, { timeLimits: { idleMs: 1_000 } });
   const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`;
   for (const path of ['/v1/pets/1', '/healthz', '/v1/petz']) {
     const connected = once(store.app.server, 'connection');

@@ -52,30 +52,16 @@ test('a browser can send requests from any origin without the key, and read ever
   assert.equal(preflight.status, 204);
   assert.equal(preflight.headers['access-control-allow-origin'], '*');
   assert.match(preflight.headers['access-control-allow-methods'] as string, /PATCH/);
-  const allowed = (preflight.headers['access-control-allow-headers'] as string).toLowerCase().split(', ');
-  for (const name of [
-    'authorization',
-    'x-api-key',
-    'content-type',
-    'if-match',
-    'if-none-match',
-    'idempotency-key',
-    'last-event-id',
-    'x-request-id',
-  ]) {
-    assert.ok(allowed.includes(name), name);
-  }
+  assert.equal(
+    preflight.headers['access-control-allow-headers'],
+    'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Traceparent, X-API-Key, X-Request-Id',
+  );
+  const keyed = { body: { name: 'Dragons' }, headers: { 'idempotency-key': 'k' } };
   const answers = [
     await store.call('GET', '/pets?limit=1'),
     await store.call('GET', '/pets/1'),
-    await store.call('POST', '/categories', {
-      body: { name: 'Dragons' },
-      headers: { 'idempotency-key': 'k' },
-    }),
-    await store.call('POST', '/categories', {
-      body: { name: 'Dragons' },
-      headers: { 'idempotency-key': 'k' },
-    }),
+    await store.call('POST', '/categories', keyed),
+    await store.call('POST', '/categories', keyed),
     await store.call('GET', '/pets', { key: null }),
     await store.call('DELETE', '/pets'),
   ];

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { openSqlite } from '../../src/db/sqlite.ts';
-import { attempt } from '../../src/db/sqlite-errors.ts';
+import { attemptSqlite } from '../../src/db/sqlite-errors.ts';
 import { GroupedReads } from '../../src/db/sqlite-reads.ts';
 import { StorageUnavailableError } from '../../src/foundation/errors.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -66,7 +66,7 @@ test('a read that lacks disk space for sorting fails alone, and works again late
   t.after(() => connection.close());
   connection.exec('pragma temp_store = file; create table one (i); insert into one values (1)');
   const reads = new GroupedReads(connection);
-  const read = (sql: string) => reads.add(() => attempt(() => connection.prepare(sql).all()) as never);
+  const read = (sql: string) => reads.add(() => attemptSqlite(() => connection.prepare(sql).all()) as never);
   const sorted = `
     with recursive n (i) as (select 1 union all select i + 1 from n where i < 20000)
     select max(n.i) from (select n.i from n, one order by n.i % 7, hex(zeroblob(100)) limit -1 offset 1) n`;
@@ -218,9 +218,7 @@ describe('a start with an unusable data folder stops with one line that names it
     }
   });
 
-  test('the file system is mounted read-only, empty or not', {
-    skip: noMounts,
-  }, async (t) => {
+  test('the file system is mounted read-only, empty or not', { skip: noMounts }, async (t) => {
     for (const folder of [temporaryFolder(t), await filledFolder(t)]) {
       const before = readdirSync(folder);
       assertRefused(folder, petstore(['serve'], { PETSTORE_DATA_DIR: folder }, mountedReadOnly(folder)));

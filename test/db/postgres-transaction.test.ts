@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { DatabaseError, type PoolClient } from 'pg';
-import { newCounts } from '../../src/db/database.ts';
+import { newStorageCounts } from '../../src/db/database.ts';
 import { Statements } from '../../src/db/postgres-statements.ts';
 import { PostgresTransaction } from '../../src/db/postgres-transaction.ts';
 
@@ -28,7 +28,13 @@ test('a connection that failed to prepare a statement is closed, also if the err
     release: (isToClose: unknown) => released.push(isToClose),
   } as unknown as PoolClient;
   const transaction = new PostgresTransaction({
-    ...{ client, statements: new Statements(), counts: newCounts(), begin: 'begin', workspaceId: undefined },
+    ...{
+      client,
+      statements: new Statements(),
+      counts: newStorageCounts(),
+      begin: 'begin',
+      workspaceId: undefined,
+    },
     endMs: performance.now() + 60_000,
   });
   const { sql } = transaction;

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { openMemory, openSqlite } from '../../src/db/sqlite.ts';
+import { openSqlite, openSqliteMemory } from '../../src/db/sqlite.ts';
 import { ConfigError } from '../../src/foundation/settings/setting.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { startPetstore } from '../support/petstore.ts';
+import { startListening, startPetstore } from '../support/petstore.ts';
 import { petstore } from '../support/service.ts';
 import { aboutSqlite, openTestStorage, temporaryStorage } from '../support/storage.ts';
 import { assertDeclared, sqliteCatalog } from './schema.ts';
@@ -28,9 +27,7 @@ test('a database that is newer than the code is refused with one clear line', {
   assert.match(stderr, /^petstore: The database has version 4711.*\n$/);
 });
 
-test('several processes that open a new folder at once migrate it once', {
-  skip: aboutSqlite,
-}, async (t) => {
+test('several processes that open a new folder at once migrate it once', { skip: aboutSqlite }, async (t) => {
   const folder = temporaryFolder(t);
   const databases = await Promise.all(Array.from({ length: 5 }, () => openSqlite(folder)));
   for (const db of databases) {
@@ -39,9 +36,7 @@ test('several processes that open a new folder at once migrate it once', {
   }
 });
 
-test('writes are on disk before their responses: WAL, synchronous FULL', {
-  skip: aboutSqlite,
-}, async (t) => {
+test('writes are on disk before their responses: WAL, synchronous FULL', { skip: aboutSqlite }, async (t) => {
   const db = await openSqlite(temporaryFolder(t));
   t.after(() => db.close());
   await db.write(async (sql) => {
@@ -69,20 +64,16 @@ test('a refused write does not affect the writes of its group, and no read sees 
 });
 
 test('a read fails after the database is closed', async () => {
-  const db = await openMemory();
+  const db = await openSqliteMemory();
   await db.close();
   await assert.rejects(db.read`select 1`, /not open|finalized/);
 });
 
-test('concurrent pets on many connections share a commit', {
-  skip: aboutSqlite,
-}, async (t) => {
-  const store = await startPetstore(t);
-  await store.listen();
-  const { port } = store.app.server.address() as { port: number };
+test('concurrent pets on many connections share a commit', { skip: aboutSqlite }, async (t) => {
+  const store = await startListening(t);
   const body = '{"name":"Zed","categoryId":1}';
   const head = `Host: x\r\nX-API-Key: ${store.key}\r\n`;
-  const sockets = Array.from({ length: 30 }, () => connect(port, '127.0.0.1'));
+  const sockets = Array.from({ length: 30 }, () => store.connect());
   for (const socket of sockets) socket.write(`GET /v1/pets/1 HTTP/1.1\r\n${head}\r\n`);
   await Promise.all(sockets.map((socket) => once(socket, 'data')));
   await store.holdLimits();

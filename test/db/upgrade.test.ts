@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { generateKey, hashKey } from '../../src/access/keys/key.ts';
 import { type Engine, pendingMigrations } from '../../src/db/migrations.ts';
-import type { Kind } from '../../src/db/tables.ts';
+import type { RowKind } from '../../src/db/tables.ts';
 import { unrecorded } from '../../src/store/history/record.ts';
 import { createPet } from '../../src/store/resources/pets/store.ts';
 import { Follower, readEvents, readLists } from '../support/history.ts';
@@ -19,7 +19,7 @@ const migrations = pendingMigrations(engine)(0);
 const versionOfEvents = 4;
 
 /** Bodies instead of the examples: an order of a pet would use up its last unit. */
-const bodies: Partial<Record<Kind, object>> = { orders: {} };
+const bodies: Partial<Record<RowKind, object>> = { orders: {} };
 
 /** Creates a database as an older version would have left it. */
 async function leave(folder: string, version: number, statements: string[]): Promise<void> {

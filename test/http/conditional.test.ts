@@ -4,29 +4,16 @@ import { type Petstore, startPetstore } from '../support/petstore.ts';
 
 const resources = ['/pets/1', '/categories/1', '/store/orders/2', '/inventory/1'];
 const lists = [
-  ...[
-    '/pets',
-    '/pets?id=1',
-    '/pets?id=4711',
-    '/categories?limit=2',
-    '/store/orders',
-    '/inventory?status=sold',
-  ],
-  ...[
-    '/store/events',
-    '/store/events?after=1&type=pet.deleted',
-    '/store/webhooks',
-    '/store/webhooks/1/deliveries',
-  ],
+  ...['/pets', '/pets?id=1', '/pets?id=4711', '/categories?limit=2', '/store/orders'],
+  ...['/inventory?status=sold', '/store/events', '/store/events?after=1&type=pet.deleted'],
+  ...['/store/webhooks', '/store/webhooks/1/deliveries'],
 ];
 
 /** A store with a webhook and an event besides the seeded data. */
 async function startFilled(t: TestContext): Promise<Petstore> {
   const store = await startPetstore(t);
-  const { status } = await store.call('POST', '/store/webhooks', {
-    body: { url: 'https://example.com/hooks' },
-  });
-  assert.equal(status, 201);
+  const body = { url: 'https://example.com/hooks' };
+  assert.equal((await store.call('POST', '/store/webhooks', { body })).status, 201);
   await store.call('POST', '/categories', { body: { name: 'Dragons' } });
   return store;
 }

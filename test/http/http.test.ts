@@ -1,50 +1,33 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generateKey } from '../../src/access/keys/key.ts';
 import type { Sql } from '../../src/db/sql.ts';
+import { type ErrorCode, errorCodes } from '../../src/foundation/errors.ts';
 import { labPagePaths } from '../../src/lab/serve-lab-page.ts';
 import { assertError, assertLimitHeaders } from '../support/description.ts';
 import { exchange } from '../support/exchange.ts';
-import { fetchChecked, Petstore, startPetstore } from '../support/petstore.ts';
+import { fetchChecked, Petstore, startListening, startPetstore } from '../support/petstore.ts';
 import { openTestStorage, temporaryStorage } from '../support/storage.ts';
 
-const brokenRequests: [string, string[], number, string][] = [
-  ['a malformed request line', ['NONSENSE\r\n\r\n'], 400, 'invalid_request'],
-  ['a space in the path', ['GET /v1/pets /1 HTTP/1.1\r\nHost: x\r\n\r\n'], 400, 'invalid_request'],
-  ['an unknown method', ['FETCH /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n'], 400, 'invalid_request'],
-  [
-    'a header without a colon',
-    ['GET /v1/pets HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n'],
-    400,
-    'invalid_request',
-  ],
-  [
-    'two lengths',
-    ['POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}'],
-    400,
-    'invalid_request',
-  ],
+const toPets = 'GET /v1/pets HTTP/1.1\r\nHost: x\r\n';
+const post = 'POST /v1/pets HTTP/1.1\r\nHost: x\r\n';
+
+/** Requests that Node.js cannot parse, and their error codes. */
+const brokenRequests: [what: string, request: string, code: ErrorCode][] = [
+  ['a malformed request line', 'NONSENSE\r\n\r\n', 'invalid_request'],
+  ['a space in the path', 'GET /v1/pets /1 HTTP/1.1\r\nHost: x\r\n\r\n', 'invalid_request'],
+  ['an unknown method', 'FETCH /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n', 'invalid_request'],
+  ['a header without a colon', `${toPets}nonsense\r\n\r\n`, 'invalid_request'],
+  ['two lengths', `${post}Content-Length: 1\r\nContent-Length: 2\r\n\r\n{}`, 'invalid_request'],
   [
     'a length and chunks',
-    ['POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n'],
-    400,
+    `${post}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n`,
     'invalid_request',
   ],
-  [
-    'headers over 16 KiB',
-    [`GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`],
-    431,
-    'headers_too_large',
-  ],
-  [
-    'a path over 16 KiB',
-    [`GET /v1/pets/${'1'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`],
-    431,
-    'headers_too_large',
-  ],
+  ['headers over 16 KiB', `${toPets}X-Large: ${'x'.repeat(20_000)}\r\n\r\n`, 'headers_too_large'],
+  ['a path over 16 KiB', toPets.replace('pets', '1'.repeat(20_000)), 'headers_too_large'],
 ];
 
 /** Framings that other software may read differently: the version, and the fields. */
@@ -73,8 +56,7 @@ const framings: [string, string][] = [
 ];
 
 test('a malformed or ambiguous request gets an Error object and changes nothing', async (t) => {
-  const store = await startPetstore(t);
-  await store.listen();
+  const store = await startListening(t);
   const subtest = (name: string, check: () => Promise<void>) =>
     t.test(name, () => {
       // Each test has the full limit of its address.
@@ -123,10 +105,10 @@ test('a malformed or ambiguous request gets an Error object and changes nothing'
       },
     );
 
-  for (const [what, chunks, status, code] of brokenRequests)
-    await subtest(`${what} gets ${status} with the Error object`, async () => {
-      const answer = await exchange(store, ...chunks);
-      assert.equal(answer.status, status);
+  for (const [what, request, code] of brokenRequests)
+    await subtest(`${what} gets ${errorCodes[code][0]} with the Error object`, async () => {
+      const answer = await exchange(store, request);
+      assert.equal(answer.status, errorCodes[code][0]);
       assertError(what, answer);
       assert.equal(answer.body.code, code);
       assertLimitHeaders(what, answer);
@@ -141,8 +123,7 @@ test('unreadable requests count against their address, unless it may be a proxy'
     [false, [59, 58]],
     [['loopback'], [60, 60]],
   ] as const) {
-    const store = await startPetstore(t, { seed: false, trustProxy: trustProxy && [...trustProxy] });
-    await store.listen();
+    const store = await startListening(t, { seed: false, trustProxy: trustProxy && [...trustProxy] });
     for (const left of remaining) {
       const { headers } = await exchange(store, 'NONSENSE\r\n\r\n');
       assert.equal(headers['x-ratelimit-remaining'], String(left));
@@ -151,10 +132,9 @@ test('unreadable requests count against their address, unless it may be a proxy'
 });
 
 test('malformed bytes after requests get 400 after the responses to those requests', async (t) => {
-  const store = await startPetstore(t);
-  await store.listen();
-  const { port } = store.app.server.address() as { port: number };
-  const socket = connect(port, '127.0.0.1').setEncoding('utf8');
+  const store = await startListening(t);
+  const socket = store.connect().setEncoding('utf8');
+  socket.on('end', () => socket.end());
   let text = '';
   socket.on('data', (chunk) => (text += chunk));
   const body = '{"name":"Dragons"}';
@@ -165,30 +145,21 @@ test('malformed bytes after requests get 400 after the responses to those reques
   assert.deepEqual(statuses, ['201', '201', '400']);
 });
 
-for (const [what, head] of [
-  [
-    'an unknown expectation',
-    'GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\nConnection: close\r\n\r\n',
-  ],
-] as const) {
-  test(`${what} is ignored`, async (t) => {
-    const store = await startPetstore(t, { seed: false });
-    await store.listen();
-    assert.deepEqual((await exchange(store, head)).body, { status: 'alive' });
-  });
-}
+test('an unknown expectation is ignored', async (t) => {
+  const store = await startListening(t, { seed: false });
+  const head = 'GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\nConnection: close\r\n\r\n';
+  assert.deepEqual((await exchange(store, head)).body, { status: 'alive' });
+});
 
 test('CONNECT gets the Error object', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  await store.listen();
+  const store = await startListening(t, { seed: false });
   const answer = await exchange(store, 'CONNECT pets.example:443 HTTP/1.1\r\nHost: pets.example\r\n\r\n');
   assert.equal(answer.status, 400);
   assertError('CONNECT', answer);
 });
 
 test('the response to a request with Upgrade ends the connection, since Node.js loses what came with it', async (t) => {
-  const store = await startPetstore(t);
-  await store.listen();
+  const store = await startListening(t);
   const head = `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n`;
   const answer = await exchange(store, `${head}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n${head}\r\n`);
   assert.equal(answer.status, 200);
@@ -196,8 +167,7 @@ test('the response to a request with Upgrade ends the connection, since Node.js 
 });
 
 test('a request that never ends gets 408 with the Error object, and its socket is closed', async (t) => {
-  const store = await startPetstore(t, { seed: false, timeLimits: { headersMs: 300, checkEveryMs: 50 } });
-  await store.listen();
+  const store = await startListening(t, { seed: false, timeLimits: { headersMs: 300, checkEveryMs: 50 } });
   const answer = await exchange(store, 'GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Slow: ');
   assert.equal(answer.status, 408);
   assertError('slow', answer);
@@ -223,16 +193,8 @@ test('web pages of other origins can read only the API and its description', asy
     Object.keys(headers).filter((name) => name.startsWith('access-control-'));
   const preflight = { origin, 'access-control-request-method': 'GET' };
   const outside = [
-    '/',
-    '/healthz',
-    '/readyz',
-    '/metrics',
-    '/reference',
-    '/reference/page.js',
-    ...labPagePaths,
-    `/lab/${'x'.repeat(27)}/page.js`,
-    '/nowhere',
-    '/%E0%',
+    ...['/', '/healthz', '/readyz', '/metrics', '/reference', '/reference/page.js', '/nowhere', '/%E0%'],
+    ...[...labPagePaths, `/lab/${'x'.repeat(27)}/page.js`],
   ];
   for (const path of outside) {
     for (const method of ['GET', 'HEAD', 'DELETE', 'OPTIONS']) {
@@ -253,8 +215,7 @@ test('web pages of other origins can read only the API and its description', asy
 });
 
 test('a malformed chunk in a body gets 400, and the service continues', async (t) => {
-  const store = await startPetstore(t);
-  await store.listen();
+  const store = await startListening(t);
   const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
   const answer = await exchange(store, head, 'ZZZ\r\nnonsense\r\n');
   assert.equal(answer.status, 400);
@@ -264,8 +225,7 @@ test('a malformed chunk in a body gets 400, and the service continues', async (t
 });
 
 test('a malformed chunk does not affect requests that arrived with it', async (t) => {
-  const store = await startPetstore(t);
-  await store.listen();
+  const store = await startListening(t);
   const head = (method: string) => `${method} /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n`;
   const sound = `${head('GET')}Connection: close\r\n\r\n`;
   const broken = `${head('POST')}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nZZZ\r\n`;
@@ -282,8 +242,7 @@ test('a malformed chunk does not affect requests that arrived with it', async (t
 });
 
 test('a malformed chunk with an unknown key gets only 401', async (t) => {
-  const store = await startPetstore(t);
-  await store.listen();
+  const store = await startListening(t);
   const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${generateKey()}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
   const answer = await exchange(store, head, 'ZZZ\r\nnonsense\r\n');
   assert.equal(answer.status, 401);

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { type ErrorCode, errorCodes, titleOf } from '../../src/foundation/errors.ts';
+import { type ErrorCode, errorCodes, errorTitle } from '../../src/foundation/errors.ts';
 import { layout } from '../../src/reference/pages/static-page.ts';
 import { exchange } from '../support/exchange.ts';
 import { rehearse } from '../support/lab.ts';
-import { type CallOptions, type JsonAnswer, startPetstore } from '../support/petstore.ts';
+import { type CallOptions, startListening, startPetstore } from '../support/petstore.ts';
 import { openRaw, partsOf, rawRequest } from '../support/raw-client.ts';
 
 const problemType = 'application/problem+json';
+const nameRule =
+  'must be a string of 1 to 200 characters, not only spaces, tabs and line breaks, without the null character';
 const pages = 'http://localhost:8080/reference/errors';
 const store = await startPetstore({ after });
 const asProblem = (method: string, url: string, { headers, ...options }: CallOptions = {}) =>
@@ -75,13 +77,7 @@ test('a problem has the message, the code and the status of the Error object', a
   const { code, message, status } = plain.body;
   assert.deepEqual(problem.body, {
     ...{ type: `${pages}/${code}`, title: 'Invalid request', status, detail: message, code },
-    errors: [
-      {
-        pointer: '#/name',
-        detail:
-          'must be a string of 1 to 200 characters, not only spaces, tabs and line breaks, without the null character',
-      },
-    ],
+    errors: [{ pointer: '#/name', detail: nameRule }],
   });
   assert.deepEqual(
     Object.keys(problem.headers).filter((name) => name !== 'content-length'),
@@ -101,82 +97,74 @@ test('a success does not depend on Accept, and has no Vary for it', async () => 
   assert.deepEqual([unchanged.status, unchanged.headers.vary], [304, undefined]);
 });
 
-/** Requests with wrong values, each with its places. */
-const places: [what: string, ask: () => Promise<JsonAnswer>, errors: object[]][] = [
+/** Requests with wrong values, and the places with their details. */
+const places: [
+  what: string,
+  request: [method: string, url: string, options?: CallOptions],
+  errors: object[],
+][] = [
   [
     'each property of the body',
-    () => asProblem('POST', '/v1/pets', { body: { name: 1 } }),
+    ['POST', '/v1/pets', { body: { name: 1 } }],
     [
-      {
-        pointer: '#/name',
-        detail:
-          'must be a string of 1 to 200 characters, not only spaces, tabs and line breaks, without the null character',
-      },
+      { pointer: '#/name', detail: nameRule },
       { pointer: '#/categoryId', detail: 'must be a 64-bit integer; it is missing' },
     ],
   ],
   [
     'a body that is not an object',
-    () => asProblem('POST', '/v1/pets', { body: [] }),
+    ['POST', '/v1/pets', { body: [] }],
     [{ pointer: '#', detail: 'must be a JSON object' }],
   ],
   [
     'a reference to a missing resource',
-    () => asProblem('POST', '/v1/pets', { body: { name: 'Nagini', categoryId: 4711 } }),
+    ['POST', '/v1/pets', { body: { name: 'Nagini', categoryId: 4711 } }],
     [{ pointer: '#/categoryId', detail: 'There is no category with this categoryId.' }],
   ],
   [
     'objects within a list',
-    () =>
-      asProblem('POST', '/lab/rehearsals', {
-        body: { faults: [{ fault: 'delay' }, { fault: 'delay', delayMs: -1 }] },
-      }),
+    ['POST', '/lab/rehearsals', { body: { faults: [{ fault: 'delay' }, { fault: 'delay', delayMs: -1 }] } }],
     [{ pointer: '#/faults/1/delayMs', detail: 'must be an integer from 1 to 30000' }],
   ],
   [
     'a parameter that a fault does not have',
-    () => asProblem('POST', '/lab/rehearsals', { body: { faults: [{ fault: 'slow', delayMs: 5 }] } }),
+    ['POST', '/lab/rehearsals', { body: { faults: [{ fault: 'slow', delayMs: 5 }] } }],
     [{ pointer: '#/faults/0/delayMs', detail: 'is not a parameter of slow, which takes bytesPerSecond' }],
   ],
   [
     'parameters of path and query',
-    () => asProblem('GET', '/v1/pets?limit=0&price=1&limit=1'),
+    ['GET', '/v1/pets?limit=0&price=1&limit=1'],
     [
       { parameter: 'price', detail: /^is not a query parameter of this operation, which takes / },
       { parameter: 'limit', detail: 'must be sent once' },
       { parameter: 'limit', detail: 'must be an integer from 1 to 100' },
-    ] as object[],
+    ],
   ],
   [
     'a parameter of the path',
-    () => asProblem('GET', '/v1/pets/one'),
+    ['GET', '/v1/pets/one'],
     [{ parameter: 'petId', detail: 'must be a 64-bit integer' }],
   ],
   [
     'a position without an event',
-    () => asProblem('GET', '/v1/store/events?after=4711'),
-    [{ parameter: 'after', detail: /^Event 4711 does not exist yet\. / }] as object[],
+    ['GET', '/v1/store/events?after=4711'],
+    [{ parameter: 'after', detail: /^Event 4711 does not exist yet\. / }],
   ],
   [
     'a header field',
-    () => asProblem('PATCH', '/v1/pets/1', { body: {}, headers: { 'if-match': 'unquoted' } }),
-    [
-      {
-        header: 'If-Match',
-        detail: 'If-Match must be * or entity tags in double quotes, such as "abc".',
-      },
-    ],
+    ['PATCH', '/v1/pets/1', { body: {}, headers: { 'if-match': 'unquoted' } }],
+    [{ header: 'If-Match', detail: 'If-Match must be * or entity tags in double quotes, such as "abc".' }],
   ],
   [
     'the type of the body',
-    () => asProblem('POST', '/v1/pets', { body: 'x', headers: { 'content-type': 'text/plain' } }),
+    ['POST', '/v1/pets', { body: 'x', headers: { 'content-type': 'text/plain' } }],
     [{ header: 'Content-Type', detail: 'Content-Type must be application/json, in UTF-8.' }],
   ],
 ];
 
-for (const [what, ask, errors] of places)
+for (const [what, request, errors] of places)
   test(`a problem names ${what}`, async () => {
-    const { body, text } = await ask();
+    const { body, text } = await asProblem(...request);
     assert.equal(body.errors?.length, errors.length, text);
     for (const [i, { detail, ...place }] of (body.errors as { detail: string }[]).entries()) {
       const { detail: expected, ...where } = errors[i] as { detail: string | RegExp };
@@ -267,7 +255,7 @@ test('errors outside the API, and without a route, are problems too', async () =
     });
     const what = `${method} ${url}`;
     assert.deepEqual([answer.status, answer.headers['content-type']], [status, problemType], what);
-    assert.deepEqual([body.status, body.title], [status, titleOf(body.code)], what);
+    assert.deepEqual([body.status, body.title], [status, errorTitle(body.code)], what);
     assert.equal(answer.headers.vary, 'Accept', what);
   }
   const head = await asProblem('HEAD', '/v1/pets/4711');
@@ -277,8 +265,7 @@ test('errors outside the API, and without a route, are problems too', async () =
 });
 
 test('an error that is written directly to the socket is a problem if Accept could be read', async (t) => {
-  const store = await startPetstore(t);
-  await store.listen();
+  const store = await startListening(t);
   const accept = `Accept: ${problemType}\r\n`;
   const connect = await exchange(store, `CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n${accept}\r\n`);
   assert.deepEqual([connect.status, connect.headers['content-type']], [400, problemType]);
@@ -325,7 +312,7 @@ test('each problem type of this service links to a page about its code, and cont
     );
     const { status: found, text, headers } = await store.send('GET', `${path}?<script>`, { key: null });
     assert.equal(found, 200, path);
-    assert.ok(text.includes(`<h1>${titleOf(code)}</h1>`) && text.includes(`<code>${code}</code>`), path);
+    assert.ok(text.includes(`<h1>${errorTitle(code)}</h1>`) && text.includes(`<code>${code}</code>`), path);
     assert.ok(text.includes(meaning.split(/[`<>&']/)[0] as string), path);
     assert.ok(!/<script|undefined|\[object/.test(text), path);
     assert.match(headers['content-security-policy'] as string, /^default-src 'none'; style-src 'self'/);

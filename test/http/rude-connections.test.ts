@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import { connect } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exchange } from '../support/exchange.ts';
-import { startPetstore } from '../support/petstore.ts';
+import { startListening } from '../support/petstore.ts';
 import { assertSurvivesBrokenConnections } from '../support/rude.ts';
 
 /** How long an ending connection may linger here, in milliseconds. */
@@ -23,10 +22,8 @@ test('1,000 connections that abort at any moment, with any method, affect no oth
 
 for (const content of ['', 'Content-Length: 9\r\n']) {
   test(`an error on the socket of a CONNECT ${content && 'with content '}ends only that connection`, async (t) => {
-    const store = await startPetstore(t, { seed: false });
-    await store.listen();
-    const { port } = store.app.server.address() as { port: number };
-    const client = connect(port, '127.0.0.1').on('error', () => {});
+    const store = await startListening(t, { seed: false });
+    const client = store.connect();
     t.after(() => client.destroy());
     const handedOver = once(store.app.server, 'connect');
     client.write(`CONNECT x:1 HTTP/1.1\r\nHost: x\r\n${content}\r\n`);
@@ -40,11 +37,9 @@ for (const content of ['', 'Content-Length: 9\r\n']) {
 }
 
 test('every connection has its own error listener from its first moment', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  await store.listen();
-  const { port } = store.app.server.address() as { port: number };
+  const store = await startListening(t, { seed: false });
   const connected = once(store.app.server, 'connection');
-  const client = connect(port, '127.0.0.1').on('error', () => {});
+  const client = store.connect();
   t.after(() => client.destroy());
   const [socket] = await connected;
   // The other listener belongs to Node.js, which removes it from handed-over sockets.
@@ -60,11 +55,9 @@ for (const [what, text] of [
   ],
 ] as const) {
   test(`${what}, then a reset, ends the connection and nothing else`, async (t) => {
-    const store = await startPetstore(t, { seed: false });
-    await store.listen();
-    const { port } = store.app.server.address() as { port: number };
+    const store = await startListening(t, { seed: false });
     for (const pauseMs of [0, 1, 20]) {
-      const socket = connect(port, '127.0.0.1').on('error', () => {});
+      const socket = store.connect();
       await once(socket, 'connect');
       socket.write(text);
       await sleep(pauseMs);
@@ -83,12 +76,9 @@ for (const [what, text] of [
   ['a broken request', 'NONSENSE\r\n\r\n'],
 ] as const) {
   test(`after ${what} a client cannot keep its side of the connection open for long`, async (t) => {
-    const store = await startPetstore(t, { seed: false, timeLimits: { lingerMs } });
-    await store.listen();
-    const { port } = store.app.server.address() as { port: number };
-    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => {});
+    const store = await startListening(t, { seed: false, timeLimits: { lingerMs } });
+    const socket = store.connect(text);
     t.after(() => socket.destroy());
-    socket.write(text);
     const [answer] = await once(socket, 'data');
     assert.match(String(answer), /^HTTP\/1\.1 400 /);
     await connectionsEnd(store.app.server);
@@ -96,8 +86,7 @@ for (const [what, text] of [
 }
 
 test('a client that continues to send after a malformed request can still read the response', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  await store.listen();
+  const store = await startListening(t, { seed: false });
   for (let i = 0; i < 20; i++) {
     const answer = await exchange(store, `NONSENSE\r\n\r\n${'x'.repeat(200_000)}`, 'x'.repeat(200_000));
     assert.equal(answer.status, 400);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Petstore, startPetstore } from '../support/petstore.ts';
+import { type Petstore, startListening, startPetstore } from '../support/petstore.ts';
 
 /** The time that a slow client has here, and the interval of the check, in milliseconds. */
 const limitMs = 300;
@@ -14,16 +14,8 @@ const noLimits = { headersMs: never, requestMs: never, idleMs: never, unreadMs: 
 /** The number of unread responses that one connection may have. */
 const maxUnread = 32;
 
-function open(store: Petstore, text: string): Socket {
-  const { port } = store.app.server.address() as { port: number };
-  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => {});
-  socket.write(text);
-  return socket;
-}
-
 async function assertServed(store: Petstore, path = '/v1/pets/1'): Promise<void> {
-  const { port } = store.app.server.address() as { port: number };
-  const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+  const answer = await fetch(`http://127.0.0.1:${store.port}${path}`, {
     headers: { 'x-api-key': store.key, connection: 'close' },
   });
   assert.equal(answer.status, 200);
@@ -51,9 +43,8 @@ const post = (store: Petstore, length: string) =>
   `POST /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\nContent-Type: application/json\r\n${length}\r\n\r\n`;
 
 test('slow header fields get 408 when their time is over', async (t) => {
-  const store = await startPetstore(t, { timeLimits: { ...noLimits, headersMs: limitMs } });
-  await store.listen();
-  const socket = open(store, 'GET /v1/pets HTTP/1.1\r\nHost: x\r\n');
+  const store = await startListening(t, { timeLimits: { ...noLimits, headersMs: limitMs } });
+  const socket = store.connect('GET /v1/pets HTTP/1.1\r\nHost: x\r\n');
   const drip = setInterval(() => socket.writable && socket.write('X-Drop: 1\r\n'), 20);
   t.after(() => clearInterval(drip));
   const text = await untilCutOff(store, socket);
@@ -66,9 +57,8 @@ for (const [what, length, drop] of [
 ] as const) {
   test(`a body ${what} that never ends gets 408 when the time of a request is over`, async (t) => {
     const timeLimits = { ...noLimits, headersMs: limitMs, requestMs: limitMs };
-    const store = await startPetstore(t, { timeLimits });
-    await store.listen();
-    const socket = open(store, post(store, length));
+    const store = await startListening(t, { timeLimits });
+    const socket = store.connect(post(store, length));
     const drip = setInterval(() => socket.writable && socket.write(drop), 20);
     t.after(() => clearInterval(drip));
     const text = await untilCutOff(store, socket);
@@ -77,29 +67,26 @@ for (const [what, length, drop] of [
 }
 
 test('a client that closes its half of the connection after a request gets the whole response', async (t) => {
-  const store = await startPetstore(t);
-  await store.listen();
-  const socket = open(store, `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`);
+  const store = await startListening(t);
+  const socket = store.connect(`GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`);
   socket.end();
   const text = await untilCutOff(store, socket);
   assert.match(text, /^HTTP\/1\.1 200 [\s\S]*"id":1,/);
 });
 
 test('a client that closes its half within a request gets 400, and the connection closes at once', async (t) => {
-  const store = await startPetstore(t, { timeLimits: noLimits });
-  await store.listen();
-  const socket = open(store, post(store, 'Content-Length: 60000'));
+  const store = await startListening(t, { timeLimits: noLimits });
+  const socket = store.connect(post(store, 'Content-Length: 60000'));
   socket.end('{');
   assert.match(await untilCutOff(store, socket), /^HTTP\/1\.1 400 /);
 });
 
 test('pipelined requests get their responses in order; too many unread ones close the connection', async (t) => {
-  const store = await startPetstore(t);
-  await store.listen();
+  const store = await startListening(t);
   const statuses = async (requests: number) => {
     const paths = Array.from({ length: requests }, (_, i) => (i % 2 ? '/v1/pets/1' : '/v1/nothing'));
     const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`;
-    const socket = open(store, paths.map(request).join(''));
+    const socket = store.connect(paths.map(request).join(''));
     socket.end();
     const text = await untilCutOff(store, socket);
     return {
@@ -122,7 +109,7 @@ test('a request waits until the client has the response before it', async (t) =>
   });
   await store.listen();
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`;
-  const socket = open(store, get('/v1/pets/1') + get('/v1/pets/2') + get('/v1/pets/3'));
+  const socket = store.connect(get('/v1/pets/1') + get('/v1/pets/2') + get('/v1/pets/3'));
   while (handled.length === 0) await sleep(5);
   await assertServed(store, '/v1/categories');
   assert.deepEqual(handled, ['/v1/pets/1', '/v1/categories']);
@@ -136,9 +123,8 @@ test('a request waits until the client has the response before it', async (t) =>
 });
 
 test('an idle connection closes after the time that Keep-Alive announces', async (t) => {
-  const store = await startPetstore(t, { timeLimits: { ...noLimits, idleMs: 100 } });
-  await store.listen();
-  const socket = open(store, `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`);
+  const store = await startListening(t, { timeLimits: { ...noLimits, idleMs: 100 } });
+  const socket = store.connect(`GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`);
   const text = await untilCutOff(store, socket);
   assert.match(text, /^HTTP\/1\.1 200 [\s\S]*"id":1,/);
 });
@@ -150,7 +136,7 @@ test('an idle connection stays open while its response is in progress', async (t
   await store.listen();
   const connected = once(store.app.server, 'connection');
   const asked = once(store.app.server, 'request');
-  const socket = open(store, `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`);
+  const socket = store.connect(`GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`);
   t.after(() => socket.destroy());
   const [ours] = await connected;
   await asked;
@@ -163,9 +149,8 @@ test('an idle connection stays open while its response is in progress', async (t
 test('2,000 idle connections do not keep others from being served', async (t) => {
   // The time limit of a silent client is longer than a busy machine needs to connect them all.
   const timeLimits = { headersMs: 60_000, requestMs: 60_000 };
-  const store = await startPetstore(t, { timeLimits });
-  await store.listen();
-  const idle = Array.from({ length: 2_000 }, () => open(store, ''));
+  const store = await startListening(t, { timeLimits });
+  const idle = Array.from({ length: 2_000 }, () => store.connect(''));
   t.after(() => {
     for (const socket of idle) socket.destroy();
   });
@@ -175,12 +160,11 @@ test('2,000 idle connections do not keep others from being served', async (t) =>
 });
 
 test('200 clients that never read are disconnected; others are served, and few responses wait', async (t) => {
-  const store = await startPetstore(t, { timeLimits: { ...noLimits, unreadMs: limitMs } });
-  await store.listen();
+  const store = await startListening(t, { timeLimits: { ...noLimits, unreadMs: limitMs } });
   const lists = `GET /v1/pets?limit=100 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`.repeat(200);
   // More than a system buffers for a client.
   const documents = 'GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(maxUnread - 1);
-  const sockets = Array.from({ length: 200 }, (_, i) => open(store, i % 2 ? lists : documents));
+  const sockets = Array.from({ length: 200 }, (_, i) => store.connect(i % 2 ? lists : documents));
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
   await assertServed(store);
   while ((await connectionsOf(store)) > 0) {
@@ -198,10 +182,9 @@ for (const [what, next, drop] of [
   ['empty lines', '', '\r\n'],
 ] as const)
   test(`a client that does not read, but sends ${what}, is disconnected`, async (t) => {
-    const store = await startPetstore(t, { timeLimits: { ...noLimits, unreadMs: limitMs } });
-    await store.listen();
+    const store = await startListening(t, { timeLimits: { ...noLimits, unreadMs: limitMs } });
     const documents = 'GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(maxUnread - 2);
-    const socket = open(store, documents + next).pause();
+    const socket = store.connect(documents + next).pause();
     const drip = setInterval(() => socket.writable && socket.write(drop), 20);
     t.after(() => clearInterval(drip));
     await once(socket, 'connect');

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations } from '../../src/api/operations.ts';
-import { created, empty, operation, page } from '../../src/http/operation.ts';
+import { operation } from '../../src/http/operation.ts';
+import { created, empty, page } from '../../src/http/success.ts';
 import { describeStore } from '../../src/reference/description/apis.ts';
 import type { JsonObject } from '../../src/reference/description/schemas.ts';
 import { NewPet, Pet, Pets, petId } from '../../src/store/resources/pets/schema.ts';

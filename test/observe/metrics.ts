@@ -1,4 +1,4 @@
-import { newCounts } from '../../src/db/database.ts';
+import { newStorageCounts } from '../../src/db/database.ts';
 import { WriteQueue } from '../../src/db/group-commit.ts';
 import { durationBounds, Histogram } from '../../src/foundation/histogram.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
@@ -54,7 +54,7 @@ export async function textOfAllMetrics(): Promise<string> {
     operations: [{ id: 'listOldPets', success, deprecated }],
     faults: ['unavailable'],
     db: {
-      counts: newCounts(),
+      counts: newStorageCounts(),
       measured: { ...measured, postgres: { readSeconds: seconds, connections } },
     },
     isReady: async () => true,

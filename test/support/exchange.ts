@@ -1,12 +1,11 @@
-import { connect } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import type { Petstore } from './petstore.ts';
 import { partsOf } from './raw-client.ts';
 
 /** Writes raw bytes to a socket and reads the response until the other side closes. */
 export async function exchange(store: Petstore, ...chunks: string[]) {
-  const { port } = store.app.server.address() as { port: number };
-  const socket = connect(port, '127.0.0.1');
+  const socket = store.connect();
+  socket.on('end', () => socket.end());
   for (const chunk of chunks) socket.write(chunk);
   const { head, body } = partsOf(await readText(socket));
   const [line = '', ...fields] = head.split('\r\n');

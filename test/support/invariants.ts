@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { identifier, type Sql } from '../../src/db/sql.ts';
-import { kinds } from '../../src/db/tables.ts';
+import { rowKinds } from '../../src/db/tables.ts';
 
 /** Asserts the invariants of a workspace: ids, references, and the rules of stock and status. */
 export async function assertInvariants(sql: Sql, workspaceId: number): Promise<void> {
@@ -14,7 +14,7 @@ export async function assertInvariants(sql: Sql, workspaceId: number): Promise<v
     select o.id from orders o left join pets p on p.workspace_id = o.workspace_id and p.id = o.pet_id
     where o.workspace_id = ${workspaceId} and o.complete = 0 and o.pet_id is not null and p.id is null`;
   assert.deepEqual(lost, [], 'every open order has its pet');
-  for (const kind of kinds) {
+  for (const kind of rowKinds) {
     const beyond = await sql`
       select id from ${identifier(kind)} where workspace_id = ${workspaceId} and id > (
         select last_id from sequences where workspace_id = ${workspaceId} and kind = ${kind})`;

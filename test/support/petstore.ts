@@ -1,3 +1,4 @@
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { basename } from 'node:path';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { createKey } from '../../src/access/keys/store.ts';
@@ -83,6 +84,13 @@ export async function startPetstore(t: Lifetime, options: StoreSetup = {}): Prom
   t.after(() => petstore.close());
   await petstore.ready;
   petstore.key = (await petstore.addWorkspace('first', options.seed ?? true)).key;
+  return petstore;
+}
+
+/** The same, which listens on a port. */
+export async function startListening(t: Lifetime, options: StoreSetup = {}): Promise<Petstore> {
+  const petstore = await startPetstore(t, options);
+  await petstore.listen();
   return petstore;
 }
 
@@ -221,6 +229,17 @@ export class Petstore {
   async listen(port = 0): Promise<string> {
     await this.ready;
     return this.app.listen({ port, host: '127.0.0.1' });
+  }
+
+  get port(): number {
+    return (this.app.server.address() as AddressInfo).port;
+  }
+
+  /** A connection that ignores errors, and may stay half open. It sends `text`. */
+  connect(text = ''): Socket {
+    const socket = connect({ port: this.port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => {});
+    if (text) socket.write(text);
+    return socket;
   }
 
   async close(): Promise<void> {

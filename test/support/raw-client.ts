@@ -1,4 +1,4 @@
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { Petstore } from './petstore.ts';
 import { until } from './until.ts';
@@ -22,9 +22,8 @@ export interface RawClient {
 }
 
 /** Opens a connection to a store that listens. */
-export function openRaw(t: TestContext, { app }: Pick<Petstore, 'app'>): RawClient {
-  const { port } = app.server.address() as { port: number };
-  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+export function openRaw(t: TestContext, store: Pick<Petstore, 'connect'>): RawClient {
+  const socket = store.connect();
   t.after(() => socket.destroy());
   const client: RawClient = {
     socket,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type Kind, kinds } from '../../src/db/tables.ts';
+import { type RowKind, rowKinds } from '../../src/db/tables.ts';
 import { description, resolve } from './description.ts';
 import type { Petstore } from './petstore.ts';
 
@@ -7,7 +7,7 @@ type Json = Parameters<typeof resolve>[0];
 
 /** Rows with their own ids, from the description. */
 export interface Resource {
-  kind: Kind;
+  kind: RowKind;
   /** The path of their list, below the base URL. */
   path: string;
   /** The path parameter of one of them. */
@@ -22,7 +22,7 @@ type PathItem = Record<string, any>;
 const contentOf = ({ content }: PathItem) => content['application/json'];
 
 /** The resources that callers create, in an order in which the references of each example exist. A list has the name of its table. */
-export const resources: Resource[] = kinds.flatMap((kind) => {
+export const resources: Resource[] = rowKinds.flatMap((kind) => {
   const paths = Object.entries<PathItem>(description.paths);
   const list = paths.find(([path, { post }]) => post && path.endsWith(`/${kind}`));
   const item = paths.find(

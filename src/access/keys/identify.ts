@@ -26,7 +26,7 @@ export interface Identify {
  * Finds the caller of a request by its key: at once if the key is cached, else as a promise. Fails with `unauthorized` without a
  * valid key (RFC 6750, section 3), and with `rate_limited` if too many requests wait for a look-up.
  */
-export function identifier(
+export function createIdentify(
   db: Database,
   limiter: Pick<Limiter, 'peek'>,
   findCaller: FindCaller = callerFinder([]),

@@ -22,10 +22,7 @@ const root = fileURLToPath(new URL('../../..', import.meta.url)).replace(/[\\/]$
 const npmVariables =
   /^(npm_(lifecycle|package)_.*|npm_(command|execpath|node_execpath)|npm_config_(local_prefix|loglevel)|INIT_CWD|NODE)$/;
 
-/**
- * The environment of the user, without the additions of npm for a script of this tree. npm adds variables, and to PATH the `node_modules/.bin` of
- * the tree and of all folders above. The one of the tree contains a Node.js.
- */
+/** The environment of the user, without what npm adds for a script of this tree: variables, and to PATH folders with a Node.js. */
 export function userEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const folder = dirname(env.npm_package_json ?? '');
   if (!isTree(folder)) return env;

@@ -1,20 +1,20 @@
 import { dayMs, secondMs } from '../time.ts';
 import {
-  baseUrl,
+  anyText,
+  apiAddress,
   ConfigError,
-  choice,
   databaseUrl,
   hostOfUrl,
   listenAddress,
   networkNames,
   number,
+  oneOf,
   onOrOff,
   port,
   proxies,
   type Setting,
   scaled,
   secret,
-  text,
   valkeyUrls,
 } from './setting.ts';
 
@@ -41,7 +41,6 @@ export const settings = {
     read: listenAddress,
     inDefault: hostOfUrl,
   },
-  /** The address of PostgreSQL, with its password. Undefined: SQLite in `dataDir`. */
   databaseUrl: {
     variable: 'DATABASE_URL',
     default: '',
@@ -58,9 +57,8 @@ export const settings = {
     variable: 'PETSTORE_DATA_DIR',
     default: './petstore-data',
     meaning: 'folder of the SQLite database, `demo.key` and `secret.key`',
-    read: text,
+    read: anyText,
   },
-  /** The secrets of webhooks are derived from it. Undefined: the key in `secret.key`. */
   secretKey: {
     variable: 'PETSTORE_SECRET_KEY',
     default: '',
@@ -68,13 +66,12 @@ export const settings = {
       'at least 32 random characters, the same for all instances; webhook secrets are derived from it. By default the service creates one and stores it in `secret.key` in the data folder',
     read: secret(32),
   },
-  /** The address of the API. It ends in `/v1`, without a slash. */
   baseUrl: {
     variable: 'PETSTORE_BASE_URL',
     default: 'http://{HOST}:{PORT}/v1',
     meaning:
       'public address of the API; ends in `/v1`. The default has `localhost` if `HOST` is `127.0.0.1`, or `0.0.0.0` or `::` (all addresses)',
-    read: baseUrl,
+    read: apiAddress,
   },
   demo: {
     variable: 'PETSTORE_DEMO',
@@ -82,7 +79,6 @@ export const settings = {
     meaning: '`on` creates the workspace `demo` with data and an API key; `off` creates neither',
     read: onOrOff,
   },
-  /** Whether keys may rehearse faults and record their client. */
   lab: {
     variable: 'PETSTORE_LAB',
     default: '{PETSTORE_DEMO}',
@@ -117,21 +113,18 @@ export const settings = {
       '`off`: responses have only `X-RateLimit-*`, not `RateLimit` and `RateLimit-Policy` of the IETF draft',
     read: onOrOff,
   },
-  /** Whether deprecated operations stop working at their sunset. */
   enforceSunset: {
     variable: 'PETSTORE_ENFORCE_SUNSET',
     default: 'off',
     meaning: '`on`: deprecated operations return 410 after their sunset',
     read: onOrOff,
   },
-  /** How long events are kept. */
   maxEventAgeMs: {
     variable: 'PETSTORE_EVENTS_DAYS',
     default: '7',
     meaning: 'how many days events are stored',
     read: scaled(number(0.001), dayMs),
   },
-  /** How many events of a workspace are kept, unless they are too old. */
   maxEventCount: {
     variable: 'PETSTORE_EVENTS_COUNT',
     default: '100000',
@@ -143,13 +136,13 @@ export const settings = {
     variable: 'LOG_LEVEL',
     default: 'info',
     meaning: `log level, from least to most: ${quoted(logLevels)}`,
-    read: choice(logLevels),
+    read: oneOf(logLevels),
   },
   logFormat: {
     variable: 'LOG_FORMAT',
     default: 'auto',
     meaning: 'log format: `json`, `pretty` for people, or `auto`: `pretty` at a terminal, otherwise `json`',
-    read: choice(logFormats),
+    read: oneOf(logFormats),
   },
 } satisfies Record<string, Setting<unknown>>;
 

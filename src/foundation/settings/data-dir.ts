@@ -120,9 +120,8 @@ function refuse(reason: string): never {
 }
 
 /**
- * Removes the rights of other users to our files in the data folder. Also removes their rights to the folder, unless it belongs to
- * another user or contains other files, as /tmp or a home does. If others can still change our files, prints one warning to
- * standard error. Refuses a folder of another user, except root, that more users can write to.
+ * Removes the rights of other users to our files, and to the folder unless it has another owner or other files, as /tmp does. Warns once if
+ * others can still change our files. Refuses a folder of another user, except root, that more users can write to.
  */
 function closeToOthers(dataDir: string, ours: string[], hasOnlyOurs: boolean): void {
   if (!process.geteuid) return; // Windows has no modes.
@@ -170,38 +169,34 @@ export function ensureFile(path: string): void {
 }
 
 /** Replaces a file or a link, in one step, by a new file that only its owner can read. */
-export function replaceFile(path: string, text: string): void {
-  const fresh = `${path}.${randomUUID()}.new`;
-  try {
-    writeFresh(fresh, text);
-    renameSync(fresh, path);
-  } finally {
-    rmSync(fresh, { force: true });
-  }
-}
+export const replaceFile = (path: string, text: string): void =>
+  writeBeside(path, text, (fresh) => renameSync(fresh, path));
 
 /** Creates a file that only its owner can read, unless it exists. It survives a power cut once this returns. */
 export function createOnce(path: string, text: string): void {
-  const fresh = `${path}.${randomUUID()}.new`;
   try {
-    writeFresh(fresh, text);
     // Unlike rename, link replaces nothing.
-    linkSync(fresh, path);
+    writeBeside(path, text, (fresh) => linkSync(fresh, path));
     syncFolder(dirname(path));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  } finally {
-    rmSync(fresh, { force: true });
   }
 }
 
-function writeFresh(path: string, text: string): void {
-  const file = createFile(path);
+/** Writes a new file beside `path`, which `place` moves or links there. */
+function writeBeside(path: string, text: string, place: (fresh: string) => void): void {
+  const fresh = `${path}.${randomUUID()}.new`;
   try {
-    writeFileSync(file, text);
-    fsyncSync(file);
+    const file = createFile(fresh);
+    try {
+      writeFileSync(file, text);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    place(fresh);
   } finally {
-    closeSync(file);
+    rmSync(fresh, { force: true });
   }
 }
 

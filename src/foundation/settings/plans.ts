@@ -40,25 +40,18 @@ export const maxWebhooks = { free: 2, pro: 10, business: 50, enterprise: 100 } a
 >;
 
 /** When a caller is banned, and for how long. */
-export interface BanRules {
+export const banRules = {
   /** Strikes allowed per minute, as a multiple of the plan's requests per minute. */
-  strikesFactor: number;
-  /** Length of the first ban. */
-  firstMs: number;
-  longestMs: number;
-  /** The factor by which each further ban is longer. */
-  growth: number;
-  /** Within this time after the start of a ban, the next ban is longer. */
-  memoryMs: number;
-}
-
-export const banRules: BanRules = {
   strikesFactor: 1,
   firstMs: minuteMs,
   longestMs: hourMs,
+  /** The factor by which each further ban is longer. */
   growth: 2,
+  /** Within this time after the start of a ban, the next ban is longer. */
   memoryMs: dayMs,
 };
+
+export type BanRules = typeof banRules;
 
 /** The minimum number of strikes allowed per minute. */
 export const minStrikes = 10;

@@ -9,25 +9,25 @@ export interface Setting<Value> {
   default: string;
   /** For the help and the docs, with literal values in backquotes. */
   meaning: string;
-  read: Reader<Value>;
+  read: SettingReader<Value>;
   /** Converts the text for the default of another setting. */
   inDefault?: (text: string) => string;
 }
 
 /** Reads a value. Throws ConfigError that names the variable and repeats no text that may contain a secret. */
-export type Reader<Value> = (text: string, variable: string) => Value;
+export type SettingReader<Value> = (text: string, variable: string) => Value;
 
 /** A value that cannot be used. The message is one line that names the variable. */
 export class ConfigError extends Error {}
 
-export const text: Reader<string> = (text) => text;
+export const anyText: SettingReader<string> = (text) => text;
 
 /** An address to listen on. For `localhost` Fastify would open a second server, without our bounds. */
-export const listenAddress: Reader<string> = (text) => (text === 'localhost' ? '127.0.0.1' : text);
+export const listenAddress: SettingReader<string> = (text) => (text === 'localhost' ? '127.0.0.1' : text);
 
 /** A secret of at least `minLength` characters. No message repeats it. Undefined: none. */
 export const secret =
-  (minLength: number): Reader<string | undefined> =>
+  (minLength: number): SettingReader<string | undefined> =>
   (text, variable) => {
     if (text === '') return undefined;
     if (text.length < minLength)
@@ -37,7 +37,7 @@ export const secret =
 
 /** A number of at least `min`. */
 export const number =
-  (min: number): Reader<number> =>
+  (min: number): SettingReader<number> =>
   (text, variable) => {
     const value = Number(text);
     if (!/^\d+(\.\d+)?$/.test(text) || value < min || value > 1e9) {
@@ -48,12 +48,12 @@ export const number =
 
 /** A number in another unit: the number that is read, times `factor`. */
 export const scaled =
-  (read: Reader<number>, factor: number): Reader<number> =>
+  (read: SettingReader<number>, factor: number): SettingReader<number> =>
   (text, variable) =>
     read(text, variable) * factor;
 
-export const choice =
-  <Choice extends string>(choices: readonly Choice[]): Reader<Choice> =>
+export const oneOf =
+  <Choice extends string>(choices: readonly Choice[]): SettingReader<Choice> =>
   (text, variable) => {
     const choice = choices.find((choice) => choice === text);
     if (!choice) {
@@ -62,11 +62,11 @@ export const choice =
     return choice;
   };
 
-const either = choice(['on', 'off']);
+const either = oneOf(['on', 'off']);
 
-export const onOrOff: Reader<boolean> = (text, variable) => either(text, variable) === 'on';
+export const onOrOff: SettingReader<boolean> = (text, variable) => either(text, variable) === 'on';
 
-export const port: Reader<number> = (text, variable) => {
+export const port: SettingReader<number> = (text, variable) => {
   const port = Number(text);
   if (!/^\d{1,5}$/.test(text) || port > 65_535) {
     throw new ConfigError(`${variable} must be a number from 0 to 65535, not ${JSON.stringify(text)}.`);
@@ -75,7 +75,7 @@ export const port: Reader<number> = (text, variable) => {
 };
 
 /** The address of PostgreSQL. It may contain a password, so no message repeats it. Undefined: none. */
-export const databaseUrl: Reader<string | undefined> = (text, variable) => {
+export const databaseUrl: SettingReader<string | undefined> = (text, variable) => {
   if (text === '') return undefined;
   if (severalHosts.test(text)) {
     throw new ConfigError(`${variable} must name one host, which must always resolve to the primary server.`);
@@ -91,7 +91,7 @@ export const databaseUrl: Reader<string | undefined> = (text, variable) => {
 const severalHosts = /^\w+:\/\/([^/?]*@)?[^@/?]*,[^@/?]*([/?]|$)|[?&]host=[^&]*(,|%2C)/i;
 
 /** Addresses of one kind. They may contain a password, so no message repeats them. */
-export const valkeyUrls: Reader<string[]> = (text, variable) => {
+export const valkeyUrls: SettingReader<string[]> = (text, variable) => {
   const urls = text === '' ? [] : splitValkeyUrls(text);
   if (!urls.every(isValkeyUrl) || new Set(urls.map((url) => new URL(url).protocol)).size > 1) {
     throw new ConfigError(
@@ -119,7 +119,7 @@ export function hostOfUrl(address: string): string {
 }
 
 /** The address of the API, without a slash at the end. It may contain a password, so no message repeats it. */
-export const baseUrl: Reader<string> = (text, variable) => {
+export const apiAddress: SettingReader<string> = (text, variable) => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isApiAddress = /^https?:$/.test(url?.protocol ?? '') && /\/v1\/?$/.test(url?.pathname ?? '');
   if (!url || !isApiAddress || url.search || url.hash || url.username || url.password) {
@@ -134,7 +134,7 @@ export const baseUrl: Reader<string> = (text, variable) => {
 export const networkNames = ['loopback', 'linklocal', 'uniquelocal'];
 
 /** Addresses, networks and names of networks. True: every proxy is trusted. False: none. */
-export const proxies: Reader<string[] | boolean> = (text, variable) => {
+export const proxies: SettingReader<string[] | boolean> = (text, variable) => {
   if (text === 'off' || text === 'on') return text === 'on';
   const proxies = text.split(',').map((proxy) => proxy.trim());
   if (!proxies.every((proxy) => networkNames.includes(proxy) || isNetwork(proxy))) {

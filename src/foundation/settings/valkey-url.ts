@@ -28,9 +28,8 @@ export function splitValkeyUrls(text: string): string[] {
 }
 
 /**
- * Reads `redis[s]://[user:password@]host[:port][/database]`, or for a Sentinel
- * `redis[s]+sentinel://[user:password@]host[:port]/name[/database][?sentinel_username=…&sentinel_password=…]`. There the
- * first user and password are those of the master. Throws on anything else.
+ * Reads `redis[s]://[user:password@]host[:port][/database]`, or
+ * `redis[s]+sentinel://[user:password of the master@]host[:port]/name[/database][?sentinel_username=…&sentinel_password=…]`.
  */
 export function parseValkeyUrl(text: string): ValkeyUrl {
   const { protocol, hostname, port, username, password, pathname, search, hash } = new URL(text);

@@ -1,5 +1,5 @@
 import { type TProperties, type TSchema, Type } from 'typebox';
-import { bodyProperty, type Problem } from '../../foundation/errors.ts';
+import { bodyProperty, type ValueProblem } from '../../foundation/errors.ts';
 import { quote } from '../../foundation/redact.ts';
 import { Name, Units } from '../../foundation/schema.ts';
 import { escapeTerminal } from '../../foundation/terminal-text.ts';
@@ -63,7 +63,7 @@ function findable({ properties }: ApiList): TProperties {
 
 /** Reads a goal file. Throws an error that lists the wrong values by JSON Pointer, and what is allowed. */
 export function readGoal(text: string): Goal {
-  const problems: Problem[] = [];
+  const problems: ValueProblem[] = [];
   const source = objectAt(parsed(text), [], [...Object.keys(texts), 'wanted'], problems);
   const { goal, says } = readTexts(source, problems) as { goal: string; says?: string };
   const wanted = listAt(own(source, 'wanted'), ['wanted'], problems).map((one, i) =>
@@ -83,7 +83,11 @@ function parsed(text: string): unknown {
   }
 }
 
-function readWanted(given: unknown, path: (string | number)[], problems: Problem[]): WantedRows | undefined {
+function readWanted(
+  given: unknown,
+  path: (string | number)[],
+  problems: ValueProblem[],
+): WantedRows | undefined {
   const known = [...Object.keys(wantedFacts), 'where', 'fields'];
   const source = objectAt(given, path, known, problems);
   const before = problems.length;
@@ -103,7 +107,12 @@ function readWanted(given: unknown, path: (string | number)[], problems: Problem
 const own = (source: Values, name: string) => (Object.hasOwn(source, name) ? source[name] : undefined);
 
 /** The value, if it is an object that has only these properties. */
-function objectAt(value: unknown, path: (string | number)[], names: string[], problems: Problem[]): Values {
+function objectAt(
+  value: unknown,
+  path: (string | number)[],
+  names: string[],
+  problems: ValueProblem[],
+): Values {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     problems.push({ ...at(...path), detail: 'must be an object' });
     return {};
@@ -114,13 +123,13 @@ function objectAt(value: unknown, path: (string | number)[], names: string[], pr
   return value as Values;
 }
 
-function listAt(value: unknown, path: string[], problems: Problem[]): unknown[] {
+function listAt(value: unknown, path: string[], problems: ValueProblem[]): unknown[] {
   if (Array.isArray(value) && value.length <= maxWanted) return value;
   problems.push({ ...at(...path), detail: `must be a list of at most ${maxWanted} objects` });
   return [];
 }
 
-function throwIfAny(problems: readonly Problem[]): void {
+function throwIfAny(problems: readonly ValueProblem[]): void {
   if (problems.length === 0) return;
   const shown = problems.slice(0, maxProblems).map(({ subject, detail }) => `${subject} ${detail}`);
   const rest = problems.length - shown.length;

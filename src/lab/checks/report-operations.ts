@@ -1,4 +1,5 @@
-import { operation, resource, text } from '../../http/operation.ts';
+import { operation } from '../../http/operation.ts';
+import { resource, text } from '../../http/success.ts';
 import {
   type Reader,
   type RecordingServices,

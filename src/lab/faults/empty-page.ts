@@ -1,5 +1,5 @@
-import { isSingleRead } from '../../http/operation.ts';
 import type { Page } from '../../http/pagination.ts';
+import { isSingleRead } from '../../http/success.ts';
 import { fault, isList } from './shared/fault.ts';
 
 export const emptyPage = fault({

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import type { OperationResponse } from '../../http/operation.ts';
 import { reasonPhrase } from '../../http/server-response.ts';
+import type { OperationResponse } from '../../http/success.ts';
 import { onDisconnect } from './shared/connection-faults.ts';
 import { fault } from './shared/fault.ts';
 

@@ -1,14 +1,7 @@
 import { withoutSecrets } from '../../foundation/redact.ts';
-import {
-  created,
-  empty,
-  type Input,
-  operation,
-  page,
-  type Rendered,
-  resource,
-} from '../../http/operation.ts';
+import { type Input, operation } from '../../http/operation.ts';
 import type { PageRequest } from '../../http/pagination.ts';
+import { created, empty, page, type Rendered, resource } from '../../http/success.ts';
 import { archiveBounds, maxKept, maxWaitingReadings, othersWriteMs } from '../lab-bounds.ts';
 import { Har } from './har.ts';
 import {

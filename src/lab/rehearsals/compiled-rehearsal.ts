@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { bodyProperty, invalidRequest, type Problem } from '../../foundation/errors.ts';
+import { bodyProperty, invalidRequest, type ValueProblem } from '../../foundation/errors.ts';
 import type { Operation } from '../../http/operation.ts';
 import { faultNamed } from '../faults/list.ts';
 import type { Fault, FaultServices, Parameters } from '../faults/shared/fault.ts';
@@ -122,7 +122,7 @@ function problemsOf(
   { name, isCondition, takesNoOperation, parameters, fits }: Fault,
   index: number,
   api: TargetApi,
-): Problem[] {
+): ValueProblem[] {
   const { fault: _, operation: operationId, after, times, ...given } = plan;
   const asked = api.operations.find(({ id }) => id === operationId);
   const taken = Object.keys(parameters);

@@ -1,4 +1,5 @@
-import { created, operation, resource } from '../../http/operation.ts';
+import { operation } from '../../http/operation.ts';
+import { created, resource } from '../../http/success.ts';
 import { maxKept } from '../lab-bounds.ts';
 import type { TargetApi } from '../target-api.ts';
 import { FaultList, faultCatalogue } from './catalogue.ts';

@@ -1,5 +1,11 @@
 import type { TSchema } from 'typebox';
-import { ApiError, bearerChallenge, type ErrorCode, errorCodes, problemOf } from '../../foundation/errors.ts';
+import {
+  ApiError,
+  bearerChallenge,
+  type ErrorCode,
+  errorCodes,
+  problemDetailsOf,
+} from '../../foundation/errors.ts';
 import type { Fields } from '../../foundation/field-names.ts';
 import { ErrorBody, ProblemBody } from '../../foundation/schema.ts';
 import type { Quota } from '../../foundation/settings/plans.ts';
@@ -111,7 +117,7 @@ export class ResponseDescriptions {
         ...(this.#forms.hasProblems && {
           'application/problem+json': {
             schema: this.#schemas.use(ProblemBody),
-            examples: examples((error) => problemOf(error, this.#errorPages)),
+            examples: examples((error) => problemDetailsOf(error, this.#errorPages)),
           },
         }),
       },

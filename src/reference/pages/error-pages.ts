@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { type ErrorCode, errorCodes, problemOf, titleOf } from '../../foundation/errors.ts';
+import { type ErrorCode, errorCodes, errorTitle, problemDetailsOf } from '../../foundation/errors.ts';
 import { reasonPhrase } from '../../http/server-response.ts';
 import { errorPagesUrl } from '../../http/target.ts';
 import { guides } from '../description/guides.ts';
@@ -27,7 +27,7 @@ export function serveErrorPages(
   serveStaticPages(app, site, errorPages, (name, path) => {
     const code = name as ErrorCode;
     return {
-      title: titleOf(code),
+      title: errorTitle(code),
       summary: errorCodes[code][1],
       main: pageOf(code, baseUrl, apis, rootFrom(path)),
     };
@@ -52,7 +52,7 @@ const guideLink = (root: string) =>
 function pageOf(code: ErrorCode, baseUrl: string, apis: readonly Api[], root: string): string {
   const { cause, cure } = adviceOn(code, baseUrl);
   const error = exampleError(code);
-  return `<h1>${titleOf(code)}</h1>
+  return `<h1>${errorTitle(code)}</h1>
 <p><code>${code}</code> · ${error.status} ${reasonPhrase(error.status)}</p>
 <h2>Cause</h2>
 <p>${inline(cause)}</p>
@@ -62,7 +62,7 @@ function pageOf(code: ErrorCode, baseUrl: string, apis: readonly Api[], root: st
 <h2>Example</h2>
 ${example(error.body)}
 <p>With <code>Accept: application/problem+json</code>:</p>
-${example(problemOf(error, errorPagesUrl(baseUrl)))}
+${example(problemDetailsOf(error, errorPagesUrl(baseUrl)))}
 <h2>Operations that return it</h2>
 ${operationsWith(code, apis, root)}`;
 }

@@ -1,8 +1,9 @@
 import type { Database, Transaction, WriteContext } from '../../db/database.ts';
+import { allocateIds } from '../../db/ids.ts';
 import { recordEvent, unrecorded } from '../history/record.ts';
 import { createCategory, listCategories } from '../resources/categories/store.ts';
 import { insertPets, type PetRow } from '../resources/pets/store.ts';
-import { allocateIds, workspaceSeeded } from '../workspaces/store.ts';
+import { workspaceSeeded } from '../workspaces/store.ts';
 
 const petsPerStatement = 500;
 const petsPerTransaction = 10_000;

@@ -1,9 +1,10 @@
 import { Type } from 'typebox';
-import { ApiError, errorAt, type Place } from '../../foundation/errors.ts';
+import { ApiError, errorAt, type ValuePlace } from '../../foundation/errors.ts';
 import { identifying } from '../../foundation/schema.ts';
 import { grouped } from '../../foundation/words.ts';
-import { type AnyInput, operation, page, resource, stream } from '../../http/operation.ts';
+import { type AnyInput, operation } from '../../http/operation.ts';
 import { fittingLimit, maxPageBytes } from '../../http/pagination.ts';
+import { page, resource, stream } from '../../http/success.ts';
 import { type Extent, extentOf, findEvent, readEventSizes, readEvents } from '../history/store.ts';
 import { type EventType, KnownEventType } from '../webhooks/schema.ts';
 import { Event, Events, eventId } from './schema.ts';
@@ -130,7 +131,7 @@ export const eventOperations = [
 function assertPosition(
   after: number,
   { first, last }: Extent,
-  place: Place,
+  place: ValuePlace,
   { baseUrl, digitsOf }: Pick<AnyInput, 'baseUrl' | 'digitsOf'>,
 ): void {
   if (after > last) {

@@ -1,10 +1,10 @@
 import { type Columns, type Fragment, fragment, identifier, join, type Sql } from '../../db/sql.ts';
-import type { Kind } from '../../db/tables.ts';
+import type { RowKind } from '../../db/tables.ts';
 import { ApiError } from '../../foundation/errors.ts';
 import { type Page, type PageRequest, toPage } from '../../http/pagination.ts';
 
 interface TableOptions<Item> {
-  table: Kind;
+  table: RowKind;
   columns: Columns<Item>;
   /** A column that no index has. To lock a row, it is set to its own value, which locks it on both engines. */
   lockColumn: string;

@@ -1,11 +1,11 @@
 import { batchSize, type Database, inBatches, type Transaction } from '../../db/database.ts';
+import { allocateIds } from '../../db/ids.ts';
 import { columns, type Fragment, fragment, type Row, type Sql } from '../../db/sql.ts';
 import { ApiError } from '../../foundation/errors.ts';
 import type { InstallationKey } from '../../foundation/settings/secret-key.ts';
 import { toTime } from '../../foundation/time.ts';
 import { type Page, type PageRequest, toPage } from '../../http/pagination.ts';
 import type { Retention } from '../history/store.ts';
-import { allocateIds } from '../workspaces/store.ts';
 import type { Delivery, DeliveryState } from './schema.ts';
 import { webhooks } from './webhook-store.ts';
 

@@ -1,8 +1,8 @@
 import type { Transaction } from '../../db/database.ts';
+import { allocateIds } from '../../db/ids.ts';
 import { columns, fragment, type Sql } from '../../db/sql.ts';
 import type { InstallationKey } from '../../foundation/settings/secret-key.ts';
 import type { StoredEvent } from '../history/store.ts';
-import { allocateIds } from '../workspaces/store.ts';
 import { atOnce } from './delivery-store.ts';
 import { leaseLost, settingsColumns, type WebhookRef, type WebhookSettings } from './lease-store.ts';
 import { type AttemptResult, resultFor } from './retry-policy.ts';

@@ -1,4 +1,5 @@
 import type { Transaction } from '../../db/database.ts';
+import { allocateIds } from '../../db/ids.ts';
 import { columns, fragment, type Row } from '../../db/sql.ts';
 import { ApiError } from '../../foundation/errors.ts';
 import { mergePatch } from '../../foundation/schema.ts';
@@ -6,7 +7,6 @@ import { toTime } from '../../foundation/time.ts';
 import { recordEvent } from '../history/record.ts';
 import { extentOf } from '../history/store.ts';
 import { ResourceTable } from '../resources/resource-table.ts';
-import { allocateIds } from '../workspaces/store.ts';
 import type { DisabledReason, EventType, NewWebhook, Webhook } from './schema.ts';
 import { webhookDisabled } from './schema.ts';
 

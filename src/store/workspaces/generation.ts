@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '../../db/database.ts';
-import { kinds } from '../../db/tables.ts';
+import { rowKinds } from '../../db/tables.ts';
 import { recordEvent } from '../history/record.ts';
 import { workspaceReset, workspaceSeeded } from './store.ts';
 
@@ -39,7 +39,7 @@ async function beginIn(sql: Transaction, workspaceId: number): Promise<void> {
   // Ids continue at the microseconds since 1970. No store gives out an id each microsecond, so ids never repeat, even if the same
   // backup is restored again. If the clock is behind the last restore, a fixed distance is added.
   const aheadId = sql.context.atMs * 1_000;
-  for (const kind of kinds) {
+  for (const kind of rowKinds) {
     await sql`
       insert into sequences (workspace_id, kind, last_id) values (${workspaceId}, ${kind}, ${aheadId})
       on conflict (workspace_id, kind) do update set last_id =

@@ -2,20 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Type } from 'typebox';
 import { revokeKeysOf } from '../../access/keys/store.ts';
 import type { Database, Transaction, WriteContext } from '../../db/database.ts';
-import { ForeignKeyError, type Fragment, fragment, identifier, type Row, type Sql } from '../../db/sql.ts';
+import { restartIds } from '../../db/ids.ts';
+import { type Fragment, fragment, identifier, type Row, type Sql } from '../../db/sql.ts';
 import {
   type ContentKind,
   type Counted,
   contentKinds,
   contentTables,
   counts,
-  type Kind,
   keptTables,
-  kinds,
   leafTables,
+  rowKinds,
   tables,
 } from '../../db/tables.ts';
-import { unauthorized } from '../../foundation/errors.ts';
 import { event } from '../history/event.ts';
 import { recordEvent } from '../history/record.ts';
 
@@ -64,7 +63,7 @@ export async function createWorkspace(sql: Sql, name: string, nowMs: number): Pr
   const [row] = await sql`
     insert into workspaces (name, created_at_ms) values (${name}, ${nowMs}) returning id`;
   const id = Number(row?.[0]);
-  await restartSequences(sql, id, kinds);
+  await restartIds(sql, id, rowKinds);
   return { id, name, createdAtMs: nowMs };
 }
 
@@ -131,7 +130,7 @@ export async function clearWorkspace(sql: Transaction, workspaceId: number): Pro
   // Locks rows in the same order as requests. Once the sequences are locked, no other connection can add a row, so the second
   // deletion removes the rest.
   await deleteRows(sql, workspaceId, leafTables);
-  await restartSequences(sql, workspaceId, contentKinds);
+  await restartIds(sql, workspaceId, contentKinds);
   await deleteRows(sql, workspaceId, contentTables);
   recordEvent(sql, workspaceId, workspaceReset, {});
 }
@@ -232,33 +231,6 @@ export async function closeWorkspace(
 
 async function deleteRows(sql: Sql, workspaceId: number, tables: readonly string[]): Promise<void> {
   for (const table of tables) await sql`delete from ${identifier(table)} where workspace_id = ${workspaceId}`;
-}
-
-/** Restarts the ids of some kinds at 1, and locks their sequences. Adds the sequences of kinds newer than the workspace. */
-async function restartSequences(sql: Sql, workspaceId: number, some: readonly Kind[]): Promise<void> {
-  for (const kind of some) {
-    await sql`
-      insert into sequences (workspace_id, kind, last_id) values (${workspaceId}, ${kind}, 0)
-      on conflict (workspace_id, kind) do update set last_id = 0`;
-  }
-}
-
-/**
- * Allocates `count` new ids in the transaction that uses them, and returns the first. No id is used twice. A statement that is sent
- * together with this one finds the last of them in `sequences`. Throws `unauthorized` if the workspace was deleted meanwhile.
- */
-export async function allocateIds(sql: Sql, workspaceId: number, kind: Kind, count = 1): Promise<number> {
-  // A workspace older than a kind of rows has no sequence for it yet. A deleted workspace breaks the foreign key.
-  const [row] = await sql`
-    insert into sequences (workspace_id, kind, last_id) values (${workspaceId}, ${kind}, ${count})
-    on conflict (workspace_id, kind) do update set last_id = sequences.last_id + excluded.last_id
-    returning last_id`.catch(refuseDeleted);
-  return Number(row?.[0]) - count + 1;
-}
-
-function refuseDeleted(error: unknown): never {
-  if (!(error instanceof ForeignKeyError)) throw error;
-  throw unauthorized('The workspace of this API key was deleted.', 'invalid_token');
 }
 
 const toWorkspace = ([id, name, createdAtMs]: Row): Workspace => ({

@@ -77,10 +77,8 @@ for (const [variable, value] of [
 test('a port in use stops the start with one line that names it', async (t) => {
   const service = await startService(t, await temporaryStorage(t));
   const port = new URL(service.origin).port;
-  const { status, stderr } = petstore(['serve'], {
-    PORT: port,
-    PETSTORE_DATA_DIR: await temporaryStorage(t),
-  });
+  const env = { PORT: port, PETSTORE_DATA_DIR: await temporaryStorage(t) };
+  const { status, stderr } = petstore(['serve'], env);
   assert.equal(status, 1);
   assert.match(stderr, new RegExp(`^petstore: PORT ${port}.* in use.*\n$`));
 });
@@ -95,10 +93,8 @@ test('the service and commands warn of a variable that looks like a setting and 
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line));
   const warnings = lines.filter(({ level }) => level === 'warn');
-  assert.deepEqual(
-    warnings.map(({ variable }) => variable),
-    ['PETSTORE_DATADIR', 'PETSTORE_DEMOS'],
-  );
+  const variables = warnings.map(({ variable }) => variable);
+  assert.deepEqual(variables, ['PETSTORE_DATADIR', 'PETSTORE_DEMOS']);
   const command = petstore(['keys', 'list', '--json'], { PETSTORE_DATA_DIR: folder, ...mistyped });
   assert.match(command.stderr, /^petstore: PETSTORE_DATADIR: .+\npetstore: PETSTORE_DEMOS: .+\n$/);
   assert.equal(JSON.parse(command.stdout).length, 1);

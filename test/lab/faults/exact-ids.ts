@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { kinds } from '../../../src/db/tables.ts';
+import { rowKinds } from '../../../src/db/tables.ts';
 import type { Petstore } from '../../support/petstore.ts';
 
 /** The first id of a workspace. No other number resembles it, so a stored id can be found in any text. */
@@ -9,7 +9,7 @@ const smallId = /(?<![\w-])54\d{4}(?![\w-])/;
 /** Makes the ids of the first workspace, which is still empty, start at `firstId`. */
 export async function numberFromAfar(store: Petstore): Promise<void> {
   await store.db.write(async (sql) => {
-    for (const kind of kinds)
+    for (const kind of rowKinds)
       await sql`
         insert into sequences (workspace_id, kind, last_id) values (1, ${kind}, ${firstId})
         on conflict (workspace_id, kind) do update set last_id = ${firstId}`;

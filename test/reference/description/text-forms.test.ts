@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { FastifyRequest } from 'fastify';
 import { operations } from '../../../src/api/operations.ts';
 import { parseEntityTags } from '../../../src/http/etag.ts';
-import { idempotencyKeyOf } from '../../../src/http/idempotency.ts';
+import { readIdempotencyKey } from '../../../src/http/idempotency.ts';
 import { readCursor, writeCursor } from '../../../src/http/pagination.ts';
 import { labOperations } from '../../../src/lab/petstore/petstore-api.ts';
 import { describeLab, describeStore } from '../../../src/reference/description/apis.ts';
@@ -138,7 +138,7 @@ test('an Idempotency-Key that matches the pattern is accepted', () => {
   );
   const isTaken = (key: string) => {
     try {
-      idempotencyKeyOf({ raw: { rawHeaders: ['Idempotency-Key', key] } } as FastifyRequest);
+      readIdempotencyKey({ raw: { rawHeaders: ['Idempotency-Key', key] } } as FastifyRequest);
       return true;
     } catch {
       return false;

@@ -3,7 +3,7 @@ import { basename } from 'node:path/posix';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Sql } from '../../../src/db/sql.ts';
-import type { Kind } from '../../../src/db/tables.ts';
+import type { RowKind } from '../../../src/db/tables.ts';
 import { defaults, Model } from '../fuzz/model.ts';
 import type { Lists, State } from '../history.ts';
 import { assertInvariants, assertSound } from '../invariants.ts';
@@ -130,7 +130,7 @@ export class Store {
     if (path.startsWith('/inventory/')) {
       return { petId: idOf(path), ...body, status: (body?.quantity as number) > 0 ? 'available' : 'sold' };
     }
-    return { ...(method === 'POST' ? defaults[basename(path) as Kind] : this.state(path)), ...body };
+    return { ...(method === 'POST' ? defaults[basename(path) as RowKind] : this.state(path)), ...body };
   }
 
   /** Stores the new state of a resource, and of its counterpart: a pet and its inventory entry share fields. */

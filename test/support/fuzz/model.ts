@@ -1,7 +1,7 @@
 import { dirname } from 'node:path/posix';
 import { isDeepStrictEqual } from 'node:util';
 import { identifier, join, type Sql } from '../../../src/db/sql.ts';
-import type { Kind } from '../../../src/db/tables.ts';
+import type { RowKind } from '../../../src/db/tables.ts';
 import { type ErrorCode, errorCodes } from '../../../src/foundation/errors.ts';
 import { writeCursor } from '../../../src/http/pagination.ts';
 import { baseUrl, resolve } from '../description.ts';
@@ -19,7 +19,7 @@ interface Row {
 type Rows = Map<number, Row>;
 
 /** The initial values that no schema declares, of properties that a request omits or sets to null. */
-export const defaults: Partial<Record<Kind, object>> = {
+export const defaults: Partial<Record<RowKind, object>> = {
   pets: { status: 'available' },
   orders: { quantity: 1, complete: false },
   webhooks: { enabled: true },
@@ -76,7 +76,7 @@ const maxStock = 2_147_483_647;
  * one workspace, and its changes.
  */
 export class Model {
-  readonly rows = Object.fromEntries(resources.map(({ kind }) => [kind, new Map()])) as Record<Kind, Rows>;
+  readonly rows = Object.fromEntries(resources.map(({ kind }) => [kind, new Map()])) as Record<RowKind, Rows>;
   readonly stock = new Map<number, number>();
   /** Nothing is sent, so all deliveries are pending pings. */
   readonly deliveries: Rows = new Map();
@@ -88,7 +88,7 @@ export class Model {
   readonly cursors = new Map<string, { operationId: string; after: number }>();
   /** Ids of rehearsals and recordings. */
   readonly begun: string[] = [];
-  readonly #lastIds: Partial<Record<Kind, number>> = {};
+  readonly #lastIds: Partial<Record<RowKind, number>> = {};
   /** The time of the current request. */
   #now = '';
 
@@ -388,11 +388,11 @@ export class Model {
     return { status: 200, body: items.map(toItem), ...next };
   }
 
-  #nextId(kind: Kind): number {
+  #nextId(kind: RowKind): number {
     return (this.#lastIds[kind] ?? 0) + 1;
   }
 
-  #keep(kind: Kind, row: Row): void {
+  #keep(kind: RowKind, row: Row): void {
     this.rows[kind].set(row.id, row);
     this.#lastIds[kind] = Math.max(this.#lastIds[kind] ?? 0, row.id);
   }
@@ -442,7 +442,7 @@ function shownAs({ type, format }: ReturnType<typeof resolve>, value: unknown): 
 }
 
 /** A resource with its defaults. Null stands for them, or for nothing. */
-function rowOf(kind: Kind, id: number, fields: object): Row {
+function rowOf(kind: RowKind, id: number, fields: object): Row {
   const given = Object.entries(fields).filter(([, value]) => value !== null);
   return { ...defaults[kind], ...Object.fromEntries(given), id };
 }

@@ -1,5 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check';
-import type { Kind } from '../../../src/db/tables.ts';
+import type { RowKind } from '../../../src/db/tables.ts';
 import { type Api, apis, resolve } from '../description.ts';
 import type { Wire } from './interpret.ts';
 import type { Model } from './model.ts';
@@ -175,7 +175,7 @@ function find({ kind, nth }: Earlier, model: Model, at?: { path: string; id: str
     case 'deliveries':
       return pick(model.deliveries.keys()) ?? 1;
     default:
-      return pick(model.rows[kind as Kind].keys()) ?? 1;
+      return pick(model.rows[kind as RowKind].keys()) ?? 1;
   }
 }
 

@@ -1,9 +1,9 @@
 import type { Transaction } from '../../../db/database.ts';
+import { allocateIds } from '../../../db/ids.ts';
 import { columns, fragment, type Row, type Sql } from '../../../db/sql.ts';
 import { ApiError } from '../../../foundation/errors.ts';
 import { fittingLimit, type Page, type PageRequest, toPage } from '../../../http/pagination.ts';
 import { recordEvent, recordUpdate } from '../../history/record.ts';
-import { allocateIds } from '../../workspaces/store.ts';
 import { ResourceTable } from '../resource-table.ts';
 import {
   type Category,

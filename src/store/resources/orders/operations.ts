@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { Id, mergePatch } from '../../../foundation/schema.ts';
-import { created, empty, operation, page, resource } from '../../../http/operation.ts';
+import { operation } from '../../../http/operation.ts';
+import { created, empty, page, resource } from '../../../http/success.ts';
 import { Order, OrderPatch, Orders, orderId } from './schema.ts';
 import * as store from './store.ts';
 

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Transaction } from '../../../db/database.ts';
+import { allocateIds } from '../../../db/ids.ts';
 import { columns, fragment, type Row, type Sql } from '../../../db/sql.ts';
 import { ApiError, bodyProperty, errorAt } from '../../../foundation/errors.ts';
 import { toUtc } from '../../../foundation/time.ts';
 import type { Page, PageRequest } from '../../../http/pagination.ts';
 import { recordEvent, recordUpdate } from '../../history/record.ts';
-import { allocateIds } from '../../workspaces/store.ts';
 import { reserveUnits } from '../pets/stock.ts';
 import { ResourceTable } from '../resource-table.ts';
 import { type Order, orderCancelled, orderCompleted, orderPlaced, orderUpdated } from './schema.ts';

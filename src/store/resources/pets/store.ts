@@ -1,10 +1,10 @@
 import type { Transaction } from '../../../db/database.ts';
+import { allocateIds } from '../../../db/ids.ts';
 import { columns, ForeignKeyError, fragment, join, type NamedRow, type Sql } from '../../../db/sql.ts';
 import { ApiError, bodyProperty, errorAt } from '../../../foundation/errors.ts';
 import type { PetStatus } from '../../../foundation/schema.ts';
 import type { Page, PageRequest } from '../../../http/pagination.ts';
 import { recordEvent, recordUpdate } from '../../history/record.ts';
-import { allocateIds } from '../../workspaces/store.ts';
 import { ResourceTable } from '../resource-table.ts';
 import {
   type InventoryItem,
