@@ -162,7 +162,7 @@ function serveDocuments(app: FastifyInstance, options: CompleteOptions, componen
   const { config, operations } = options;
   const { baseUrl } = config;
   const shown = { hasLab: config.lab, hasDraftLimits: config.hasDraftLimits };
-  serveHealth(app, components, options);
+  serveHealth(app, { ...options, ...components });
   const apis = () => import('../reference/description/apis.ts');
   serveDescriptions(app, prefix, async (version) =>
     (await apis()).describeStore(operations, baseUrl, { ...shown, version }),

@@ -3,7 +3,7 @@ import type { Database } from '../db/database.ts';
 import { ApiError, StorageUnavailableError } from '../foundation/errors.ts';
 import { memoizeFor, withTimeout } from '../foundation/promises.ts';
 import { challengeField } from '../foundation/settings/service-address.ts';
-import type { CompleteOptions, Components } from './components.ts';
+import type { Metrics } from '../observe/metrics.ts';
 
 const askStorageEveryMs = 250;
 const makeMetricsEveryMs = 1_000;
@@ -47,12 +47,17 @@ export class Readiness {
   }
 }
 
+interface Served {
+  readiness: Readiness;
+  metrics: Metrics;
+  /** Milliseconds of a clock that never goes back. */
+  stopwatch: () => number;
+  /** Responds to a challenge of a command that looks for this service. */
+  prove?: ((challenge: unknown) => string | undefined) | undefined;
+}
+
 /** Serves the health endpoints. They have no rate limit, so callers share costly responses. */
-export function serveHealth(
-  app: FastifyInstance,
-  { readiness, metrics }: Pick<Components, 'readiness' | 'metrics'>,
-  { stopwatch, prove }: Pick<CompleteOptions, 'stopwatch' | 'prove'>,
-): void {
+export function serveHealth(app: FastifyInstance, { readiness, metrics, stopwatch, prove }: Served): void {
   const metricsText = memoizeFor(makeMetricsEveryMs, () => metrics.text(), stopwatch);
   app.get('/healthz', async ({ headers }) => {
     const proof = prove?.(headers[challengeField]);

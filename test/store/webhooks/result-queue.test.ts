@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { StorageUnavailableError } from '../../../src/foundation/errors.ts';
 import { newTraceparent } from '../../../src/http/trace-context.ts';
 import { disableAfterMs, maxUnrecorded } from '../../../src/store/webhooks/retry-policy.ts';
-import { ThreadSender } from '../../../src/store/webhooks/sender.ts';
+import { threadSender } from '../../../src/store/webhooks/sender.ts';
 import {
   addEvents,
   addWebhook,
@@ -122,7 +122,7 @@ for (const [change, request] of [
       const store = await startPetstore(t, { seed: false });
       const receiver = await startReceiver(t);
       await addWebhook(store, receiver.url);
-      const sender = new ThreadSender(testPolicy);
+      const sender = threadSender(testPolicy);
       t.after(() => sender.close());
       const { dispatcher } = startDispatcher(
         store,
@@ -159,7 +159,7 @@ test('several webhooks of a workspace get every event once, in order, from the s
   if (rude)
     rude.behave = (request, response) => response.end(() => setImmediate(() => request.socket.destroy()));
   for (const { url } of receivers) await addWebhook(store, url);
-  const sender = new ThreadSender(testPolicy);
+  const sender = threadSender(testPolicy);
   t.after(() => sender.close());
   startDispatcher(store, { sendBatch: sender.sendBatch });
   await addEvents(store, 200);
@@ -172,7 +172,7 @@ test('several webhooks of a workspace get every event once, in order, from the s
 test('when the sending thread dies, its attempts fail, and the next one starts another', async (t) => {
   const receiver = await startReceiver(t);
   receiver.behave = () => {};
-  const sender = new ThreadSender(testPolicy);
+  const sender = threadSender(testPolicy);
   t.after(() => sender.close());
   const { signal } = new AbortController();
   const version = new Int32Array(new SharedArrayBuffer(4));
