@@ -19,6 +19,7 @@ import {
 import { fetchChecked, type JsonAnswer } from '../support/petstore.ts';
 import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
 import { ampleKey, startService } from '../support/service.ts';
+import { numbers } from '../support/values.ts';
 
 async function open(t: TestContext, url: string): Promise<Database> {
   const db = await openPostgres(url, patienceMs);
@@ -98,10 +99,7 @@ suite('several instances with one PostgreSQL', { skip: whyNoPostgres() }, () => 
       instance.call('POST', '/categories', { body: { name: 'Dragons' } }),
     );
     const ids = answers.map(({ body }) => body.id).sort((a, b) => a - b);
-    assert.deepEqual(
-      ids,
-      Array.from({ length: 120 }, (_, i) => 8 + i),
-    );
+    assert.deepEqual(ids, numbers(120, 8));
   });
 
   test('if a category is deleted while it gets a pet, one of the two requests is refused as described', {}, async (t) => {

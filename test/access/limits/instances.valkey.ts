@@ -14,6 +14,7 @@ import { alone, clock, isShared, logged, metrics, shared, startInstances } from 
 import { openTestStorage, temporaryStorage, testDatabaseUrl } from '../../support/storage.ts';
 import { until } from '../../support/until.ts';
 import { needsValkey, nodeOf, startCluster, startValkey, type ValkeyServer } from '../../support/valkey.ts';
+import { numbers, statusesOf } from '../../support/values.ts';
 
 /** A timeout for requests that must not fail on a busy machine. */
 const patienceMs = 10_000;
@@ -40,7 +41,7 @@ for (const [name, start] of [
       const admitted = answers.filter(({ status }) => status === 200);
       assert.deepEqual(
         admitted.map(remaining).sort((a, b) => a - b),
-        Array.from({ length: 300 }, (_, i) => i),
+        numbers(300, 0),
       );
       assert.ok(answers.every(({ status }) => status === 200 || status === 429));
       for (const store of stores) assert.equal((await metrics(store)).fallbacks, 0);
@@ -90,10 +91,7 @@ test('concurrent requests of a key share a round trip, and each is counted', nee
   const answers = await Promise.all(arriving.map((key) => store.call('GET', '/pets/1', { key })));
   assert.equal((await metrics(store)).roundTrips, before + 2);
   const [own, others] = [answers.slice(0, 70), answers.slice(70)];
-  assert.deepEqual(
-    own.map(({ status }) => status),
-    [...Array(59).fill(200), ...Array(11).fill(429)],
-  );
+  assert.deepEqual(statusesOf(own), [...Array(59).fill(200), ...Array(11).fill(429)]);
   assert.deepEqual(
     own.slice(0, 59).map(remaining),
     Array.from({ length: 59 }, (_, i) => 58 - i),

@@ -32,6 +32,7 @@ import {
   startSentinel,
   startValkey,
 } from '../../support/valkey.ts';
+import { numbers, statusesOf } from '../../support/values.ts';
 
 /** For a lost master: the Sentinels notice after half a second, and a service within another. */
 const failoverMs = 10_000;
@@ -79,7 +80,7 @@ test(
     await until(() => !stores.some(isShared), failoverMs);
     await until(() => stores.every(isShared), failoverMs);
     await traffic.stop();
-    assert.deepEqual([...new Set(traffic.answers.map(({ status }) => status))], [200]);
+    assert.deepEqual([...new Set(statusesOf(traffic.answers))], [200]);
     assert.ok(traffic.longestMs < timeoutMs + marginMs, `${traffic.longestMs} ms`);
     assert.match(await adminOf(t, replica, { password }).info('replication'), /role:master/);
     const calls = Array.from({ length: 300 }, (_, i) =>
@@ -89,7 +90,7 @@ test(
     const admitted = answers.filter(({ status }) => status === 200);
     assert.deepEqual(
       admitted.map(remaining).sort((a, b) => a - b),
-      Array.from({ length: 280 }, (_, i) => i),
+      numbers(280, 0),
     );
     assert.ok(answers.every(({ status }) => status === 200 || status === 429));
     for (const { log } of stores)

@@ -9,6 +9,7 @@ import { PostgresCluster, whyNoPostgres } from '../../support/postgres-cluster.t
 import { openStream, Reader } from '../../support/streams.ts';
 import { until } from '../../support/until.ts';
 import { needsValkey, startValkey } from '../../support/valkey.ts';
+import { numbers } from '../../support/values.ts';
 
 /** The clock of all instances. */
 const clock = () => Date.parse('2026-06-01T12:00:00Z');
@@ -66,7 +67,7 @@ suite('streams of several instances', { skip: whyNoPostgres() }, () => {
       reader.cut();
     }
     await writing;
-    const all = Array.from({ length: requests }, (_, i) => i + 1);
+    const all = numbers(requests);
     assert.deepEqual(ids, all);
     for (const reader of steady) await reader.untilIds(all);
   });

@@ -33,7 +33,7 @@ suite('webhooks of several instances with one PostgreSQL', { skip: whyNoPostgres
     await Promise.all(writing);
     await until(() => receivers.every(({ messages }) => messages.length >= 90));
     const { body } = await instances[0].call('GET', '/store/events?type=category.created&limit=100');
-    const written = body.map(({ id }: { id: number }) => id);
+    const written = idsOf(body);
     for (const receiver of receivers) assert.deepEqual(idsOf(receiver), written);
   });
 

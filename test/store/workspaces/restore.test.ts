@@ -13,6 +13,7 @@ import { fetchChecked, type JsonAnswer, Petstore } from '../../support/petstore.
 import { commands, petstore } from '../../support/service.ts';
 import { aboutSqlite } from '../../support/storage.ts';
 import { until } from '../../support/until.ts';
+import { idsOf } from '../../support/values.ts';
 import { checkRestore, documented, Operator } from './restore.ts';
 
 const options = { skip: aboutSqlite };
@@ -115,7 +116,7 @@ test(
     const store = new Petstore(db, dataDir);
     t.after(() => store.close());
     const { body } = await store.call('GET', '/store/events', { key });
-    const ids = body.map(({ id }: { id: number }) => id);
+    const ids = idsOf(body);
     const [event = 0] = ids;
     assert.deepEqual(ids, [event, event + 1]);
     assert.ok(event > last, `${event} after ${last}`);
@@ -160,7 +161,7 @@ test('no command and no cleanup iterates over the ids that a restore skips', opt
   for (let path: string | undefined = '/pets?limit=100'; path; ) {
     const { status, body, headers, text }: JsonAnswer = await get(path);
     assert.equal(status, 200, text);
-    ids.push(...body.map(({ id }: { id: number }) => id));
+    ids.push(...idsOf(body));
     path = /\/v1(\S+)>; rel="next"/.exec(headers.link ?? '')?.[1];
   }
   assert.equal(ids.length, 20 + 10_001 + 2);
