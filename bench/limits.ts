@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Duplex } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
-import { identifier } from '../src/access/keys/identify.ts';
+import { createIdentify } from '../src/access/keys/identify.ts';
 import { createKey } from '../src/access/keys/store.ts';
 import { LocalLimiter } from '../src/access/limits/local-limiter.ts';
 import { admit, planAccount } from '../src/api/admission.ts';
@@ -47,7 +47,7 @@ async function measureTurns(): Promise<void> {
   const key = await ampleKey(db);
   const limiter = new LocalLimiter(db, Date.now, console);
   const admission = {
-    identify: identifier(db, limiter),
+    identify: createIdentify(db, limiter),
     ...{ limiter, hasDraftLimits: true, accountOf: planAccount },
     metrics: new Metrics({
       ...{ operations: [], faults: [], db, deprecated: { uses: new Map() } },

@@ -1,4 +1,4 @@
-import { identifier } from '../access/keys/identify.ts';
+import { createIdentify } from '../access/keys/identify.ts';
 import type { Limiter } from '../access/limits/limiter.ts';
 import { type Admission, planAccount } from '../api/admission.ts';
 import { operations as allOperations } from '../api/operations.ts';
@@ -105,7 +105,7 @@ export function createComponents(options: CompleteOptions) {
     ...{ db, changes, limiter, log, clock, stopwatch },
     left: (...args) => outcomes.clientDisconnected(...args),
   });
-  const identify = identifier(db, limiter, config.lab ? bindingColumns : []);
+  const identify = createIdentify(db, limiter, config.lab ? bindingColumns : []);
   const admission: Admission = {
     ...{ limiter, accountOf: planAccount, metrics },
     hasDraftLimits: config.hasDraftLimits,

@@ -27,7 +27,7 @@ export interface Identify {
  * valid key (RFC 6750, section 3), and with `rate_limited` if too many requests wait for a look-up. `bindingColumns`: the columns
  * of `bindings`.
  */
-export function identifier(
+export function createIdentify(
   db: Database,
   limiter: Pick<Limiter, 'peek'>,
   bindingColumns: readonly string[] = [],

@@ -3,7 +3,7 @@
 import { workerData } from 'node:worker_threads';
 import { serveCalls } from '../../foundation/call-thread.ts';
 import { systemResolver } from './resolve-target.ts';
-import { type Batch, batchSender, type FinishedAttempt } from './send-batch.ts';
+import { batchSender, type FinishedAttempt, type MessageBatch } from './send-batch.ts';
 import { sendRequest } from './send-request.ts';
 
 const resolver = systemResolver();
@@ -12,4 +12,4 @@ const sendBatch = batchSender(
   Date.now,
 );
 
-serveCalls<Batch, FinishedAttempt, void>((batch, send, signal) => sendBatch(batch, signal, send));
+serveCalls<MessageBatch, FinishedAttempt, void>((batch, send, signal) => sendBatch(batch, signal, send));

@@ -1,6 +1,12 @@
 import { CallThread } from '../../foundation/call-thread.ts';
 import { systemResolver } from './resolve-target.ts';
-import { type Batch, batchSender, type FinishedAttempt, type SendBatch, type SendOne } from './send-batch.ts';
+import {
+  batchSender,
+  type FinishedAttempt,
+  type MessageBatch,
+  type SendBatch,
+  type SendOne,
+} from './send-batch.ts';
 import { sendRequest } from './send-request.ts';
 import type { TargetPolicy } from './target-policy.ts';
 
@@ -24,7 +30,7 @@ export function openSender(policy: TargetPolicy, clock: () => number): Sender {
  */
 export function threadSender(policy: TargetPolicy): Sender {
   const module = new URL('./sender-thread.ts', import.meta.url);
-  const thread = new CallThread<Batch, FinishedAttempt, void>(module, 'sends to webhooks', {
+  const thread = new CallThread<MessageBatch, FinishedAttempt, void>(module, 'sends to webhooks', {
     workerData: policy,
   });
   return {

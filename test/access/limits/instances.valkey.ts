@@ -6,12 +6,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'iovalkey';
 import { clearBan } from '../../../src/access/keys/store.ts';
 import { accountName } from '../../../src/access/limits/shared-accounts.ts';
-import { remaining, roomInMinute, times } from '../../support/limits.ts';
-import { fetchChecked, type JsonAnswer, Petstore, startPetstore } from '../../support/petstore.ts';
+import { remaining, restart, roomInMinute, startWithKey, times } from '../../support/limits.ts';
+import { fetchChecked, startPetstore } from '../../support/petstore.ts';
 import { freePort } from '../../support/port.ts';
 import { petstore, startService } from '../../support/service.ts';
-import { alone, clock, isShared, logged, metrics, shared, startInstances } from '../../support/sharing.ts';
-import { openTestStorage, temporaryStorage, testDatabaseUrl } from '../../support/storage.ts';
+import {
+  alone,
+  clock,
+  isShared,
+  logged,
+  metrics,
+  shared,
+  startInstances,
+  Traffic,
+} from '../../support/sharing.ts';
+import { temporaryStorage, testDatabaseUrl } from '../../support/storage.ts';
 import { until } from '../../support/until.ts';
 import { needsValkey, nodeOf, startCluster, startValkey, type ValkeyServer } from '../../support/valkey.ts';
 import { numbers, statusesOf } from '../../support/values.ts';
@@ -105,27 +114,24 @@ test(
   async (t) => {
     const { url } = await startValkey(t);
     const valkey = { urls: [url], timeoutMs: patienceMs, clock };
-    const store = await startPetstore(t, { valkey });
-    const { key } = await store.addKey('free');
+    const { store, key, ask } = await startWithKey(t, 'free', { valkey });
     const before = (await metrics(store)).roundTrips;
-    await times(7, () => store.call('GET', '/pets/1', { key }));
+    await times(7, ask);
     assert.equal((await metrics(store)).roundTrips, before + 7);
-    await store.close();
-    const next = new Petstore(await openTestStorage(store.folder), store.folder, { valkey });
-    t.after(() => next.close());
+    const next = await restart(t, store, { valkey });
     assert.equal(remaining(await next.call('GET', '/pets/1', { key })), 52);
   },
 );
 
 test('a server that has lost the script gets it again', needsValkey, async (t) => {
   const { url, port } = await startValkey(t);
-  const store = await startPetstore(t, { valkey: { urls: [url], timeoutMs: patienceMs, clock } });
-  const { key } = await store.addKey('free');
-  await store.call('GET', '/pets/1', { key });
+  const valkey = { urls: [url], timeoutMs: patienceMs, clock };
+  const { store, ask } = await startWithKey(t, 'free', { valkey });
+  await ask();
   const admin = new Redis(port, '127.0.0.1');
   t.after(() => admin.disconnect());
   await admin.script('FLUSH');
-  assert.equal(remaining(await store.call('GET', '/pets/1', { key })), 58);
+  assert.equal(remaining(await ask()), 58);
   assert.equal((await metrics(store)).fallbacks, 0);
 });
 
@@ -136,23 +142,11 @@ test(
     const first = await startValkey(t);
     const stores = await startInstances(t, 3, { urls: [first.url], timeoutMs, clock });
     const { key } = await stores[0].addKey('business');
-    const answers: JsonAnswer[] = [];
-    let longestMs = 0;
-    let isOver = false;
-    const load = async (store: Petstore) => {
-      while (!isOver) {
-        const startedMs = performance.now();
-        answers.push(await store.call('GET', '/pets/1', { key }));
-        longestMs = Math.max(longestMs, performance.now() - startedMs);
-        await sleep(5);
-      }
-    };
-    const loads = stores.flatMap((store) => [load(store), load(store)]);
+    const traffic = new Traffic([...stores, ...stores], key);
     await sleep(200);
     await first.kill();
     await until(() => stores.every((store) => !isShared(store)));
-    const served = answers.length;
-    await until(() => answers.length > served + 100);
+    await traffic.more(100);
     for (const store of stores) {
       const { shared, fallbacks } = await metrics(store);
       assert.equal(shared, 0);
@@ -161,10 +155,9 @@ test(
     }
     await startValkey(t, { port: first.port });
     await until(() => stores.every(isShared));
-    isOver = true;
-    await Promise.all(loads);
-    assert.ok(answers.every(({ status }) => [200, 429, 403].includes(status)));
-    assert.ok(longestMs < timeoutMs + marginMs, `${longestMs} ms`);
+    await traffic.stop();
+    assert.ok(traffic.answers.every(({ status }) => [200, 429, 403].includes(status)));
+    assert.ok(traffic.longestMs < timeoutMs + marginMs, `${traffic.longestMs} ms`);
     for (const store of stores) {
       assert.equal((await metrics(store)).shared, 1);
       assert.equal(logged(store, shared), 2);
@@ -185,16 +178,13 @@ test(
   needsValkey,
   async (t) => {
     const { url, child } = await startValkey(t);
-    const store = await startPetstore(t, { valkey: { urls: [url], timeoutMs, clock } });
-    const { key } = await store.addKey('free');
+    const { store, ask } = await startWithKey(t, 'free', { valkey: { urls: [url], timeoutMs, clock } });
     const { key: banned } = await store.addKey('enterprise', { perMinute: 1, perDay: 100 });
-    await times(20, () => store.call('GET', '/pets/1', { key }));
+    await times(20, ask);
     assert.equal((await times(12, () => store.call('GET', '/pets/1', { key: banned }))).at(-1)?.status, 403);
     child.kill('SIGSTOP');
     const startedMs = performance.now();
-    const together = await Promise.all(
-      Array.from({ length: 20 }, () => store.call('GET', '/pets/1', { key })),
-    );
+    const together = await Promise.all(Array.from({ length: 20 }, ask));
     const waitedMs = performance.now() - startedMs;
     assert.ok(waitedMs < timeoutMs + marginMs, `${waitedMs} ms`);
     assert.deepEqual(
@@ -205,7 +195,7 @@ test(
     assert.equal((await store.call('GET', '/pets/1', { key: banned })).status, 403);
     const { shared, roundTrips } = await metrics(store);
     assert.equal(shared, 0);
-    await times(20, () => store.call('GET', '/pets/1', { key }));
+    await times(20, ask);
     assert.equal((await metrics(store)).roundTrips, roundTrips, 'nothing is asked while it is away');
     child.kill('SIGCONT');
     await until(() => isShared(store));
