@@ -29,7 +29,7 @@ import { labKeptBounds } from '../lab/lab-bounds.ts';
 import { labOperations } from '../lab/petstore/petstore-api.ts';
 import { labPageRoutes, serveLabPage } from '../lab/serve-lab-page.ts';
 import { serveMcp } from '../mcp/serve-mcp.ts';
-import { traceRequests } from '../observe/request-spans.ts';
+import { traceRequests } from '../observe/traces.ts';
 import { guidePath } from '../reference/description/guide-names.ts';
 import {
   asyncapiPath,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { generateKey } from '../../src/access/keys/key.ts';
+import { generateKey } from '../../src/access/keys/store.ts';
 import { type Petstore, startPetstore } from '../support/petstore.ts';
 import { until } from '../support/until.ts';
 

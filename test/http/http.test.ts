@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { generateKey } from '../../src/access/keys/key.ts';
+import { generateKey } from '../../src/access/keys/store.ts';
 import type { Sql } from '../../src/db/sql.ts';
 import { labPagePaths } from '../../src/lab/serve-lab-page.ts';
 import { assertError, assertLimitHeaders } from '../support/description.ts';

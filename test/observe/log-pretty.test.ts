@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { describe, test } from 'node:test';
-import { createLogger } from '../../src/observe/log/logger.ts';
-import { prettyFor } from '../../src/observe/log/pretty.ts';
+import { createLogger, prettyFor } from '../../src/observe/log/logger.ts';
 import { ampleKey, startService } from '../support/service.ts';
 import { temporaryStorage } from '../support/storage.ts';
 import { atTerminal, needsTerminal } from '../support/terminal.ts';

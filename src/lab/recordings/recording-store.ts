@@ -1,4 +1,4 @@
-import { randomDigits } from '../../access/keys/key.ts';
+import { randomDigits } from '../../access/keys/store.ts';
 import type { AccountOwner } from '../../access/limits/limiter.ts';
 import { batchSize, type Database, inBatches } from '../../db/database.ts';
 import { type Fragment, fragment, join, type Row, type Sql } from '../../db/sql.ts';

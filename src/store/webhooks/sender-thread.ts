@@ -2,9 +2,9 @@
 
 import { workerData } from 'node:worker_threads';
 import { serveCalls } from '../../foundation/call-thread.ts';
-import { systemResolver } from './resolve-target.ts';
 import { batchSender, type FinishedAttempt, type MessageBatch } from './send-batch.ts';
 import { sendRequest } from './send-request.ts';
+import { systemResolver } from './target-policy.ts';
 
 const resolver = systemResolver();
 const sendBatch = batchSender(

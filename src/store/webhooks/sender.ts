@@ -1,5 +1,4 @@
 import { CallThread } from '../../foundation/call-thread.ts';
-import { systemResolver } from './resolve-target.ts';
 import {
   batchSender,
   type FinishedAttempt,
@@ -9,6 +8,7 @@ import {
 } from './send-batch.ts';
 import { sendRequest } from './send-request.ts';
 import type { TargetPolicy } from './target-policy.ts';
+import { systemResolver } from './target-policy.ts';
 
 /** Sends batches to webhooks. */
 interface Sender {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { generateKey } from '../../../src/access/keys/key.ts';
+import { generateKey } from '../../../src/access/keys/store.ts';
 import { addressGroup } from '../../../src/http/address.ts';
 import { clockWithLeft } from '../../support/clock.ts';
 import { remaining, restart, startWithKey, times } from '../../support/limits.ts';
