@@ -365,59 +365,51 @@ for (const balancer of [nginx, haproxy]) {
   });
 }
 
-test(
-  'nginx retries a GET, but no POST, that an instance does not answer, and stops using that instance',
-  nginx.needs,
-  async (t) => {
-    const store = await startPetstore(t);
-    const instance = await portOf(store);
-    const silent = await StallingProxy.start(t, instance);
-    silent.stall();
-    const port = await nginx.start(t, [silent.port, instance, instance], {
-      'proxy_read_timeout 7s': 'proxy_read_timeout 2s',
-      'max_fails=3 fail_timeout=2s': 'max_fails=3 fail_timeout=1h',
-    });
-    const statuses = (method: string, times: number) => {
-      const one = async () => {
-        const answer = await sendCategory(port, method, { 'x-api-key': store.key });
-        await answer.text();
-        return answer.status;
-      };
-      return Promise.all(Array.from({ length: times }, one));
+test('nginx retries a GET but no POST, and leaves an instance that is silent', nginx.needs, async (t) => {
+  const store = await startPetstore(t);
+  const instance = await portOf(store);
+  const silent = await StallingProxy.start(t, instance);
+  silent.stall();
+  const port = await nginx.start(t, [silent.port, instance, instance], {
+    'proxy_read_timeout 7s': 'proxy_read_timeout 2s',
+    'max_fails=3 fail_timeout=2s': 'max_fails=3 fail_timeout=1h',
+  });
+  const statuses = (method: string, times: number) => {
+    const one = async () => {
+      const answer = await sendCategory(port, method, { 'x-api-key': store.key });
+      await answer.text();
+      return answer.status;
     };
-    assert.deepEqual((await statuses('POST', 3)).sort(), [201, 201, 503]);
-    assert.deepEqual([...new Set(await statuses('GET', 12))], [200]);
-    const { count } = silent;
-    assert.deepEqual([...new Set(await statuses('POST', 12))], [201]);
-    assert.equal(silent.count, count);
-  },
-);
+    return Promise.all(Array.from({ length: times }, one));
+  };
+  assert.deepEqual((await statuses('POST', 3)).sort(), [201, 201, 503]);
+  assert.deepEqual([...new Set(await statuses('GET', 12))], [200]);
+  const { count } = silent;
+  assert.deepEqual([...new Set(await statuses('POST', 12))], [201]);
+  assert.equal(silent.count, count);
+});
 
-test(
-  'HAProxy starts before names of instances resolve, follows them, and keeps the last address',
-  haproxy.needs,
-  async (t) => {
-    const store = await startPetstore(t);
-    const instance = await portOf(store);
-    // Nobody listens there, and the other two names have no address.
-    const addresses = new Map([['petstore-1', '127.0.0.9']]);
-    const nameServer = await startNameServer(t, addresses);
-    const ports: [number, number, number] = [instance, await freePort(), await freePort()];
-    const port = await haproxy.start(t, ports, {
-      ...Object.fromEntries(ports.map((own, i) => [`127.0.0.1:${own}`, `petstore-${i + 1}:${own}`])),
-      'parse-resolv-conf': `nameserver own 127.0.0.1:${nameServer.port}`,
-      'init-addr last,libc,none': 'init-addr none',
-    });
-    const status = async () => (await fetch(`http://127.0.0.1:${port}/healthz`)).status;
-    assert.equal(await status(), 503);
-    addresses.set('petstore-1', '127.0.0.1');
-    await until(async () => (await status()) === 200);
-    addresses.clear();
-    const { asked } = nameServer;
-    await until(() => nameServer.asked >= asked + 20);
-    assert.equal(await status(), 200);
-  },
-);
+test('HAProxy starts before names resolve, follows them, and keeps the last', haproxy.needs, async (t) => {
+  const store = await startPetstore(t);
+  const instance = await portOf(store);
+  // Nobody listens there, and the other two names have no address.
+  const addresses = new Map([['petstore-1', '127.0.0.9']]);
+  const nameServer = await startNameServer(t, addresses);
+  const ports: [number, number, number] = [instance, await freePort(), await freePort()];
+  const port = await haproxy.start(t, ports, {
+    ...Object.fromEntries(ports.map((own, i) => [`127.0.0.1:${own}`, `petstore-${i + 1}:${own}`])),
+    'parse-resolv-conf': `nameserver own 127.0.0.1:${nameServer.port}`,
+    'init-addr last,libc,none': 'init-addr none',
+  });
+  const status = async () => (await fetch(`http://127.0.0.1:${port}/healthz`)).status;
+  assert.equal(await status(), 503);
+  addresses.set('petstore-1', '127.0.0.1');
+  await until(async () => (await status()) === 200);
+  addresses.clear();
+  const { asked } = nameServer;
+  await until(() => nameServer.asked >= asked + 20);
+  assert.equal(await status(), 200);
+});
 
 test('HAProxy sends the writes of a key to one instance, and its reads to all', haproxy.needs, async (t) => {
   const store = await startPetstore(t);

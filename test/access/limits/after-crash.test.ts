@@ -118,19 +118,15 @@ test('windows that are used up together are saved by one write, and each only on
   assert.equal(store.db.counts.writes, after);
 });
 
-test(
-  'a ban in shared limits survives kill -9 of a Valkey server with an append-only file',
-  needsValkey,
-  async (t) => {
-    const args = ['--appendonly', 'yes', '--dir', temporaryFolder(t)];
-    const server = await startValkey(t, { args });
-    const valkey = { urls: [server.url], timeoutMs: 60_000, connectWithinMs: 60_000, clock: clock.now };
-    const { store, key, ask } = await startWithKey(t, { perMinute: 2, perDay: 100 }, { valkey });
-    await times(13, ask);
-    await server.kill();
-    await startValkey(t, { args, port: server.port });
-    const other = await restart(t, store, { beside: true, valkey });
-    await until(() => isShared(other));
-    assert.equal((await other.call('GET', '/pets/1', { key })).status, 403);
-  },
-);
+test('a ban survives kill -9 of a Valkey server with an append-only file', needsValkey, async (t) => {
+  const args = ['--appendonly', 'yes', '--dir', temporaryFolder(t)];
+  const server = await startValkey(t, { args });
+  const valkey = { urls: [server.url], timeoutMs: 60_000, connectWithinMs: 60_000, clock: clock.now };
+  const { store, key, ask } = await startWithKey(t, { perMinute: 2, perDay: 100 }, { valkey });
+  await times(13, ask);
+  await server.kill();
+  await startValkey(t, { args, port: server.port });
+  const other = await restart(t, store, { beside: true, valkey });
+  await until(() => isShared(other));
+  assert.equal((await other.call('GET', '/pets/1', { key })).status, 403);
+});
