@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../src/db/database.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
@@ -28,11 +28,7 @@ async function open(t: TestContext, url: string): Promise<Database> {
 }
 
 suite('several instances with one PostgreSQL', { skip: whyNoPostgres() }, () => {
-  let cluster: PostgresCluster;
-  before(async () => {
-    cluster = await PostgresCluster.start();
-  });
-  after(() => cluster.remove());
+  const cluster = PostgresCluster.ofSuite();
 
   test('five instances that start at once on an empty database migrate it once', async (t) => {
     for (let round = 0; round < 5; round++) {

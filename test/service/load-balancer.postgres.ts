@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { portsOf, type RequestWords, sendOnce, startServices } from '../support/balanced.ts';
@@ -86,11 +86,7 @@ class Load {
 }
 
 suite('instances behind a load balancer', { skip: whyNoPostgres() }, () => {
-  let cluster: PostgresCluster;
-  before(async () => {
-    cluster = await PostgresCluster.start();
-  });
-  after(() => cluster.remove());
+  const cluster = PostgresCluster.ofSuite();
 
   async function startBehindHaproxy(t: TestContext, firstsPort?: number, changes: Changes = {}) {
     const behind = await startServices(t, cluster, firstsPort);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { revokeKey } from '../../../src/access/keys/store.ts';
 import { openPostgres } from '../../../src/db/postgres.ts';
@@ -15,11 +15,7 @@ import { numbers } from '../../support/values.ts';
 const clock = () => Date.parse('2026-06-01T12:00:00Z');
 
 suite('streams of several instances', { skip: whyNoPostgres() }, () => {
-  let cluster: PostgresCluster;
-  before(async () => {
-    cluster = await PostgresCluster.start();
-  });
-  after(() => cluster.remove());
+  const cluster = PostgresCluster.ofSuite();
 
   /** Instances over one database with an empty history, and their URLs. */
   async function start(t: TestContext, options: StoreSetup = {}, deadlineMs = patienceMs) {
