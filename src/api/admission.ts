@@ -3,7 +3,13 @@ import type { Identify } from '../access/keys/identify.ts';
 import type { Caller } from '../access/keys/store.ts';
 import type { Decision, Terms } from '../access/limits/decision.ts';
 import { limitHeaders, limitRefusal } from '../access/limits/headers.ts';
-import { addressOf, byAddress, groupSubject, type Limiter, type Subject } from '../access/limits/limiter.ts';
+import {
+  type AccountOwner,
+  addressOf,
+  byAddress,
+  groupSubject,
+  type Limiter,
+} from '../access/limits/limiter.ts';
 import { ApiError } from '../foundation/errors.ts';
 import { banRules } from '../foundation/settings/plans.ts';
 import { addressGroup, unknownGroup } from '../http/address.ts';
@@ -33,7 +39,7 @@ export interface Admission {
   identify(...args: Parameters<Identify>): ReturnType<Identify>;
   limiter: Limiter;
   /** The account that a caller is charged to, and its terms. */
-  accountOf: (caller: Caller) => { subject: Subject; terms: Terms };
+  accountOf: (caller: Caller) => { subject: AccountOwner; terms: Terms };
   metrics: Metrics;
   /** Whether responses have the limit headers of the IETF draft. */
   hasDraftLimits: boolean;

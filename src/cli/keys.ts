@@ -9,8 +9,8 @@ import {
   setPlan,
 } from '../access/keys/store.ts';
 import { findAccount } from '../access/limits/accounts.ts';
-import { type Account, advanceWindows, holdMs, newAccount } from '../access/limits/decision.ts';
-import type { Subject } from '../access/limits/limiter.ts';
+import { advanceWindows, clockHoldMs, type LimitAccount, newAccount } from '../access/limits/decision.ts';
+import type { AccountOwner } from '../access/limits/limiter.ts';
 import type { Valkey } from '../access/limits/valkey.ts';
 import type { Sql } from '../db/sql.ts';
 import { readConfig } from '../foundation/settings/config.ts';
@@ -148,7 +148,7 @@ function enterpriseQuota(
 
 const limitsOf = (plan: Plan, quota: Quota | undefined): Partial<Quota> => quota ?? plans[plan] ?? {};
 
-function usageFields(account: Account, { plan, quota, banClearedAtMs }: StoredKey, clockMs: number) {
+function usageFields(account: LimitAccount, { plan, quota, banClearedAtMs }: StoredKey, clockMs: number) {
   const { current, nowMs } = advanceWindows(account, { banClearedAtMs }, clockMs);
   const { minuteCount, dayCount, strikes, bans, bannedAtMs, bannedUntilMs } = current;
   const { perMinute, perDay } = limitsOf(plan, quota);
@@ -188,7 +188,7 @@ const connectWithinMs = 2_000;
  * The account of a key. If instances share their counts in Valkey, it comes from there. Otherwise it is the account that the running server
  * saved, at most a second ago. Throws if Valkey cannot be reached.
  */
-async function currentAccount(sql: Sql, subject: Subject): Promise<Account | undefined> {
+async function currentAccount(sql: Sql, subject: AccountOwner): Promise<LimitAccount | undefined> {
   const { valkeyUrls } = readConfig(process.env);
   if (valkeyUrls.length === 0) return findAccount(sql, subject.workspaceId, subject.id);
   const { findSharedAccount } = await import('../access/limits/shared-accounts.ts');
@@ -200,7 +200,7 @@ async function currentAccount(sql: Sql, subject: Subject): Promise<Account | und
 
 /**
  * The later of two times: this clock and the clock of Valkey. A ban may have started by either clock. If Valkey responds within
- * `connectWithinMs`, the result is at most `holdMs` ahead of its clock, because a later time would have no effect.
+ * `connectWithinMs`, the result is at most `clockHoldMs` ahead of its clock, because a later time would have no effect.
  */
 async function latestClockMs(): Promise<number> {
   const { valkeyUrls } = readConfig(process.env);
@@ -208,7 +208,7 @@ async function latestClockMs(): Promise<number> {
   if (valkeyUrls.length === 0) return nowMs;
   const { sharedClockMs } = await import('../access/limits/shared-accounts.ts');
   const sharedMs = await withValkey(valkeyUrls, sharedClockMs).catch(() => undefined);
-  return sharedMs === undefined ? nowMs : Math.min(Math.max(nowMs, sharedMs), sharedMs + holdMs);
+  return sharedMs === undefined ? nowMs : Math.min(Math.max(nowMs, sharedMs), sharedMs + clockHoldMs);
 }
 
 async function withValkey<T>(urls: string[], work: (valkey: Valkey) => Promise<T>): Promise<T> {

@@ -7,7 +7,7 @@ import { withoutSecrets } from '../foundation/redact.ts';
 import { clientKeyVariable, settings } from '../foundation/settings/config.ts';
 import { spawnUserProgram } from '../foundation/spawn-user-program.ts';
 import { escapeTerminal } from '../foundation/terminal-text.ts';
-import { labUrlOf, type ServiceAccess, withService } from '../service/start/running-service.ts';
+import { labUrlOfService, type ServiceAccess, withService } from '../service/start/running-service.ts';
 import { readAccess, withServiceOptions } from './find-service.ts';
 import {
   checksText,
@@ -71,7 +71,7 @@ export const recordCommand = () =>
             checksText(report.checks, (shown) => requests.get(shown)),
             ...(faults.length > 0 ? [faultsTable(faults)] : []),
             [...(missed ? [missed] : []), verdictText(report.verdict)].join('\n'),
-            `Recording ${id}. GET this URL with your key to read all its requests. With /har instead of /requests you get a HAR file for the developer tools of your browser:\n  ${labUrlOf(access)}/recordings/${id}/requests`,
+            `Recording ${id}. GET this URL with your key to read all its requests. With /har instead of /requests you get a HAR file for the developer tools of your browser:\n  ${labUrlOfService(access)}/recordings/${id}/requests`,
           ];
           console.log(`\n${parts.filter((part) => part !== '').join('\n\n')}`);
         }

@@ -29,7 +29,7 @@ import { labKeptBounds } from '../lab/lab-bounds.ts';
 import { labOperations } from '../lab/petstore/petstore-api.ts';
 import { labPageRoutes, serveLabPage } from '../lab/serve-lab-page.ts';
 import { serveMcp } from '../mcp/serve-mcp.ts';
-import { traceRequests } from '../observe/request-spans.ts';
+import { traceRequests } from '../observe/traces.ts';
 import { guidePath } from '../reference/description/guide-names.ts';
 import {
   asyncapiPath,
@@ -162,7 +162,7 @@ function serveDocuments(app: FastifyInstance, options: CompleteOptions, componen
   const { config, operations } = options;
   const { baseUrl } = config;
   const shown = { hasLab: config.lab, hasDraftLimits: config.hasDraftLimits };
-  serveHealth(app, components, options);
+  serveHealth(app, { ...options, ...components });
   const apis = () => import('../reference/description/apis.ts');
   serveDescriptions(app, prefix, async (version) =>
     (await apis()).describeStore(operations, baseUrl, { ...shown, version }),

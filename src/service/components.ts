@@ -21,7 +21,7 @@ import type { Log } from '../observe/log/logger.ts';
 import { RequestLog } from '../observe/log/requests.ts';
 import { Metrics } from '../observe/metrics.ts';
 import { OutcomeReporter, type RequestOutcome } from '../observe/request-outcome.ts';
-import { endSpan } from '../observe/request-spans.ts';
+import { endSpan } from '../observe/traces.ts';
 import { OpenStreams } from '../store/events/open-streams.ts';
 import { ChangeNotifier } from '../store/history/record.ts';
 import type { Dispatcher } from '../store/webhooks/dispatcher.ts';

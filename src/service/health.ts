@@ -47,19 +47,17 @@ export class Readiness {
   }
 }
 
-interface HealthSetup {
-  /** Milliseconds, which never go back. */
+interface Served {
+  readiness: Readiness;
+  metrics: Metrics;
+  /** Milliseconds of a clock that never goes back. */
   stopwatch: () => number;
-  /** Responds to the challenge of a command. */
+  /** Responds to a challenge of a command that looks for this service. */
   prove?: ((challenge: unknown) => string | undefined) | undefined;
 }
 
 /** Serves the health endpoints. They have no rate limit, so callers share costly responses. */
-export function serveHealth(
-  app: FastifyInstance,
-  { readiness, metrics }: { readiness: Readiness; metrics: Pick<Metrics, 'text'> },
-  { stopwatch, prove }: HealthSetup,
-): void {
+export function serveHealth(app: FastifyInstance, { readiness, metrics, stopwatch, prove }: Served): void {
   const metricsText = memoizeFor(makeMetricsEveryMs, () => metrics.text(), stopwatch);
   app.get('/healthz', async ({ headers }) => {
     const proof = prove?.(headers[challengeField]);

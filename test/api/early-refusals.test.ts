@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { generateKey } from '../../src/access/keys/key.ts';
+import { generateKey } from '../../src/access/keys/store.ts';
 import { type Petstore, startListening } from '../support/petstore.ts';
 import { until } from '../support/until.ts';
 

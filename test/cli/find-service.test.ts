@@ -6,7 +6,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { generateKey } from '../../src/access/keys/key.ts';
+import { generateKey } from '../../src/access/keys/store.ts';
 import { findService } from '../../src/cli/find-service.ts';
 import { Announcement, readServiceAddress } from '../../src/foundation/settings/service-address.ts';
 import { temporaryFolder } from '../support/folder.ts';

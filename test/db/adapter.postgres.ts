@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, newStorageCounts } from '../../src/db/database.ts';
 import { requestDeadlineMs } from '../../src/db/open.ts';
@@ -34,11 +34,7 @@ async function startImpatient(t: TestContext, url: string, direct = url) {
 }
 
 suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
-  let cluster: PostgresCluster;
-  before(async () => {
-    cluster = await PostgresCluster.start();
-  });
-  after(() => cluster.remove());
+  const cluster = PostgresCluster.ofSuite();
 
   test('its tables are the declared ones, in an order that allows emptying a workspace', async (t) => {
     const db = await open(t, await emptyDatabase(cluster));

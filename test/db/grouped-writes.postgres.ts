@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { Client } from 'pg';
 import { type PendingWrite, WriteQueue } from '../../src/db/group-commit.ts';
 import { allocateIds } from '../../src/db/ids.ts';
@@ -26,11 +26,7 @@ async function startAfresh(t: TestContext, url: string, key: string, deadlineMs:
 }
 
 suite('concurrent writes to PostgreSQL', { skip: whyNoPostgres() }, () => {
-  let cluster: PostgresCluster;
-  before(async () => {
-    cluster = await PostgresCluster.start();
-  });
-  after(() => cluster.remove());
+  const cluster = PostgresCluster.ofSuite();
 
   test('1,000 concurrent pets in one workspace are all created, in few commits, each with its event', async (t) => {
     const [instance] = await startInstances(t, await emptyDatabase(cluster));

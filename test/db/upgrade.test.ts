@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { generateKey, hashKey } from '../../src/access/keys/key.ts';
+import { generateKey, hashKey } from '../../src/access/keys/store.ts';
 import { type Engine, pendingMigrations } from '../../src/db/migrations.ts';
 import type { RowKind } from '../../src/db/tables.ts';
 import { unrecorded } from '../../src/store/history/record.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { generateKey } from '../../src/access/keys/key.ts';
+import { generateKey } from '../../src/access/keys/store.ts';
 import type { Sql } from '../../src/db/sql.ts';
 import { type ErrorCode, errorCodes } from '../../src/foundation/errors.ts';
 import { labPagePaths } from '../../src/lab/serve-lab-page.ts';

@@ -12,6 +12,7 @@ import { ampleKey, type Service, startService } from '../support/service.ts';
 import { temporaryStorage } from '../support/storage.ts';
 import { atTerminal, needsTerminal } from '../support/terminal.ts';
 import { until } from '../support/until.ts';
+import { numbers } from '../support/values.ts';
 
 /** The bytes that a pipe and its reader buffer, besides the lines that the service keeps. */
 const maxInPipe = 512 * 1024;
@@ -88,7 +89,7 @@ test('a service whose log nobody reads ends on SIGTERM', async (t) => {
   assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
 });
 
-const counted = (count: number) => Array.from({ length: count }, (_, i) => i);
+const counted = (count: number) => numbers(count, 0);
 
 test('SIGTERM loses no line, even if the reader is slow and starts late', async (t) => {
   const folder = await temporaryStorage(t);

@@ -17,8 +17,8 @@ test('a long field is truncated in the log, with the number of omitted character
   await store.call('GET', path, { headers: { 'x-forwarded-for': 'y'.repeat(1_500) } });
   const [line] = store.log as [string];
   const { url, address } = JSON.parse(line);
-  assert.equal(url, `${`/v1${path}`.slice(0, maxFieldLength)}… (14809 characters more)`);
-  assert.equal(address, `${'y'.repeat(maxFieldLength)}… (1300 characters more)`);
+  assert.equal(url, `${`/v1${path}`.slice(0, maxFieldLength)}… (14,809 characters more)`);
+  assert.equal(address, `${'y'.repeat(maxFieldLength)}… (1,300 characters more)`);
   assert.ok(line.length < 1_000);
 });
 
@@ -27,7 +27,7 @@ test('a long error is truncated in the log too', () => {
   const log = createLogger('info', { write: (line) => (written += line) });
   log.error({ err: Object.assign(new Error('m'.repeat(50_000)), { detail: 'd'.repeat(50_000) }) }, 'failed');
   assert.ok(written.length < 5_000, `${written.length}`);
-  assert.match(written, /m… \(49000 characters more\)/);
+  assert.match(written, /m… \(49,000 characters more\)/);
   written = '';
   log.error(
     { err: Object.assign(new Error('\0'.repeat(9_000)), { detail: ['\0'.repeat(9_000)] }) },

@@ -100,7 +100,7 @@ test('the service connects only to its storage, Valkey, webhooks and a collector
     'src/client/options.ts': ['fetch'],
     'src/client/send.ts': ['fetch'],
     // To the receivers of webhooks.
-    'src/store/webhooks/resolve-target.ts': ['node:dns', 'node:dns/promises'],
+    'src/store/webhooks/target-policy.ts': ['node:dns', 'node:dns/promises'],
     'src/store/webhooks/send-request.ts': ['node:https', 'getBuiltinModule'],
   });
 });

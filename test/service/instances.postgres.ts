@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../src/db/database.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
@@ -19,6 +19,7 @@ import {
 import { fetchChecked, type JsonAnswer } from '../support/petstore.ts';
 import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
 import { ampleKey, startService } from '../support/service.ts';
+import { numbers } from '../support/values.ts';
 
 async function open(t: TestContext, url: string): Promise<Database> {
   const db = await openPostgres(url, patienceMs);
@@ -27,11 +28,7 @@ async function open(t: TestContext, url: string): Promise<Database> {
 }
 
 suite('several instances with one PostgreSQL', { skip: whyNoPostgres() }, () => {
-  let cluster: PostgresCluster;
-  before(async () => {
-    cluster = await PostgresCluster.start();
-  });
-  after(() => cluster.remove());
+  const cluster = PostgresCluster.ofSuite();
 
   test('five instances that start at once on an empty database migrate it once', async (t) => {
     for (let round = 0; round < 5; round++) {
@@ -98,10 +95,7 @@ suite('several instances with one PostgreSQL', { skip: whyNoPostgres() }, () => 
       instance.call('POST', '/categories', { body: { name: 'Dragons' } }),
     );
     const ids = answers.map(({ body }) => body.id).sort((a, b) => a - b);
-    assert.deepEqual(
-      ids,
-      Array.from({ length: 120 }, (_, i) => 8 + i),
-    );
+    assert.deepEqual(ids, numbers(120, 8));
   });
 
   test('if a category is deleted while it gets a pet, one of the two requests is refused as described', {}, async (t) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { portsOf, type RequestWords, sendOnce, startServices } from '../support/balanced.ts';
@@ -86,11 +86,7 @@ class Load {
 }
 
 suite('instances behind a load balancer', { skip: whyNoPostgres() }, () => {
-  let cluster: PostgresCluster;
-  before(async () => {
-    cluster = await PostgresCluster.start();
-  });
-  after(() => cluster.remove());
+  const cluster = PostgresCluster.ofSuite();
 
   async function startBehindHaproxy(t: TestContext, firstsPort?: number, changes: Changes = {}) {
     const behind = await startServices(t, cluster, firstsPort);
@@ -98,77 +94,69 @@ suite('instances behind a load balancer', { skip: whyNoPostgres() }, () => {
     return { ...behind, origin: `http://127.0.0.1:${port}` };
   }
 
-  test(
-    'behind HAProxy, clients see a failed instance for at most two seconds, and it serves again afterwards',
-    haproxy.needs,
-    async (t) => {
-      const way = await StallingProxy.start(t, cluster.port);
-      const {
-        instances: [first],
-        key,
-        origin,
-      } = await startBehindHaproxy(t, way.port, haproxy.quick.frozen);
-      const load = new Load(t, origin, key);
+  test('clients see a failed instance for two seconds at most; it serves again', haproxy.needs, async (t) => {
+    const way = await StallingProxy.start(t, cluster.port);
+    const {
+      instances: [first],
+      key,
+      origin,
+    } = await startBehindHaproxy(t, way.port, haproxy.quick.frozen);
+    const load = new Load(t, origin, key);
 
-      for (const [fault, begin, end] of [
-        [
-          'refused by PostgreSQL',
-          async () => {
-            way.targetPort = await freePort();
-            way.resume();
-          },
-          () => {
-            way.targetPort = cluster.port;
-          },
-        ],
-        ['without an answer from PostgreSQL', () => way.stall(), () => way.resume()],
-        ['frozen', () => first.child.kill('SIGSTOP'), () => first.child.kill('SIGCONT')],
-      ] as const) {
-        await until(() => ['petstore-1', 'petstore-2', 'petstore-3'].every((name) => load.hasAnswers(name)));
-        load.begin();
-        await begin();
-        const beganMs = performance.now();
-        await until(() => load.isCalm);
-        const { failures, lastFailureMs, longestMs } = load;
-        end();
-        load.begin();
-        const failedMs = failures && lastFailureMs - beganMs;
-        t.diagnostic(
-          `${fault}: ${failures} failures, the last after ${Math.round(failedMs)} ms; longest wait ${Math.round(longestMs)} ms`,
-        );
-        assert.ok(failedMs < troubleMs * room, `${fault}: a failure after ${failedMs} ms`);
-        assert.ok(longestMs < troubleMs * room, `${fault}: an answer after ${longestMs} ms`);
-      }
-      await until(() => load.hasAnswers('petstore-1'));
-    },
-  );
+    for (const [fault, begin, end] of [
+      [
+        'refused by PostgreSQL',
+        async () => {
+          way.targetPort = await freePort();
+          way.resume();
+        },
+        () => {
+          way.targetPort = cluster.port;
+        },
+      ],
+      ['without an answer from PostgreSQL', () => way.stall(), () => way.resume()],
+      ['frozen', () => first.child.kill('SIGSTOP'), () => first.child.kill('SIGCONT')],
+    ] as const) {
+      await until(() => ['petstore-1', 'petstore-2', 'petstore-3'].every((name) => load.hasAnswers(name)));
+      load.begin();
+      await begin();
+      const beganMs = performance.now();
+      await until(() => load.isCalm);
+      const { failures, lastFailureMs, longestMs } = load;
+      end();
+      load.begin();
+      const failedMs = failures && lastFailureMs - beganMs;
+      t.diagnostic(
+        `${fault}: ${failures} failures, the last after ${Math.round(failedMs)} ms; longest wait ${Math.round(longestMs)} ms`,
+      );
+      assert.ok(failedMs < troubleMs * room, `${fault}: a failure after ${failedMs} ms`);
+      assert.ok(longestMs < troubleMs * room, `${fault}: an answer after ${longestMs} ms`);
+    }
+    await until(() => load.hasAnswers('petstore-1'));
+  });
 
-  test(
-    'behind HAProxy, a planned stop of an instance breaks no request, even one that takes as long as the checks',
-    haproxy.needs,
-    async (t) => {
-      const { instances, key, origin } = await startBehindHaproxy(t);
-      const delayed = { fault: 'delay', operation: 'createCategory', times: 1_000, delayMs: slowMs };
-      const rehearsal = await fetch(`${origin}/lab/rehearsals`, {
-        method: 'POST',
-        headers: { 'x-api-key': key, 'content-type': 'application/json' },
-        body: JSON.stringify({ faults: [delayed] }),
-      });
-      assert.equal(rehearsal.status, 201);
-      const load = new Load(t, origin, key);
-      const names = ['petstore-1', 'petstore-2', 'petstore-3'];
-      await until(() => names.every((name) => load.hasAnswers(name)));
-      for (const instance of instances.slice(1)) {
-        load.begin();
-        // A second signal changes nothing.
-        instance.child.kill('SIGTERM');
-        assert.deepEqual(await instance.stop('SIGTERM'), { code: 0, signal: null });
-        t.diagnostic(`longest wait ${Math.round(load.longestMs)} ms`);
-        assert.equal(load.failures, 0);
-      }
-      assert.ok(load.longestMs >= slowMs);
-    },
-  );
+  test('a planned stop breaks no request, even one as long as the checks', haproxy.needs, async (t) => {
+    const { instances, key, origin } = await startBehindHaproxy(t);
+    const delayed = { fault: 'delay', operation: 'createCategory', times: 1_000, delayMs: slowMs };
+    const rehearsal = await fetch(`${origin}/lab/rehearsals`, {
+      method: 'POST',
+      headers: { 'x-api-key': key, 'content-type': 'application/json' },
+      body: JSON.stringify({ faults: [delayed] }),
+    });
+    assert.equal(rehearsal.status, 201);
+    const load = new Load(t, origin, key);
+    const names = ['petstore-1', 'petstore-2', 'petstore-3'];
+    await until(() => names.every((name) => load.hasAnswers(name)));
+    for (const instance of instances.slice(1)) {
+      load.begin();
+      // A second signal changes nothing.
+      instance.child.kill('SIGTERM');
+      assert.deepEqual(await instance.stop('SIGTERM'), { code: 0, signal: null });
+      t.diagnostic(`longest wait ${Math.round(load.longestMs)} ms`);
+      assert.equal(load.failures, 0);
+    }
+    assert.ok(load.longestMs >= slowMs);
+  });
 
   test('a change that a frozen instance holds is not sent to another one: its client gets 503', async (t) => {
     const { instances, key, url } = await startServices(t, cluster);

@@ -50,6 +50,33 @@ async function untilEnded({ ended }: { ended: Promise<unknown> }): Promise<void>
   assert.ok(!(await Promise.race([ended, isOver])), 'the connection did not end');
 }
 
+/** Sends a request on a connection of its own, and returns the response. */
+async function ask(t: TestContext, port: number, request: string, localAddress?: string): Promise<string> {
+  const connection = open(t, port, request, localAddress);
+  await untilEnded(connection);
+  return connection.text;
+}
+
+const getPet = ({ key }: Petstore, fields = '') =>
+  `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\n${fields}\r\n`;
+const closing = 'Connection: close\r\n';
+
+const portOf = async (store: Petstore) => Number(new URL(await store.listen()).port);
+
+/** Sends a request to the categories with a key. */
+const sendCategory = (
+  port: number,
+  method: string,
+  headers: Record<string, string>,
+  path = '',
+  name = 'Dragons',
+) =>
+  fetch(`http://127.0.0.1:${port}/v1/categories${path}`, {
+    method,
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: method === 'GET' || method === 'DELETE' ? null : JSON.stringify({ name }),
+  });
+
 /** Whether a server on this machine still has the connection of a client. The client cannot see that unless it reads. */
 function isHeld(port: number, { localPort = 0 }: Socket): boolean {
   const hex = (number: number) => number.toString(16).toUpperCase().padStart(4, '0');
@@ -93,7 +120,7 @@ for (const balancer of [nginx, haproxy]) {
   /** The load balancer in front of a service that trusts it. Tests may shorten its timeouts. */
   async function start(t: TestContext, changes: Changes = {}, options: StoreSetup = {}) {
     const store = await startPetstore(t, { trustProxy: ['loopback'], ...options });
-    const instance = Number(new URL(await store.listen()).port);
+    const instance = await portOf(store);
     return { store, instance, port: await balancer.start(t, [instance, instance, instance], changes) };
   }
 
@@ -160,10 +187,9 @@ for (const balancer of [nginx, haproxy]) {
         '/x/..//%6d%65trics/.',
         'http://x/metrics',
       ]) {
-        const connection = open(t, port, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
-        await untilEnded(connection);
-        if (path.includes('#')) assertUnreadable(connection.text, 404);
-        else assertError(connection.text, 404);
+        const text = await ask(t, port, `GET ${path} HTTP/1.1\r\n${close}`);
+        if (path.includes('#')) assertUnreadable(text, 404);
+        else assertError(text, 404);
       }
       assert.ok(!store.log.some((line) => line.includes('etrics')));
       assert.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200);
@@ -188,26 +214,21 @@ for (const balancer of [nginx, haproxy]) {
 
     test('refuses requests beyond the limit of an address, and no others', async (t) => {
       const { store, port } = await start(t, patient, { timeLimits: { requestMs: 2 * patienceMs } });
-      const get = `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\nConnection: close\r\n\r\n`;
-      const ask = async (localAddress: string) => {
-        const connection = open(t, port, get, localAddress);
-        await untilEnded(connection);
-        return connection.text;
-      };
+      const askFrom = (address: string) => ask(t, port, getPet(store, closing), address);
       let underWay = 0;
       store.app.server.on('request', ({ method }) => method === 'POST' && underWay++);
       const begin = () => open(t, port, `${post(store, 'Content-Length: 9')}{`).socket;
       const waiting = Array.from({ length: maxRequests - 1 }, begin);
       await until(() => underWay === maxRequests - 1, patienceMs);
-      assert.match(await ask('127.0.0.1'), /^HTTP\/1.1 200 /);
+      assert.match(await askFrom('127.0.0.1'), /^HTTP\/1.1 200 /);
       const last = begin();
       await until(() => underWay === maxRequests, patienceMs);
-      const refused = await ask('127.0.0.1');
+      const refused = await askFrom('127.0.0.1');
       assertError(refused, 429);
       assert.match(refused, /^retry-after: 1\r$/im);
-      assert.match(await ask('127.0.0.2'), /^HTTP\/1.1 200 /);
+      assert.match(await askFrom('127.0.0.2'), /^HTTP\/1.1 200 /);
       last.destroy();
-      await until(async () => (await ask('127.0.0.1')).startsWith('HTTP/1.1 200 '));
+      await until(async () => (await askFrom('127.0.0.1')).startsWith('HTTP/1.1 200 '));
       for (const socket of waiting) socket.destroy();
     });
 
@@ -224,19 +245,14 @@ for (const balancer of [nginx, haproxy]) {
         await Promise.all(wave);
       }
       await until(() => held.size <= maxConnections);
-      const get = `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\nConnection: close\r\n\r\n`;
-      for (let i = 0; i < 20; i++) {
-        const other = open(t, port, get);
-        await untilEnded(other);
-        assert.match(other.text, /^HTTP\/1.1 200 /);
-      }
+      for (let i = 0; i < 20; i++)
+        assert.match(await ask(t, port, getPet(store, closing)), /^HTTP\/1.1 200 /);
       assert.equal(held.size, maxConnections, 'the greedy address still had its connections');
       for (const socket of held) socket.destroy();
     });
 
     test('serves a class of students behind one address, each with connections and a stream', async (t) => {
       const { store, port } = await start(t, patient);
-      const get = `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`;
       const student = async () => {
         const stream = await openStream(t, `http://127.0.0.1:${port}`, { key: store.key });
         const connections = Array.from({ length: connectionsEach }, () => open(t, port));
@@ -244,13 +260,13 @@ for (const balancer of [nginx, haproxy]) {
       };
       const all = await Promise.all(Array.from({ length: students }, student));
       for (let round = 1; round <= 2; round++) {
-        const ask = async ({ connections }: (typeof all)[number]) => {
+        const askOnEach = async ({ connections }: (typeof all)[number]) => {
           for (const connection of connections) {
-            connection.socket.write(get);
+            connection.socket.write(getPet(store));
             await until(() => connection.text.split('"id":1,').length === round + 1);
           }
         };
-        await Promise.all(all.map(ask));
+        await Promise.all(all.map(askOnEach));
       }
       for (const { stream, connections } of all) {
         assert.deepEqual([stream.status, stream.ended], [200, 'no']);
@@ -303,15 +319,15 @@ for (const balancer of [nginx, haproxy]) {
     test('spells header fields as the service does, and announces no longer Keep-Alive than it allows', async (t) => {
       const { store, instance, port } = await start(t);
       const namesOf = (text: string) => [...text.matchAll(/^([\w-]+):/gm)].map(([, name]) => name);
-      const ask = async (at: number) => {
-        const asked = open(t, at, `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`);
+      const namesFrom = async (at: number) => {
+        const asked = open(t, at, getPet(store));
         await until(() => asked.text.endsWith('}\n'));
         return namesOf(asked.text.split('\r\n\r\n')[0] as string).sort();
       };
-      const direct = await ask(instance);
+      const direct = await namesFrom(instance);
       const names = direct.filter((name) => name !== 'Connection' && name !== 'Keep-Alive');
       assert.equal(names.length, direct.length - 2);
-      const passedOn = (await ask(port)).filter((name) => name !== 'Connection' && name !== 'Server');
+      const passedOn = (await namesFrom(port)).filter((name) => name !== 'Connection' && name !== 'Server');
       assert.deepEqual(passedOn, names);
     });
 
@@ -324,107 +340,80 @@ for (const balancer of [nginx, haproxy]) {
 
     test('sends its own error responses in the format of the service', async (t) => {
       const { store, port } = await start(t, quick.linger);
-      for (const [request, status] of refused(store)) {
-        const connection = open(t, port, request);
-        await untilEnded(connection);
-        assertError(connection.text, status);
-      }
-      for (const request of unreadable(store)) {
-        const connection = open(t, port, request);
-        await untilEnded(connection);
-        assertUnreadable(connection.text, 400);
-      }
+      for (const [request, status] of refused(store)) assertError(await ask(t, port, request), status);
+      for (const request of unreadable(store)) assertUnreadable(await ask(t, port, request), 400);
     });
 
     test('uses the remaining instance, and returns 503 when there is none', async (t) => {
       const store = await startPetstore(t);
-      const instance = Number(new URL(await store.listen()).port);
+      const instance = await portOf(store);
       const port = await balancer.start(t, [await freePort(), instance, await freePort()]);
-      const send = async (method: string, path: string, name = 'Dragons') => {
-        const answer = await fetch(`http://127.0.0.1:${port}/v1/categories${path}`, {
-          method,
-          headers: { 'x-api-key': store.key, 'content-type': 'application/json' },
-          body: method === 'DELETE' ? null : JSON.stringify({ name }),
-        });
-        return { status: answer.status, location: answer.headers.get('location') };
-      };
+      const send = (method: string, path: string, name?: string) =>
+        sendCategory(port, method, { 'x-api-key': store.key }, path, name);
       for (let i = 0; i < 6; i++) {
-        const { status, location } = await send('POST', '');
+        const { status, headers } = await send('POST', '');
         assert.equal(status, 201);
-        const path = `/${location?.split('/').at(-1)}`;
+        const path = `/${headers.get('location')?.split('/').at(-1)}`;
         assert.equal((await send('PUT', path, 'Unicorns')).status, 200);
         assert.equal((await send('DELETE', path)).status, 204);
       }
       await store.app.close();
-      const connection = open(t, port, 'GET /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
-      await untilEnded(connection);
-      assertError(connection.text, 503);
-      assert.match(connection.text, /^retry-after: 1\r$/im);
+      const refusal = await ask(t, port, `GET /v1/pets HTTP/1.1\r\n${close}`);
+      assertError(refusal, 503);
+      assert.match(refusal, /^retry-after: 1\r$/im);
     });
   });
 }
 
-test(
-  'nginx retries a GET, but no POST, that an instance does not answer, and stops using that instance',
-  nginx.needs,
-  async (t) => {
-    const store = await startPetstore(t);
-    const instance = Number(new URL(await store.listen()).port);
-    const silent = await StallingProxy.start(t, instance);
-    silent.stall();
-    const port = await nginx.start(t, [silent.port, instance, instance], {
-      'proxy_read_timeout 7s': 'proxy_read_timeout 2s',
-      'max_fails=3 fail_timeout=2s': 'max_fails=3 fail_timeout=1h',
-    });
-    const ask = (method: string, times: number) => {
-      const one = async () => {
-        const answer = await fetch(`http://127.0.0.1:${port}/v1/categories`, {
-          method,
-          headers: { 'x-api-key': store.key, 'content-type': 'application/json' },
-          body: method === 'POST' ? '{"name":"Dragons"}' : null,
-        });
-        await answer.text();
-        return answer.status;
-      };
-      return Promise.all(Array.from({ length: times }, one));
+test('nginx retries a GET but no POST, and leaves an instance that is silent', nginx.needs, async (t) => {
+  const store = await startPetstore(t);
+  const instance = await portOf(store);
+  const silent = await StallingProxy.start(t, instance);
+  silent.stall();
+  const port = await nginx.start(t, [silent.port, instance, instance], {
+    'proxy_read_timeout 7s': 'proxy_read_timeout 2s',
+    'max_fails=3 fail_timeout=2s': 'max_fails=3 fail_timeout=1h',
+  });
+  const statuses = (method: string, times: number) => {
+    const one = async () => {
+      const answer = await sendCategory(port, method, { 'x-api-key': store.key });
+      await answer.text();
+      return answer.status;
     };
-    assert.deepEqual((await ask('POST', 3)).sort(), [201, 201, 503]);
-    assert.deepEqual([...new Set(await ask('GET', 12))], [200]);
-    const { count } = silent;
-    assert.deepEqual([...new Set(await ask('POST', 12))], [201]);
-    assert.equal(silent.count, count);
-  },
-);
+    return Promise.all(Array.from({ length: times }, one));
+  };
+  assert.deepEqual((await statuses('POST', 3)).sort(), [201, 201, 503]);
+  assert.deepEqual([...new Set(await statuses('GET', 12))], [200]);
+  const { count } = silent;
+  assert.deepEqual([...new Set(await statuses('POST', 12))], [201]);
+  assert.equal(silent.count, count);
+});
 
-test(
-  'HAProxy starts before names of instances resolve, follows them, and keeps the last address',
-  haproxy.needs,
-  async (t) => {
-    const store = await startPetstore(t);
-    const instance = Number(new URL(await store.listen()).port);
-    // Nobody listens there, and the other two names have no address.
-    const addresses = new Map([['petstore-1', '127.0.0.9']]);
-    const nameServer = await startNameServer(t, addresses);
-    const ports: [number, number, number] = [instance, await freePort(), await freePort()];
-    const port = await haproxy.start(t, ports, {
-      ...Object.fromEntries(ports.map((own, i) => [`127.0.0.1:${own}`, `petstore-${i + 1}:${own}`])),
-      'parse-resolv-conf': `nameserver own 127.0.0.1:${nameServer.port}`,
-      'init-addr last,libc,none': 'init-addr none',
-    });
-    const status = async () => (await fetch(`http://127.0.0.1:${port}/healthz`)).status;
-    assert.equal(await status(), 503);
-    addresses.set('petstore-1', '127.0.0.1');
-    await until(async () => (await status()) === 200);
-    addresses.clear();
-    const { asked } = nameServer;
-    await until(() => nameServer.asked >= asked + 20);
-    assert.equal(await status(), 200);
-  },
-);
+test('HAProxy starts before names resolve, follows them, and keeps the last', haproxy.needs, async (t) => {
+  const store = await startPetstore(t);
+  const instance = await portOf(store);
+  // Nobody listens there, and the other two names have no address.
+  const addresses = new Map([['petstore-1', '127.0.0.9']]);
+  const nameServer = await startNameServer(t, addresses);
+  const ports: [number, number, number] = [instance, await freePort(), await freePort()];
+  const port = await haproxy.start(t, ports, {
+    ...Object.fromEntries(ports.map((own, i) => [`127.0.0.1:${own}`, `petstore-${i + 1}:${own}`])),
+    'parse-resolv-conf': `nameserver own 127.0.0.1:${nameServer.port}`,
+    'init-addr last,libc,none': 'init-addr none',
+  });
+  const status = async () => (await fetch(`http://127.0.0.1:${port}/healthz`)).status;
+  assert.equal(await status(), 503);
+  addresses.set('petstore-1', '127.0.0.1');
+  await until(async () => (await status()) === 200);
+  addresses.clear();
+  const { asked } = nameServer;
+  await until(() => nameServer.asked >= asked + 20);
+  assert.equal(await status(), 200);
+});
 
 test('HAProxy sends the writes of a key to one instance, and its reads to all', haproxy.needs, async (t) => {
   const store = await startPetstore(t);
-  const instance = Number(new URL(await store.listen()).port);
+  const instance = await portOf(store);
   const port = await haproxy.start(t, [instance, instance, instance], {
     ...haproxy.unhurried,
     '  default_backend requests': '  http-response set-header X-Instance %s\n  default_backend requests',
@@ -432,11 +421,7 @@ test('HAProxy sends the writes of a key to one instance, and its reads to all', 
   const instancesOf = async (method: string, headers: Record<string, string>) => {
     const seen = new Set<string | null>();
     for (let i = 0; i < 6; i++) {
-      const answer = await fetch(`http://127.0.0.1:${port}/v1/categories`, {
-        method,
-        headers: { ...headers, 'content-type': 'application/json' },
-        body: method === 'POST' ? '{"name":"Dragons"}' : null,
-      });
+      const answer = await sendCategory(port, method, headers);
       assert.ok(answer.ok, await answer.text());
       seen.add(answer.headers.get('x-instance'));
     }

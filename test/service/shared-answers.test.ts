@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type Petstore, startPetstore } from '../support/petstore.ts';
+import { statusesOf } from '../support/values.ts';
 
 const anonymous = { key: null };
 
@@ -53,7 +54,7 @@ test('/readyz shows within a second that the storage fails or is back, and share
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => store.send('GET', '/readyz', anonymous)),
     );
-    return [...new Set(answers.map(({ status }) => status))];
+    return [...new Set(statusesOf(answers))];
   };
   assert.deepEqual(await statuses(), [200]);
   await store.db.write((sql) => sql`alter table workspaces rename to places`);

@@ -13,8 +13,9 @@ import {
 } from '../../src/store/webhooks/send-request.ts';
 import { signedHeaders } from '../../src/store/webhooks/signature.ts';
 import { assertMessage } from './asyncapi.ts';
-import { type Petstore, testPolicy } from './petstore.ts';
+import { type Petstore, startPetstore, testPolicy } from './petstore.ts';
 import { serve } from './receiver.ts';
+import { until } from './until.ts';
 
 export interface Message {
   headers: IncomingHttpHeaders;
@@ -30,6 +31,9 @@ export async function startReceiver(t: TestContext) {
   const receiver = {
     url: '',
     messages,
+    /** The bodies of the messages, and their event ids. */
+    bodies: () => messages.map(({ body }) => JSON.parse(body)),
+    ids: () => messages.map(({ body }) => JSON.parse(body).id),
     behave: (_request: IncomingMessage, response: ServerResponse): void => {
       response.end();
     },
@@ -52,6 +56,14 @@ export async function startReceiver(t: TestContext) {
   });
   receiver.url = `http://127.0.0.1:${port}/`;
   return receiver;
+}
+
+/** An empty store with a webhook, its receiver and its secret. */
+export async function startWebhook(t: TestContext, fields: object = {}) {
+  const store = await startPetstore(t, { seed: false });
+  const receiver = await startReceiver(t);
+  const secret = await addWebhook(store, receiver.url, fields);
+  return { store, receiver, secret };
 }
 
 interface Options {
@@ -137,3 +149,9 @@ export const deliveriesOf = async (store: Petstore, id = 1) =>
 
 export const webhook = async (store: Petstore, id = 1) =>
   (await store.call('GET', `/store/webhooks/${id}`)).body;
+
+/** Waits until no delivery of the first webhook is pending. */
+export const untilDelivered = (store: Petstore) =>
+  until(async () =>
+    (await deliveriesOf(store)).every(({ state }: { state: string }) => state === 'delivered'),
+  );

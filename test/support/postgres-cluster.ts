@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { after, before } from 'node:test';
 import { dataPlace } from './folder.ts';
 import { PgBouncer } from './pgbouncer.ts';
 import { freePort } from './port.ts';
@@ -43,33 +44,46 @@ export function whyNoPostgres(): string | false {
 
 /** A PostgreSQL of its own in a temporary folder, on loopback. It writes each commit as in production, by default in memory. */
 export class PostgresCluster {
-  readonly port: number;
+  port = 0;
   readonly #folder: string;
   readonly #settings: string;
   #pooler: PgBouncer | undefined;
 
-  private constructor(port: number, settings = '', place = dataPlace()) {
+  private constructor(settings = '', place = dataPlace()) {
     this.#folder = mkdtempSync(join(place, 'petstore-postgres-'));
-    this.port = port;
     this.#settings = settings;
     this.#give(this.#folder);
   }
 
   /** Creates a cluster in a folder of `place` and starts it. `settings` are more arguments of the server. */
   static async start(settings = '', place?: string): Promise<PostgresCluster> {
-    const cluster = new PostgresCluster(await freePort(), settings, place);
-    const passwordFile = join(cluster.#folder, 'password');
-    cluster.#write(passwordFile, password);
-    const passwords = ['--auth=scram-sha-256', `--pwfile=${passwordFile}`, '-U', account];
-    await cluster.#run('initdb', ['--no-sync', ...passwords]);
-    await cluster.start();
-    if (isPooled) cluster.#pooler = await PgBouncer.start(cluster.directUrl);
+    const cluster = new PostgresCluster(settings, place);
+    await cluster.#create();
     return cluster;
+  }
+
+  /** A cluster that runs during the tests of a suite. Call this in the suite. */
+  static ofSuite(): PostgresCluster {
+    const cluster = new PostgresCluster();
+    before(() => cluster.#create());
+    after(() => cluster.remove());
+    return cluster;
+  }
+
+  async #create(): Promise<void> {
+    this.port = await freePort();
+    const passwordFile = join(this.#folder, 'password');
+    this.#write(passwordFile, password);
+    const passwords = ['--auth=scram-sha-256', `--pwfile=${passwordFile}`, '-U', account];
+    await this.#run('initdb', ['--no-sync', ...passwords]);
+    await this.start();
+    if (isPooled) this.#pooler = await PgBouncer.start(this.directUrl);
   }
 
   /** Creates a standby of this one and starts it. It has a replication slot, so it may lag by any amount. */
   async addStandby(): Promise<PostgresCluster> {
-    const standby = new PostgresCluster(await freePort(), '', dirname(this.#folder));
+    const standby = new PostgresCluster('', dirname(this.#folder));
+    standby.port = await freePort();
     const slot = ['--create-slot', `--slot=${slotName}`, '--write-recovery-conf'];
     await standby.#run('pg_basebackup', ['-d', this.url, '--checkpoint=fast', '--no-sync', ...slot]);
     await standby.start();

@@ -2,9 +2,8 @@ import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
-import type { NameResolver } from '../../src/store/webhooks/resolve-target.ts';
 import { type AttemptOutcome, type SendOptions, sendRequest } from '../../src/store/webhooks/send-request.ts';
-import type { TargetPolicy } from '../../src/store/webhooks/target-policy.ts';
+import type { NameResolver, TargetPolicy } from '../../src/store/webhooks/target-policy.ts';
 
 export const policy: TargetPolicy = {
   allowLoopback: false,

@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type JsonAnswer, Petstore, type StoreSetup, startPetstore } from './petstore.ts';
-import { openTestStorage } from './storage.ts';
+import { restart } from './limits.ts';
+import { type JsonAnswer, type Petstore, type StoreSetup, startPetstore } from './petstore.ts';
 import { until } from './until.ts';
 
 /** The clock of all instances and of the server, if a test sets it. */
@@ -17,8 +17,7 @@ export async function startInstances(
   const first = await startPetstore(t, options);
   const instances: [Petstore, ...Petstore[]] = [first];
   for (let i = 1; i < count; i++) {
-    const instance = new Petstore(await openTestStorage(first.folder), first.folder, options);
-    t.after(() => instance.close());
+    const instance = await restart(t, first, { beside: true, ...options });
     await instance.ready;
     instances.push(instance);
   }

@@ -4,9 +4,8 @@ import type { Database } from '../../db/database.ts';
 import { unauthorized } from '../../foundation/errors.ts';
 import { fieldLines } from '../../http/headers.ts';
 import { addressOf, byAddress, type Limiter } from '../limits/limiter.ts';
-import { isWellFormedKey } from './key.ts';
 import { LookupThrottle } from './lookup-throttle.ts';
-import { type Caller, callerFinder, type FindCaller, unknownKey } from './store.ts';
+import { type Caller, callerFinder, type FindCaller, isWellFormedKey, unknownKey } from './store.ts';
 
 /**
  * How long the result of a look-up is valid, from the start of the look-up. So changes take effect within a second. While the

@@ -1,8 +1,8 @@
 import { batchSize, type Database, inBatches } from '../../db/database.ts';
 import { fragment, join, type Row, type Sql } from '../../db/sql.ts';
 import { dayMs } from '../../foundation/time.ts';
-import type { Account } from './decision.ts';
-import type { Subject } from './limiter.ts';
+import type { LimitAccount } from './decision.ts';
+import type { AccountOwner } from './limiter.ts';
 
 /** The numbers of an account, in their order. */
 const columns = fragment`minute, minute_count, day, day_count, strikes, bans, banned_at_ms, banned_until_ms,
@@ -11,7 +11,11 @@ const columns = fragment`minute, minute_count, day, day_count, strikes, bans, ba
 const rowsPerStatement = 200;
 
 /** The stored account of a key or an address. Addresses belong to workspace 0. */
-export async function findAccount(sql: Sql, workspaceId: number, id: string): Promise<Account | undefined> {
+export async function findAccount(
+  sql: Sql,
+  workspaceId: number,
+  id: string,
+): Promise<LimitAccount | undefined> {
   const [row] = await sql`
     select ${columns}
     from limit_accounts where workspace_id = ${workspaceId} and id = ${id}`;
@@ -22,7 +26,10 @@ export async function findAccount(sql: Sql, workspaceId: number, id: string): Pr
  * Stores accounts, except those of workspaces that were deleted meanwhile. Each account may be in the list only once. All
  * instances write in the same order, so that they cannot deadlock.
  */
-export async function saveAccounts(sql: Sql, accounts: (Subject & { account: Account })[]): Promise<void> {
+export async function saveAccounts(
+  sql: Sql,
+  accounts: (AccountOwner & { account: LimitAccount })[],
+): Promise<void> {
   const ordered = accounts.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   for (let i = 0; i < ordered.length; i += rowsPerStatement) {
     const owned = await stillOwned(sql, ordered.slice(i, i + rowsPerStatement));
@@ -44,7 +51,7 @@ export async function saveAccounts(sql: Sql, accounts: (Subject & { account: Acc
 }
 
 /** The accounts of addresses and of workspaces that still exist. */
-async function stillOwned<One extends Subject>(sql: Sql, some: One[]): Promise<One[]> {
+async function stillOwned<One extends AccountOwner>(sql: Sql, some: One[]): Promise<One[]> {
   const named = [...new Set(some.map(({ workspaceId }) => workspaceId))].filter((id) => id !== 0);
   if (named.length === 0) return some;
   const rows = await sql`select id from workspaces where id in (${join(named, ', ')})`;
@@ -73,7 +80,7 @@ export function forgetOldAccounts(db: Database, nowMs: number, memoryMs: number)
 type Numbers = [number, number, number, number, number, number, number, number, number, number];
 
 /** The account from its ten numbers, in the order of the columns. */
-export const toAccount = (row: Row): Account => {
+export const toAccount = (row: Row): LimitAccount => {
   const [minute, minuteCount, day, dayCount, ...others] = row.map(Number) as Numbers;
   const [strikes, bans, bannedAtMs, bannedUntilMs, earlierDay, earlierDayCount] = others;
   return {

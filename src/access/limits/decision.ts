@@ -39,10 +39,10 @@ import { type BanRules, minStrikes, type Quota } from '../../foundation/settings
 import { dayMs, minuteMs } from '../../foundation/time.ts';
 
 /** How far ahead of the clock the latest minute of an account may end after the clock went back. */
-export const holdMs = 2 * minuteMs;
+export const clockHoldMs = 2 * minuteMs;
 
 /** The account of a caller. Times are milliseconds since 1970. Windows are numbered from there. */
-export interface Account {
+export interface LimitAccount {
   readonly minute: number;
   readonly minuteCount: number;
   readonly day: number;
@@ -58,7 +58,7 @@ export interface Account {
   readonly earlierDayCount: number;
 }
 
-export const newAccount: Account = {
+export const newAccount: LimitAccount = {
   minute: 0,
   minuteCount: 0,
   day: 0,
@@ -103,10 +103,10 @@ export interface Decision {
 
 /** Decides on one request. Returns the decision and the account after it. */
 export function decide(
-  account: Account,
+  account: LimitAccount,
   terms: Terms,
   clockMs: number,
-): { decision: Decision; account: Account } {
+): { decision: Decision; account: LimitAccount } {
   const { quota, banRules } = terms;
   const { current, nowMs } = advanceWindows(account, terms, clockMs);
 
@@ -128,7 +128,7 @@ export function decide(
   return answer('banned', banned, quota, clockMs, true);
 }
 
-const hasRoom = ({ minuteCount, dayCount }: Account, { perMinute, perDay }: Quota) =>
+const hasRoom = ({ minuteCount, dayCount }: LimitAccount, { perMinute, perDay }: Quota) =>
   minuteCount < perMinute && dayCount < perDay;
 
 /** The number of strikes in a minute that do not cause a ban. */
@@ -136,11 +136,11 @@ export const allowedStrikes = ({ perMinute }: Quota, { strikesFactor }: BanRules
   Math.max(perMinute * strikesFactor, minStrikes);
 
 /** The length of a ban that would begin at the given time. */
-export const nextBanMs = (account: Account, rules: BanRules, nowMs: number) =>
+export const nextBanMs = (account: LimitAccount, rules: BanRules, nowMs: number) =>
   banLengthMs(nextBan(account, rules, nowMs), rules);
 
 /** The number of bans in a row, if one began at the given time. */
-const nextBan = ({ bans, bannedAtMs }: Account, { memoryMs }: BanRules, nowMs: number) =>
+const nextBan = ({ bans, bannedAtMs }: LimitAccount, { memoryMs }: BanRules, nowMs: number) =>
   bans > 0 && nowMs < bannedAtMs + memoryMs ? bans + 1 : 1;
 
 /** Multiplies step by step, because languages round powers differently. */
@@ -151,12 +151,12 @@ function banLengthMs(bans: number, { firstMs, longestMs, growth }: BanRules): nu
 }
 
 /** The windows of an account, without charging it. The outcome is always `admitted`. */
-export function peekWindows(account: Account, terms: Terms, clockMs: number): Decision {
+export function peekWindows(account: LimitAccount, terms: Terms, clockMs: number): Decision {
   return toDecision('admitted', advanceWindows(account, terms, clockMs).current, terms.quota, clockMs, false);
 }
 
 /** The decision on a request at the given time, without charging the account. */
-export function peek(account: Account, terms: Terms, clockMs: number): Decision {
+export function peek(account: LimitAccount, terms: Terms, clockMs: number): Decision {
   const { quota } = terms;
   const { current, nowMs } = advanceWindows(account, terms, clockMs);
   const isBanned = nowMs < current.bannedUntilMs;
@@ -165,7 +165,11 @@ export function peek(account: Account, terms: Terms, clockMs: number): Decision 
 }
 
 /** Whether an account is banned at the given time. */
-export function isBanned(account: Account, terms: Pick<Terms, 'banClearedAtMs'>, clockMs: number): boolean {
+export function isBanned(
+  account: LimitAccount,
+  terms: Pick<Terms, 'banClearedAtMs'>,
+  clockMs: number,
+): boolean {
   const { current, nowMs } = advanceWindows(account, terms, clockMs);
   return nowMs < current.bannedUntilMs;
 }
@@ -175,21 +179,21 @@ export function isBanned(account: Account, terms: Pick<Terms, 'banClearedAtMs'>,
  * cleared bans are gone.
  */
 export function advanceWindows(
-  account: Account,
+  account: LimitAccount,
   { banClearedAtMs = 0 }: Pick<Terms, 'banClearedAtMs'>,
   clockMs: number,
-): { current: Account; nowMs: number } {
-  const clearedAtMs = banClearedAtMs <= clockMs + holdMs ? banClearedAtMs : 0;
+): { current: LimitAccount; nowMs: number } {
+  const clearedAtMs = banClearedAtMs <= clockMs + clockHoldMs ? banClearedAtMs : 0;
   const isCleared = account.bannedAtMs !== 0 && account.bannedAtMs <= clearedAtMs;
   const startMs = account.minute * minuteMs;
-  const isReleased = startMs > clockMs && clearedAtMs >= clockMs - holdMs;
-  const goesBack = isReleased || startMs + minuteMs > clockMs + holdMs;
+  const isReleased = startMs > clockMs && clearedAtMs >= clockMs - clockHoldMs;
+  const goesBack = isReleased || startMs + minuteMs > clockMs + clockHoldMs;
   const nowMs = goesBack ? clockMs : Math.max(clockMs, startMs);
   const minute = Math.floor(nowMs / minuteMs);
   if (minute === account.minute && !isCleared) return { current: account, nowMs };
   const isSameMinute = minute === account.minute;
   const isForgotten = isCleared || isReleased;
-  const isOver = goesBack && account.bannedAtMs > clockMs + holdMs;
+  const isOver = goesBack && account.bannedAtMs > clockMs + clockHoldMs;
   const current = {
     minute,
     minuteCount: isSameMinute ? account.minuteCount : 0,
@@ -203,7 +207,7 @@ export function advanceWindows(
 }
 
 /** The count of a day, and the earlier day that the account remembers. */
-function dayAt(account: Account, day: number) {
+function dayAt(account: LimitAccount, day: number) {
   const { dayCount, earlierDay, earlierDayCount } = account;
   if (day === account.day) return { day, dayCount, earlierDay, earlierDayCount };
   if (day > account.day) return { day, dayCount: 0, earlierDay: account.day, earlierDayCount: dayCount };
@@ -212,7 +216,7 @@ function dayAt(account: Account, day: number) {
 
 function answer(
   outcome: Decision['outcome'],
-  account: Account,
+  account: LimitAccount,
   quota: Quota,
   nowMs: number,
   isNewBan = false,
@@ -223,7 +227,7 @@ function answer(
 /** The decision with an outcome and the account after it. */
 export function toDecision(
   outcome: Decision['outcome'],
-  account: Account,
+  account: LimitAccount,
   quota: Quota,
   nowMs: number,
   isNewBan: boolean,
@@ -250,7 +254,7 @@ export function toDecision(
 
 /** The end of the ban, or of the full window if it ends later. */
 function retryAt(
-  account: Account,
+  account: LimitAccount,
   minuteLeft: number,
   minuteEndsAtMs: number,
   dayLeft: number,

@@ -2,10 +2,10 @@ import type { FastifyRequest } from 'fastify';
 import type { Histogram } from '../../foundation/histogram.ts';
 import { plans } from '../../foundation/settings/plans.ts';
 import { addressGroupOf } from '../../http/address.ts';
-import type { Account, Decision, Terms } from './decision.ts';
+import type { Decision, LimitAccount, Terms } from './decision.ts';
 
 /** The key or address whose account is charged. */
-export interface Subject {
+export interface AccountOwner {
   /** The key's workspace; 0 for an address. */
   workspaceId: number;
   /** The key's id, or the address. */
@@ -16,21 +16,21 @@ export interface Subject {
 export const byAddress: Terms = { quota: plans.free };
 
 /** The account of a group of addresses, which pays for a request without a valid key. */
-export const groupSubject = (group: string): Subject => ({ workspaceId: 0, id: group });
+export const groupSubject = (group: string): AccountOwner => ({ workspaceId: 0, id: group });
 
 export const addressOf = (request: FastifyRequest) => groupSubject(addressGroupOf(request));
 
 /** A key that may be banned. Bans that began until `banClearedAtMs` are void. */
-export type Bannable = Subject & Pick<Terms, 'banClearedAtMs'>;
+export type Bannable = AccountOwner & Pick<Terms, 'banClearedAtMs'>;
 
 /** Keeps the accounts of all callers, and decides on their requests. */
 export interface Limiter {
   /** Decides on one request of `subject` and charges it. Returns a promise only if it must wait. */
-  decide(subject: Subject, terms: Terms): Decision | Promise<Decision>;
+  decide(subject: AccountOwner, terms: Terms): Decision | Promise<Decision>;
   /** The windows of `subject` as known to this process, without charging it. */
-  peek(subject: Subject, terms: Terms): Decision;
+  peek(subject: AccountOwner, terms: Terms): Decision;
   /** The account of `subject` after the last decision on it, shared or local. */
-  find(subject: Subject): Promise<Account>;
+  find(subject: AccountOwner): Promise<LimitAccount>;
   /** The ids of the keys that are banned now. */
   findBanned(keys: readonly Bannable[]): Promise<Set<string>>;
   /** Deletes stored accounts that no longer matter. `memoryMs`: how long a ban is remembered. */

@@ -5,15 +5,15 @@ import type { Database } from '../../db/database.ts';
 import { withTimeout } from '../../foundation/promises.ts';
 import { findAccount, forgetOldAccounts, saveAccounts } from './accounts.ts';
 import {
-  type Account,
   type Decision,
   decide,
   isBanned,
+  type LimitAccount,
   newAccount,
   peekWindows,
   type Terms,
 } from './decision.ts';
-import type { Bannable, Limiter, Subject } from './limiter.ts';
+import type { AccountOwner, Bannable, Limiter } from './limiter.ts';
 
 /** The maximum number of accounts in memory. The others are read from storage when used. */
 const maxAccounts = 100_000;
@@ -31,8 +31,8 @@ const maxUnsaved = 4_000;
  */
 const maxUnsavable = 100_000;
 
-interface Entry extends Subject {
-  account: Account;
+interface Entry extends AccountOwner {
+  account: LimitAccount;
   /** The save of a ban or a used-up window, while responses wait for it. */
   saving?: Promise<void> | undefined;
 }
@@ -68,7 +68,7 @@ export class LocalLimiter implements Limiter {
   }
 
   /** Decides without waiting if the account is in memory. */
-  decide(subject: Subject, terms: Terms): Decision | Promise<Decision> {
+  decide(subject: AccountOwner, terms: Terms): Decision | Promise<Decision> {
     const entry = this.#atHand(subject);
     if (entry) return this.#charge(entry, terms);
     return this.#load(subject).then(
@@ -117,11 +117,11 @@ export class LocalLimiter implements Limiter {
   }
 
   /** Does not read the storage. */
-  peek(subject: Subject, terms: Terms): Decision {
+  peek(subject: AccountOwner, terms: Terms): Decision {
     return peekWindows(this.#atHand(subject)?.account ?? newAccount, terms, this.#clock());
   }
 
-  async find(subject: Subject): Promise<Account> {
+  async find(subject: AccountOwner): Promise<LimitAccount> {
     return (this.#atHand(subject) ?? (await this.#load(subject))).account;
   }
 
@@ -133,17 +133,17 @@ export class LocalLimiter implements Limiter {
   }
 
   /** Stores an account from Valkey in memory. It is saved when it is charged here. */
-  adopt({ workspaceId, id }: Subject, account: Account): void {
+  adopt({ workspaceId, id }: AccountOwner, account: LimitAccount): void {
     const entry = this.#atHand({ id });
     if (entry) entry.account = account;
     else this.#entries.set(id, { workspaceId, id, account });
   }
 
-  #atHand({ id }: Pick<Subject, 'id'>): Entry | undefined {
+  #atHand({ id }: Pick<AccountOwner, 'id'>): Entry | undefined {
     return this.#entries.get(id) ?? this.#unsaved.get(id);
   }
 
-  #load(subject: Subject): Promise<Entry> {
+  #load(subject: AccountOwner): Promise<Entry> {
     let loading = this.#loading.get(subject.id);
     if (!loading) {
       loading = this.#read(subject).finally(() => this.#loading.delete(subject.id));
@@ -152,7 +152,7 @@ export class LocalLimiter implements Limiter {
     return loading;
   }
 
-  async #read({ workspaceId, id }: Subject): Promise<Entry> {
+  async #read({ workspaceId, id }: AccountOwner): Promise<Entry> {
     const account = await findAccount(this.#db.read, workspaceId, id);
     const entry = { workspaceId, id, account: account ?? newAccount };
     this.#entries.set(id, entry);

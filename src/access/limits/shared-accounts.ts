@@ -2,15 +2,15 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Quota } from '../../foundation/settings/plans.ts';
 import { toAccount } from './accounts.ts';
-import { type Account, type Decision, newAccount, type Terms, toDecision } from './decision.ts';
-import type { Subject } from './limiter.ts';
+import { type Decision, type LimitAccount, newAccount, type Terms, toDecision } from './decision.ts';
+import type { AccountOwner } from './limiter.ts';
 import type { Valkey } from './valkey.ts';
 
 const script = readFileSync(new URL('./decision.lua', import.meta.url), 'utf8');
 const scriptSha1 = hash('sha1', script);
 
 /** The name of an account in Valkey. An account has a single name, so that a cluster stores it in one slot. */
-export const accountName = ({ workspaceId, id }: Subject, prefix = 'petstore:') =>
+export const accountName = ({ workspaceId, id }: AccountOwner, prefix = 'petstore:') =>
   `${prefix}account:${workspaceId}:${id}`;
 
 /** In the order of the script's arguments. */
@@ -23,7 +23,7 @@ export const probeName = (name: string) => `petstore:probe:{${name}}`;
 /** A decision on one request, and the account after it. */
 export interface SharedDecision {
   decision: Decision;
-  account: Account;
+  account: LimitAccount;
 }
 
 /** The terms as arguments of the script. */
@@ -69,9 +69,9 @@ function toShared(answer: unknown, quota: Quota): SharedDecision {
 /** The account after the last decision on it. */
 export async function findSharedAccount(
   valkey: Valkey,
-  subject: Subject,
+  subject: AccountOwner,
   prefix?: string,
-): Promise<Account | undefined> {
+): Promise<LimitAccount | undefined> {
   const text = await valkey.get(accountName(subject, prefix));
   if (text === null) return undefined;
   const numbers = text.split(' ');

@@ -3,8 +3,8 @@ import { durationBounds, Histogram } from '../../foundation/histogram.ts';
 import { plans } from '../../foundation/settings/plans.ts';
 import { WrongValkeyUrl, withoutLogins } from '../../foundation/settings/valkey-url.ts';
 import { inSpan } from '../../foundation/tracing.ts';
-import { type Account, type Decision, isBanned, newAccount, type Terms } from './decision.ts';
-import type { Bannable, Limiter, Sharing, Subject } from './limiter.ts';
+import { type Decision, isBanned, type LimitAccount, newAccount, type Terms } from './decision.ts';
+import type { AccountOwner, Bannable, Limiter, Sharing } from './limiter.ts';
 import type { LocalLimiter } from './local-limiter.ts';
 import {
   accountName,
@@ -81,11 +81,11 @@ export class SharedLimiter implements Limiter {
     });
   }
 
-  decide(subject: Subject, terms: Terms): Decision | Promise<Decision> {
+  decide(subject: AccountOwner, terms: Terms): Decision | Promise<Decision> {
     return this.#valkey ? this.#ask(this.#valkey, subject, terms) : this.#decideAlone(subject, terms);
   }
 
-  async #ask(valkey: Valkey, subject: Subject, terms: Terms): Promise<Decision> {
+  async #ask(valkey: Valkey, subject: AccountOwner, terms: Terms): Promise<Decision> {
     const name = accountName(subject, this.#options.prefix);
     const startMs = performance.now();
     try {
@@ -122,7 +122,7 @@ export class SharedLimiter implements Limiter {
     return group;
   }
 
-  #decideAlone(subject: Subject, terms: Terms): Decision | Promise<Decision> {
+  #decideAlone(subject: AccountOwner, terms: Terms): Decision | Promise<Decision> {
     this.sharing.fallbacks++;
     return this.#local.decide(subject, terms);
   }
@@ -135,12 +135,12 @@ export class SharedLimiter implements Limiter {
     return inTime(timeoutMs, decideShared(valkey, name, terms, count, onSend, clock?.()));
   }
 
-  peek(subject: Subject, terms: Terms): Decision {
+  peek(subject: AccountOwner, terms: Terms): Decision {
     return this.#local.peek(subject, terms);
   }
 
   /** Reads from Valkey, or uses the account of this instance if that fails. */
-  async find(subject: Subject): Promise<Account> {
+  async find(subject: AccountOwner): Promise<LimitAccount> {
     const valkey = this.#valkey;
     if (!valkey) return this.#local.find(subject);
     const { timeoutMs, prefix } = this.#options;

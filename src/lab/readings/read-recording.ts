@@ -1,6 +1,6 @@
-import { parentPort } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import type { Row } from '../../db/sql.ts';
+import { serveCalls } from '../../foundation/call-thread.ts';
 import { etagOf } from '../../http/etag.ts';
 import { jsonText } from '../../http/json.ts';
 import { reportOn } from '../checks/report.ts';
@@ -45,11 +45,11 @@ export interface Slice {
 /** Reads the first rows of a slice, in the order of numbers; none if it is empty. */
 export type ReadRows = (slice: Slice) => Promise<Row[]>;
 
-/** Messages to the thread: a task, with a flag that is 1 once the task is cancelled, or the rows of a slice. */
-export type ToThread = { task: ReadingTask; flag: Int32Array } | { rows: Row[] };
-
-/** Messages from the thread: the slice that it needs, and at the end the reading, or the error as text. */
-export type FromThread = { slice: Slice } | { reading: ReadingResult } | { failure: string };
+/** A call of the thread. The flag is 1 once the reading is cancelled. */
+export interface ReadingCall {
+  task: ReadingTask;
+  flag: Int32Array;
+}
 
 /**
  * Makes the readings of recordings of an API in this thread, one at a time: their long synchronous steps delay no request. `Readings`
@@ -57,36 +57,24 @@ export type FromThread = { slice: Slice } | { reading: ReadingResult } | { failu
  */
 export function makeReadings(api: TargetApi): void {
   const links = new LinkCache();
-  let giveRows: (rows: Row[]) => void;
-  const send = (message: FromThread, moved: ArrayBuffer[] = []) => parentPort?.postMessage(message, moved);
-
-  const perform = async (task: ReadingTask, flag: Int32Array): Promise<void> => {
-    const throwIfCanceled = () => {
-      if (Atomics.load(flag, 0) !== 0) throw new Error('This reading is cancelled.');
-    };
-    const readRows: ReadRows = async (slice) => {
-      const rows = await new Promise<Row[]>((resolve) => {
-        giveRows = resolve;
-        send({ slice });
-      });
-      throwIfCanceled();
-      return rows;
-    };
-    try {
+  serveCalls<ReadingCall, Slice, ReadingResult>(
+    async ({ task, flag }, send) => {
+      const throwIfCanceled = () => {
+        if (Atomics.load(flag, 0) !== 0) throw new Error('This reading is cancelled.');
+      };
+      const readRows: ReadRows = async (slice) => {
+        const rows = (await send(slice)) as Row[];
+        throwIfCanceled();
+        return rows;
+      };
       const { value, next } = await readRecording(task, { api, readRows, links, throwIfCanceled });
       const text = jsonText(value);
       throwIfCanceled();
       const bytes = new TextEncoder().encode(text);
-      send({ reading: { bytes, etag: etagOf(text), ...(next !== undefined && { next }) } }, [bytes.buffer]);
-    } catch (error) {
-      send({ failure: String((error as Error).stack ?? error) });
-    }
-  };
-
-  parentPort?.on('message', (message: ToThread) => {
-    if ('rows' in message) giveRows(message.rows);
-    else void perform(message.task, message.flag);
-  });
+      return { bytes, etag: etagOf(text), ...(next !== undefined && { next }) };
+    },
+    ({ bytes }) => [bytes.buffer],
+  );
 }
 
 /** The content of a report, an archive or a page. `next`: more requests follow after this number. */

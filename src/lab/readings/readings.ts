@@ -1,9 +1,8 @@
-import type { Worker } from 'node:worker_threads';
 import type { Database } from '../../db/database.ts';
 import { fragment, type Sql } from '../../db/sql.ts';
+import { CallThread } from '../../foundation/call-thread.ts';
 import { ApiError } from '../../foundation/errors.ts';
 import { Slots } from '../../foundation/fair-slots.ts';
-import { startThread } from '../../foundation/process.ts';
 import type { PageRequest } from '../../http/pagination.ts';
 import { Rendered } from '../../http/success.ts';
 import { checksVersion } from '../checks/list.ts';
@@ -11,7 +10,7 @@ import type { Report } from '../checks/report-schema.ts';
 import { maxWaitingReadings } from '../lab-bounds.ts';
 import type { Reader } from '../recordings/operations.ts';
 import { getRecording } from '../recordings/recording-store.ts';
-import type { FromThread, ReadingResult, ReadingTask, ReadRows, ToThread } from './read-recording.ts';
+import type { ReadingCall, ReadingResult, ReadingTask, ReadRows, Slice } from './read-recording.ts';
 
 type Without<Task, Keys extends PropertyKey> = Task extends unknown ? Omit<Task, Keys> : never;
 type Task = Without<ReadingTask, 'workspaceId' | 'requests' | 'beganAtMs'>;
@@ -181,16 +180,16 @@ export const workerBounds = { limitMs: 60_000, maxMiB: 512 };
 /** The part of `ReadingWorker` that its users need. */
 export type WorkerOfReadings = Pick<ReadingWorker, 'make' | 'close'>;
 
-/** A thread that makes readings. It starts with the first reading, and again after it ended. */
+/** Makes readings in a thread. */
 export class ReadingWorker {
-  readonly #thread: URL;
-  readonly #bounds: typeof workerBounds;
-  #worker: Worker | undefined;
+  readonly #thread: CallThread<ReadingCall, Slice, ReadingResult>;
+  readonly #limitMs: number;
 
-  /** `thread`: the module that the thread runs. */
-  constructor(thread: URL, bounds = workerBounds) {
-    this.#thread = thread;
-    this.#bounds = bounds;
+  /** `module`: the module that the thread runs. */
+  constructor(module: URL, { limitMs, maxMiB } = workerBounds) {
+    const resourceLimits = { maxOldGenerationSizeMb: maxMiB };
+    this.#thread = new CallThread(module, 'reads recordings', { resourceLimits });
+    this.#limitMs = limitMs;
   }
 
   /**
@@ -198,61 +197,32 @@ export class ReadingWorker {
    * if the thread ends or the reading exceeds its time limit.
    */
   async make(task: ReadingTask, readRows: ReadRows, signal: AbortSignal): Promise<ReadingResult> {
-    this.#worker ??= this.#start();
-    const worker = this.#worker;
-    const { limitMs } = this.#bounds;
-    const made = Promise.withResolvers<ReadingResult>();
     const flag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     let reason: unknown;
     const cancel = (why: unknown) => {
       reason ??= why;
       Atomics.store(flag, 0, 1);
     };
-    const send = (message: ToThread) => worker.postMessage(message);
     const onAbort = () => cancel(signal.reason);
-    const onMessage = async (message: FromThread) => {
-      if ('reading' in message) made.resolve(message.reading);
-      else if ('failure' in message) made.reject(reason ?? new Error(message.failure));
-      else {
-        const rows = signal.aborted ? [] : await readRows(message.slice).catch(cancel);
-        send({ rows: rows ?? [] });
-      }
-    };
-    const onError = (error: Error) => {
-      reason ??= new Error('The thread that reads recordings failed.', { cause: error });
-    };
-    const onExit = () => made.reject(reason ?? new Error('The thread that reads recordings ended.'));
     const limit = setTimeout(() => {
-      cancel(new Error(`Reading a recording took more than ${limitMs} ms.`));
-      void worker.terminate();
-    }, limitMs);
-    worker.on('message', onMessage).on('error', onError).on('exit', onExit);
+      cancel(new Error(`Reading a recording took more than ${this.#limitMs} ms.`));
+      void this.close();
+    }, this.#limitMs);
     signal.addEventListener('abort', onAbort);
+    const onMessage = async (slice: Slice) =>
+      (signal.aborted ? undefined : await readRows(slice).catch(cancel)) ?? [];
     try {
-      send({ task, flag });
-      return await made.promise;
+      return await this.#thread.call({ task, flag }, onMessage);
+    } catch (error) {
+      throw reason ?? error;
     } finally {
       clearTimeout(limit);
-      worker.off('message', onMessage).off('error', onError).off('exit', onExit);
       signal.removeEventListener('abort', onAbort);
     }
   }
 
   /** Ends the thread, and the reading in it. */
-  async close(): Promise<void> {
-    await this.#worker?.terminate();
-  }
-
-  #start(): Worker {
-    const worker = startThread(this.#thread, {
-      resourceLimits: { maxOldGenerationSizeMb: this.#bounds.maxMiB },
-    });
-    worker.unref();
-    // Without this listener an error of the thread would end the process. The reading rejects when the thread exits.
-    worker.on('error', () => {});
-    worker.once('exit', () => {
-      if (this.#worker === worker) this.#worker = undefined;
-    });
-    return worker;
+  close(): Promise<void> {
+    return this.#thread.close();
   }
 }

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import { randomDigits } from '../../access/keys/key.ts';
+import { randomDigits } from '../../access/keys/store.ts';
 import type { Database } from '../../db/database.ts';
 import { factsOf, type RequestOutcome } from '../../observe/request-outcome.ts';
 import { recordings } from '../key-binding.ts';

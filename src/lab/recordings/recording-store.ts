@@ -1,5 +1,5 @@
-import { randomDigits } from '../../access/keys/key.ts';
-import type { Subject } from '../../access/limits/limiter.ts';
+import { randomDigits } from '../../access/keys/store.ts';
+import type { AccountOwner } from '../../access/limits/limiter.ts';
 import { batchSize, type Database, inBatches } from '../../db/database.ts';
 import { type Fragment, fragment, join, type Row, type Sql } from '../../db/sql.ts';
 import { ApiError } from '../../foundation/errors.ts';
@@ -208,7 +208,7 @@ function toRecording(row: Row): Recording {
 }
 
 /** Adds to a count of this day (UTC), in the table of such counts for Idempotency-Keys, which keeps them for a day. Returns the sum. */
-export async function countToday(sql: Sql, { workspaceId, id }: Subject, more: number, nowMs: number) {
+export async function countToday(sql: Sql, { workspaceId, id }: AccountOwner, more: number, nowMs: number) {
   const firstHour = Math.floor(nowMs / dayMs) * (dayMs / hourMs);
   const [row] = await sql`
     insert into idempotency_hours (workspace_id, account, hour, kept, bytes)

@@ -1,4 +1,4 @@
-import { randomDigits } from '../../access/keys/key.ts';
+import { randomDigits } from '../../access/keys/store.ts';
 import type { Database } from '../../db/database.ts';
 import { batchSize, inBatches } from '../../db/database.ts';
 import { fragment, type Row, type Sql } from '../../db/sql.ts';

@@ -43,7 +43,7 @@ export const withService = <T>(access: ServiceAccess, work: (clients: Clients) =
 /** Throws if there is no service with a lab. Needs no valid key. */
 export async function assertLab(access: Omit<ServiceAccess, 'key'>): Promise<void> {
   await explaining({ ...access, key: 'none' }, (options) =>
-    connectTo<{ describe(): Promise<object> }>(options, labUrlOf(access), {
+    connectTo<{ describe(): Promise<object> }>(options, labUrlOfService(access), {
       describe: 'GET /openapi.json',
     }).describe(),
   );
@@ -52,7 +52,7 @@ export async function assertLab(access: Omit<ServiceAccess, 'key'>): Promise<voi
 const originOf = ({ baseUrl }: Pick<ServiceAccess, 'baseUrl'>) => baseUrl.replace(/\/v1$/, '');
 
 /** The address of the lab of a service, also if `baseUrl` lacks its `/v1`. */
-export const labUrlOf = (access: Pick<ServiceAccess, 'baseUrl'>) => originOf(access) + labPrefix;
+export const labUrlOfService = (access: Pick<ServiceAccess, 'baseUrl'>) => originOf(access) + labPrefix;
 
 type ClientOptions = Parameters<typeof createPetstore>[0];
 
@@ -92,7 +92,7 @@ function explanationOf(error: PetstoreError, access: ServiceAccess, url: string)
     return `${baseUrl} cannot be reached (${reason}). Is the service running?${addressSetBy ? ` ${addressSetBy} sets its address.` : ''}`;
   const message = messageOf(error);
   if (status === 404 && !(message && isOfOneThing(url)))
-    return `There is no lab at ${labUrlOf(access)}. Start the service with PETSTORE_LAB=on.`;
+    return `There is no lab at ${labUrlOfService(access)}. Start the service with PETSTORE_LAB=on.`;
   if (status === 401 && message) return `${message} It is not a key of the service at ${baseUrl}.`;
   if (message) return message;
   return code === 'unexpected_answer' && status !== undefined && status >= 300

@@ -13,9 +13,8 @@ import {
 import { aboutDataDir, earlierDataIn } from '../../foundation/settings/data-dir.ts';
 import { installationKey } from '../../foundation/settings/secret-key.ts';
 import { Announcement } from '../../foundation/settings/service-address.ts';
-import { createLogger, type Log } from '../../observe/log/logger.ts';
+import { createLogger, type Log, prettyFor } from '../../observe/log/logger.ts';
 import { LogOutput } from '../../observe/log/output.ts';
-import { prettyFor } from '../../observe/log/pretty.ts';
 import { startTraces, type Traces } from '../../observe/traces.ts';
 import { prepareDemo } from '../../store/demo/seed.ts';
 import { beginIfMoved, newGeneration } from '../../store/workspaces/generation.ts';

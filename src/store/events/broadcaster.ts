@@ -18,7 +18,7 @@ const maxPauseMs = 100;
 const workspacesPerPoll = 200;
 
 /** Events in the form in which they are sent. */
-export interface Batch {
+export interface EventBatch {
   events: { id: number; type: string; text: string }[];
   /** The text of all events. */
   bytes: Buffer;
@@ -34,14 +34,14 @@ export interface Subscription {
    * Reads the events after an id, at most a hundred. Undefined if some of them have expired. Empty while the storage is unavailable: then the
    * reader is woken when it is available again. Readers at the same position share a read. Those that are behind read one after another.
    */
-  read(after: number, isBehind?: boolean): Promise<Batch | undefined>;
+  read(after: number, isBehind?: boolean): Promise<EventBatch | undefined>;
   end(): void;
 }
 
 interface Topic {
   wakes: Set<() => void>;
   /** Reads in flight, by the id after which they read, and whether their readers are behind. */
-  reads: Map<string, Promise<Batch | undefined>>;
+  reads: Map<string, Promise<EventBatch | undefined>>;
   /** The last event that a poll has found. */
   lastId: number;
 }
@@ -149,7 +149,7 @@ function wakeAll({ wakes, reads }: Topic): void {
   for (const wake of wakes) wake();
 }
 
-function toBatch(stored: readonly StoredEvent[], after: number, hasMore: boolean): Batch {
+function toBatch(stored: readonly StoredEvent[], after: number, hasMore: boolean): EventBatch {
   const events = stored.map(({ id, type, json }) => ({
     id,
     type,

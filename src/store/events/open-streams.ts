@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
-import { randomDigits } from '../../access/keys/key.ts';
 import type { Caller } from '../../access/keys/store.ts';
+import { randomDigits } from '../../access/keys/store.ts';
 import type { Limiter } from '../../access/limits/limiter.ts';
 import type { Database } from '../../db/database.ts';
 import { ApiError, StorageUnavailableError } from '../../foundation/errors.ts';

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { StreamStart } from '../../http/success.ts';
-import type { Batch, EventBroadcaster, Subscription } from './broadcaster.ts';
+import type { EventBatch, EventBroadcaster, Subscription } from './broadcaster.ts';
 
 /** The interval of comments. Readers are promised one in 15 s, and `keepAlive` runs twice a second. */
 const commentIntervalMs = 14_000;
@@ -101,7 +101,7 @@ export class EventStream {
   }
 
   /** Sends a batch, or ends the stream if events have expired. Returns whether there was something to send. */
-  #send(batch: Batch | undefined): boolean {
+  #send(batch: EventBatch | undefined): boolean {
     if (!batch) this.end();
     this.#isBehind = batch?.hasMore ?? false;
     if (!batch || batch.events.length === 0) return false;

@@ -13,8 +13,7 @@ import {
   LeaseLostError,
   leaseMs,
   readSettings,
-  releaseLease,
-  renewLease,
+  updateLease,
   type WebhookRef,
   type WebhookSettings,
 } from './lease-store.ts';
@@ -187,7 +186,7 @@ export class DeliveryWorker {
     const { db, clock, owner } = this.#context;
     const untilMs = clock() + leaseMs;
     this.#settings = await db.write((sql) =>
-      renewLease(sql, this.webhook, { owner, untilMs }, this.#recordedPosition),
+      updateLease(sql, this.webhook, { owner, untilMs }, this.#recordedPosition),
     );
     this.#leaseUntilMs = untilMs;
   }
@@ -446,7 +445,9 @@ export class DeliveryWorker {
     // After an error of this program, or while the storage is unavailable, the lease is not released. It expires.
     if (!this.#hasFailed) {
       await db
-        .write((sql) => releaseLease(sql, this.webhook, { owner, untilMs }, this.#recordedPosition))
+        .write((sql) =>
+          updateLease(sql, this.webhook, { owner, untilMs, isReleased: true }, this.#recordedPosition),
+        )
         .catch((error) => this.#fail(error));
     }
     this.hasEnded = true;

@@ -136,33 +136,21 @@ export async function readSettings(sql: Sql, { workspaceId, id }: WebhookRef): P
   return settingsColumns.read(row ?? leaseLost());
 }
 
-/** Extends a lease and stores the position. Throws LeaseLostError. */
-export async function renewLease(
+/**
+ * Extends a lease, or releases it, and stores the position. `untilMs` of a released lease is in the past for the clocks of all instances, and
+ * waiting webhooks are ordered by it. Throws LeaseLostError.
+ */
+export async function updateLease(
   sql: Sql,
   { workspaceId, id }: WebhookRef,
-  { owner, untilMs }: Lease,
+  { owner, untilMs, isReleased = false }: Lease & { isReleased?: boolean },
   position: number,
 ): Promise<WebhookSettings> {
   const [row] = await sql`
-    update webhooks set lease_until_ms = ${untilMs},
+    update webhooks set lease_owner = ${isReleased ? null : owner}, lease_until_ms = ${untilMs},
       position = case when position < ${position} then ${position} else position end
     where workspace_id = ${workspaceId} and id = ${id} and lease_owner = ${owner} returning ${settingsColumns.list}`;
   return settingsColumns.read(row ?? leaseLost());
-}
-
-/**
- * Releases a lease and stores the position. `untilMs` is in the past for the clocks of all instances. Waiting webhooks are ordered by it.
- */
-export async function releaseLease(
-  sql: Sql,
-  { workspaceId, id }: WebhookRef,
-  { owner, untilMs }: Lease,
-  position: number,
-): Promise<void> {
-  await sql`
-    update webhooks set lease_owner = null, lease_until_ms = ${untilMs},
-      position = case when position < ${position} then ${position} else position end
-    where workspace_id = ${workspaceId} and id = ${id} and lease_owner = ${owner}`;
 }
 
 /**

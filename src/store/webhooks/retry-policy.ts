@@ -1,5 +1,5 @@
 import { dayMs, hourMs, minuteMs, secondMs, toTime } from '../../foundation/time.ts';
-import type { Attempt, DeliveryState, DisabledReason } from './schema.ts';
+import type { DeliveryAttempt, DeliveryState, DisabledReason } from './schema.ts';
 import type { AttemptOutcome } from './send-request.ts';
 
 /** The delays after failed attempts. After the last one the delivery has failed. */
@@ -39,7 +39,7 @@ export function retryDelayMs(failures: number, random: number, retryAfterMs = 0)
 
 /** An attempt and its consequences. */
 export interface AttemptResult {
-  attempt: Attempt;
+  attempt: DeliveryAttempt;
   state: DeliveryState;
   /** The failed attempts of the current series. */
   failures: number;

@@ -168,7 +168,7 @@ export type DeliveryState = Static<typeof DeliveryState>;
 
 const exampleAttempt = { at: exampleTime, status: 200, durationMs: 48 };
 
-const Attempt = Type.Object(
+const DeliveryAttempt = Type.Object(
   {
     at: DateTime('When the attempt started, in UTC.', exampleTime),
     status: Type.Optional(
@@ -196,7 +196,7 @@ const Attempt = Type.Object(
     examples: [exampleAttempt],
   },
 );
-export type Attempt = Static<typeof Attempt>;
+export type DeliveryAttempt = Static<typeof DeliveryAttempt>;
 
 export const Delivery = Type.Object(
   {
@@ -214,7 +214,7 @@ export const Delivery = Type.Object(
       examples: ['pet.created'],
     }),
     state: DeliveryState,
-    attempts: Type.Array(Attempt, { description: 'The attempts so far, at most the last twenty.' }),
+    attempts: Type.Array(DeliveryAttempt, { description: 'The attempts so far, at most the last twenty.' }),
     nextAttemptAt: Type.Optional(
       DateTime(
         'When the next attempt is due, in UTC. Absent if there is none, or if it is due at once.',

@@ -1,16 +1,16 @@
 import { version } from '../../foundation/version.ts';
 import type { AttemptOutcome, WebhookRequest } from './send-request.ts';
-import { type Message, signedHeaders } from './signature.ts';
+import { type SignedMessage, signedHeaders } from './signature.ts';
 
 /** After this time no further request of a batch starts, and the settings are read again. */
 export const batchMs = 100;
 
 /** Messages to one webhook. A batch can be posted to a thread. */
-export interface Batch {
+export interface MessageBatch {
   url: string;
   /** The secrets that sign, the newest first. */
   secrets: readonly string[];
-  messages: readonly (Pick<Message, 'id' | 'body'> & { traceparent: string })[];
+  messages: readonly (Pick<SignedMessage, 'id' | 'body'> & { traceparent: string })[];
   /** Shared memory with one number, which grows when the settings may have changed. */
   version: Int32Array;
   /** The number when the settings were read. If it has changed, no further request starts. */
@@ -26,7 +26,7 @@ export interface FinishedAttempt {
 
 /** Sends a batch, and calls `onAttempt` after each message. The signal aborts the request in flight. */
 export type SendBatch = (
-  batch: Batch,
+  batch: MessageBatch,
   signal: AbortSignal,
   onAttempt: (attempt: FinishedAttempt) => void,
 ) => Promise<void>;

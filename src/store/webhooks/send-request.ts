@@ -4,8 +4,14 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { LookupFunction, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { retryAfterMs } from '../../client/retry-delays.ts';
-import { AttemptError, type NameResolver, resolveTarget } from './resolve-target.ts';
-import { hostOf, type TargetPolicy, targetProblem } from './target-policy.ts';
+import {
+  AttemptError,
+  hostOf,
+  type NameResolver,
+  resolveTarget,
+  type TargetPolicy,
+  targetProblem,
+} from './target-policy.ts';
 
 // An import would load all exports of node:http, including a client for web sockets (12 MB).
 const { Agent: HttpAgent, request: httpRequest } = process.getBuiltinModule('node:http');

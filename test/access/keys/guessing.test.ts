@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { generateKey } from '../../../src/access/keys/key.ts';
-import { revokeKey } from '../../../src/access/keys/store.ts';
+import { generateKey, revokeKey } from '../../../src/access/keys/store.ts';
 import { ample, type Petstore, startPetstore } from '../../support/petstore.ts';
 
 const guesser = '203.0.113.7';

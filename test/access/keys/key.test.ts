@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { generateKey, isWellFormedKey } from '../../../src/access/keys/key.ts';
+import { generateKey, isWellFormedKey } from '../../../src/access/keys/store.ts';
 import { withoutKeys } from '../../../src/foundation/redact.ts';
 
 test('a key is pet_, 30 random base62 digits and 6 of checksum', () => {

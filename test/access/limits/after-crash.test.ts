@@ -4,8 +4,8 @@ import { createKey } from '../../../src/access/keys/store.ts';
 import type { Quota } from '../../../src/foundation/settings/plans.ts';
 import { clockAt } from '../../support/clock.ts';
 import { temporaryFolder } from '../../support/folder.ts';
-import { remaining, times } from '../../support/limits.ts';
-import { fetchChecked, Petstore, startPetstore } from '../../support/petstore.ts';
+import { remaining, restart, startWithKey, times } from '../../support/limits.ts';
+import { fetchChecked, startPetstore } from '../../support/petstore.ts';
 import { startService } from '../../support/service.ts';
 import { isShared } from '../../support/sharing.ts';
 import { openTestStorage, temporaryStorage } from '../../support/storage.ts';
@@ -84,16 +84,14 @@ test('a reported limit or ban survives kill -9, whichever of many concurrent res
 });
 
 test('while the storage accepts no write, responses about a used-up window or a ban wait only for a bounded time', async (t) => {
-  const store = await startPetstore(t);
   const few = { perMinute: 2, perDay: 100 };
-  const { key } = await store.addKey('enterprise', few);
+  const { store, ask, statuses } = await startWithKey(t, few);
   const { key: other, id } = await store.addKey('enterprise', few);
-  await store.call('GET', '/pets/1', { key });
+  await ask();
   const { db } = store;
   const { promise: never, reject } = Promise.withResolvers<never>();
   const write = t.mock.method(db, 'write', () => never);
-  const statuses = (await times(13, () => store.call('GET', '/pets/1', { key }))).map(({ status }) => status);
-  assert.deepEqual(statuses, [200, ...Array(10).fill(429), 403, 403]);
+  assert.deepEqual(await statuses(13), [200, ...Array(10).fill(429), 403, 403]);
   write.mock.mockImplementation(() => Promise.reject(new Error('The disk is full.')));
   reject(new Error('The disk is full.'));
   await until(() => store.log.some((line) => line.includes('cannot be saved')));
@@ -120,21 +118,15 @@ test('windows that are used up together are saved by one write, and each only on
   assert.equal(store.db.counts.writes, after);
 });
 
-test(
-  'a ban in shared limits survives kill -9 of a Valkey server with an append-only file',
-  needsValkey,
-  async (t) => {
-    const args = ['--appendonly', 'yes', '--dir', temporaryFolder(t)];
-    const server = await startValkey(t, { args });
-    const valkey = { urls: [server.url], timeoutMs: 60_000, connectWithinMs: 60_000, clock: clock.now };
-    const store = await startPetstore(t, { valkey });
-    const { key } = await store.addKey('enterprise', { perMinute: 2, perDay: 100 });
-    await times(13, () => store.call('GET', '/pets/1', { key }));
-    await server.kill();
-    await startValkey(t, { args, port: server.port });
-    const other = new Petstore(await openTestStorage(store.folder), store.folder, { valkey });
-    t.after(() => other.close());
-    await until(() => isShared(other));
-    assert.equal((await other.call('GET', '/pets/1', { key })).status, 403);
-  },
-);
+test('a ban survives kill -9 of a Valkey server with an append-only file', needsValkey, async (t) => {
+  const args = ['--appendonly', 'yes', '--dir', temporaryFolder(t)];
+  const server = await startValkey(t, { args });
+  const valkey = { urls: [server.url], timeoutMs: 60_000, connectWithinMs: 60_000, clock: clock.now };
+  const { store, key, ask } = await startWithKey(t, { perMinute: 2, perDay: 100 }, { valkey });
+  await times(13, ask);
+  await server.kill();
+  await startValkey(t, { args, port: server.port });
+  const other = await restart(t, store, { beside: true, valkey });
+  await until(() => isShared(other));
+  assert.equal((await other.call('GET', '/pets/1', { key })).status, 403);
+});

@@ -2,15 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clockWithLeft } from '../../support/clock.ts';
-import { remaining, times } from '../../support/limits.ts';
-import { fetchChecked, type JsonAnswer, Petstore, startPetstore } from '../../support/petstore.ts';
+import { remaining, restart, startWithKey, times } from '../../support/limits.ts';
+import { fetchChecked } from '../../support/petstore.ts';
 import { petstore, startService } from '../../support/service.ts';
-import { openTestStorage, temporaryStorage } from '../../support/storage.ts';
+import { temporaryStorage } from '../../support/storage.ts';
+import { statusesOf } from '../../support/values.ts';
 
 test('a key that keeps sending after 429 is banned: 60 s, then twice as long each time, up to an hour', async (t) => {
-  const store = await startPetstore(t);
-  const { key } = await store.addKey('free');
-  const call = () => store.call('GET', '/pets/1', { key });
+  const { store, ask: call } = await startWithKey(t, 'free');
   const lengths: number[] = [];
   for (let ban = 0; ban < 8; ban++) {
     // A minute that starts now, with any number of remaining requests.
@@ -42,14 +41,8 @@ test('a key that keeps sending after 429 is banned: 60 s, then twice as long eac
 });
 
 test('after 24 h without a ban the next one is short again', async (t) => {
-  const store = await startPetstore(t);
-  const { key } = await store.addKey('free');
-  const ban = async () =>
-    Number(
-      ((await times(121, () => store.call('GET', '/pets/1', { key }))).at(-1) as JsonAnswer).headers[
-        'retry-after'
-      ],
-    );
+  const { store, ask } = await startWithKey(t, 'free');
+  const ban = async () => Number((await times(121, ask)).at(-1)?.headers['retry-after']);
   assert.equal(await ban(), 60);
   store.nowMs += 24 * 60 * 60 * 1000 - 1;
   assert.equal(await ban(), 120);
@@ -57,20 +50,17 @@ test('after 24 h without a ban the next one is short again', async (t) => {
   assert.equal(await ban(), 60);
 });
 
-test('a plan of few requests per minute allows ten strikes', async (t) => {
-  const store = await startPetstore(t);
-  const { key } = await store.addKey('enterprise', { perMinute: 1, perDay: 100 });
-  const statuses = (await times(13, () => store.call('GET', '/pets/1', { key }))).map(({ status }) => status);
-  assert.deepEqual(statuses, [200, ...Array(10).fill(429), 403, 403]);
+test('a plan of one request per minute allows ten strikes, and is named in the singular', async (t) => {
+  const { ask } = await startWithKey(t, { perMinute: 1, perDay: 100 });
+  const answers = await times(13, ask);
+  assert.deepEqual(statusesOf(answers), [200, ...Array(10).fill(429), 403, 403]);
+  assert.match(answers[1]?.body.message, /^The limit of 1 request per minute is used up\./);
 });
 
 test('a ban survives a restart', async (t) => {
-  const store = await startPetstore(t);
-  const { key } = await store.addKey('enterprise', { perMinute: 1, perDay: 100 });
-  await times(12, () => store.call('GET', '/pets/1', { key }));
-  await store.close();
-  const restarted = new Petstore(await openTestStorage(store.folder), store.folder);
-  t.after(() => restarted.close());
+  const { store, key, ask } = await startWithKey(t, { perMinute: 1, perDay: 100 });
+  await times(12, ask);
+  const restarted = await restart(t, store);
   restarted.nowMs += 59_999;
   assert.equal((await restarted.call('GET', '/pets/1', { key })).status, 403);
   restarted.nowMs += 1;

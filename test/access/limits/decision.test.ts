@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import {
-  type Account,
   type Decision,
   decide,
   isBanned,
+  type LimitAccount,
   newAccount,
   peekWindows,
   type Terms,
@@ -43,8 +43,8 @@ const steps = fc.array(
 
 interface Made {
   nowMs: number;
-  before: Account;
-  after: Account;
+  before: LimitAccount;
+  after: LimitAccount;
   decision: Decision;
 }
 
@@ -85,7 +85,7 @@ const countBy = <T>(items: T[], key: (item: T) => number) => {
   return counts;
 };
 
-const holds = (terms: Terms, account: Account, nowMs: number) =>
+const holds = (terms: Terms, account: LimitAccount, nowMs: number) =>
   decide(account, terms, nowMs).decision.outcome;
 
 test('no calendar window admits more than the plan, or less while requests remain', () => {
@@ -230,7 +230,7 @@ test('a ban begins with the first strike too many, is as long as the rules say, 
           last = { atMs: nowMs, bans };
           strikes = 0;
         } else if (decision.outcome === 'banned') {
-          const counted = ({ bans, bannedAtMs, bannedUntilMs, day, dayCount }: Account) => [
+          const counted = ({ bans, bannedAtMs, bannedUntilMs, day, dayCount }: LimitAccount) => [
             bans,
             bannedAtMs,
             bannedUntilMs,

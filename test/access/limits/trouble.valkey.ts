@@ -81,48 +81,40 @@ const troubles: [
 ];
 
 for (const [reason, harm, start = single] of troubles) {
-  test(
-    `${reason}: an instance limits on its own, says so once, and shares again by itself`,
-    needsValkey,
-    async (t) => {
-      const [server] = await start(t);
-      assert.ok(server);
-      const store = await startPetstore(t, { valkey: { urls: [server.url], timeoutMs, clock } });
-      // New keys each time, since only a slot of the first server shows the cluster's state.
-      const use = async () => {
-        const keys = await Promise.all(Array.from({ length: 6 }, () => store.addKey('free')));
-        return Promise.all(keys.map(({ key }) => store.call('GET', '/pets/1', { key })));
-      };
-      await use();
-      assert.ok(isShared(store));
-      const heal = await harm(adminOf(t, server));
-      await until(async () => {
-        assert.ok((await use()).every(({ status }) => status === 200 || status === 429));
-        return !isShared(store);
-      });
-      await until(() => logged(store, reason) > 0);
-      assert.equal((await metrics(store)).shared, 0);
-      assert.equal((await store.send('GET', '/readyz', { key: null })).status, 200);
-      await heal();
-      await until(() => isShared(store));
-      assert.deepEqual([logged(store, reason), logged(store, alone), logged(store, shared)], [1, 1, 2]);
-    },
-  );
+  test(`${reason}: an instance limits alone, says so once, and shares again`, needsValkey, async (t) => {
+    const [server] = await start(t);
+    assert.ok(server);
+    const store = await startPetstore(t, { valkey: { urls: [server.url], timeoutMs, clock } });
+    // New keys each time, since only a slot of the first server shows the cluster's state.
+    const use = async () => {
+      const keys = await Promise.all(Array.from({ length: 6 }, () => store.addKey('free')));
+      return Promise.all(keys.map(({ key }) => store.call('GET', '/pets/1', { key })));
+    };
+    await use();
+    assert.ok(isShared(store));
+    const heal = await harm(adminOf(t, server));
+    await until(async () => {
+      assert.ok((await use()).every(({ status }) => status === 200 || status === 429));
+      return !isShared(store);
+    });
+    await until(() => logged(store, reason) > 0);
+    assert.equal((await metrics(store)).shared, 0);
+    assert.equal((await store.send('GET', '/readyz', { key: null })).status, 200);
+    await heal();
+    await until(() => isShared(store));
+    assert.deepEqual([logged(store, reason), logged(store, alone), logged(store, shared)], [1, 1, 2]);
+  });
 }
 
-test(
-  'an unusable address is logged with the reason, and no other database is used',
-  needsValkey,
-  async (t) => {
-    const { url } = await startValkey(t);
-    const nobody = `redis://localhost:${await freePort()}`;
-    for (const [address, reason] of [
-      [`${url}/99`, 'DB index is out of range'],
-      [nobody, 'ECONNREFUSED'],
-    ] as const) {
-      const store = await startPetstore(t, { valkey: { urls: [address], timeoutMs, clock } });
-      assert.equal(isShared(store), false);
-      assert.equal(logged(store, reason), 1);
-    }
-  },
-);
+test('an unusable address is logged, and no other database is used', needsValkey, async (t) => {
+  const { url } = await startValkey(t);
+  const nobody = `redis://localhost:${await freePort()}`;
+  for (const [address, reason] of [
+    [`${url}/99`, 'DB index is out of range'],
+    [nobody, 'ECONNREFUSED'],
+  ] as const) {
+    const store = await startPetstore(t, { valkey: { urls: [address], timeoutMs, clock } });
+    assert.equal(isShared(store), false);
+    assert.equal(logged(store, reason), 1);
+  }
+});

@@ -1,11 +1,10 @@
 /** Limits while the clock of the service is briefly wrong. */
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { clearBan } from '../../../src/access/keys/store.ts';
-import { remaining, times } from '../../support/limits.ts';
-import { type JsonAnswer, Petstore, startPetstore } from '../../support/petstore.ts';
+import { remaining, restart, startWithKey, times } from '../../support/limits.ts';
+import { type JsonAnswer, type Petstore, startPetstore } from '../../support/petstore.ts';
 import { petstore } from '../../support/service.ts';
-import { openTestStorage } from '../../support/storage.ts';
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 const leapsMs = [minuteMs, 2 * minuteMs, 20 * hourMs, 3 * dayMs, 3_653 * dayMs];
@@ -22,14 +21,6 @@ async function at(store: Petstore, nowMs: number, ask: () => Promise<unknown>) {
 function assertWithinWindows({ headers }: JsonAnswer): void {
   const [minute, day] = [...(headers.ratelimit as string).matchAll(/t=(\d+)/g)].map(([, t]) => Number(t));
   assert.ok((minute as number) <= 60 && (day as number) <= 86_400);
-}
-
-async function restart(t: TestContext, store: Petstore): Promise<Petstore> {
-  await store.close();
-  const restarted = new Petstore(await openTestStorage(store.folder), store.folder);
-  restarted.nowMs = store.nowMs;
-  t.after(() => restarted.close());
-  return restarted;
 }
 
 for (const [caller, hasKey] of [
@@ -58,9 +49,7 @@ for (const [caller, hasKey] of [
 }
 
 test('a day and a ban continue after a clock that was briefly ahead', async (t) => {
-  const store = await startPetstore(t);
-  const { key } = await store.addKey('enterprise', { perMinute: 5, perDay: 12 });
-  const ask = () => store.call('GET', '/pets/1', { key });
+  const { store, ask, statuses } = await startWithKey(t, { perMinute: 5, perDay: 12 });
   await times(5, ask);
   store.nowMs += minuteMs;
   await times(5 + 11, ask);
@@ -72,10 +61,7 @@ test('a day and a ban continue after a clock that was briefly ahead', async (t) 
     assert.equal(headers['retry-after'], '60');
   }
   store.nowMs += minuteMs;
-  assert.deepEqual(
-    (await times(3, ask)).map(({ status }) => status),
-    [200, 200, 429],
-  );
+  assert.deepEqual(await statuses(3), [200, 200, 429]);
   await at(store, store.nowMs + 20 * hourMs, ask);
   const refused = await ask();
   assert.equal(refused.status, 429);
@@ -83,9 +69,7 @@ test('a day and a ban continue after a clock that was briefly ahead', async (t) 
 });
 
 test('a ban or a clearing made while the clock was ahead is void when it is right again', async (t) => {
-  const store = await startPetstore(t);
-  const { key, id } = await store.addKey('enterprise', { perMinute: 2, perDay: 100 });
-  const ask = () => store.call('GET', '/pets/1', { key });
+  const { store, key, id, ask } = await startWithKey(t, { perMinute: 2, perDay: 100 });
   await at(store, store.nowMs + 20 * hourMs, async () => {
     assert.equal((await times(13, ask)).at(-1)?.status, 403);
     await store.db.write((sql) => clearBan(sql, id, store.nowMs));
@@ -100,9 +84,7 @@ test('a ban or a clearing made while the clock was ahead is void when it is righ
 });
 
 test('keys unban clears counts made ahead of the clock', async (t) => {
-  const store = await startPetstore(t);
-  const { key, id } = await store.addKey('enterprise', { perMinute: 2, perDay: 100 });
-  const ask = () => store.call('GET', '/pets/1', { key });
+  const { store, id, ask } = await startWithKey(t, { perMinute: 2, perDay: 100 });
   store.nowMs = Date.now();
   // Less than a minute, so that the key is still limited.
   await at(store, store.nowMs + minuteMs, () => times(13, ask));
@@ -115,9 +97,7 @@ test('keys unban clears counts made ahead of the clock', async (t) => {
 });
 
 test('accounts from the future are removed once the day before them is over', async (t) => {
-  const store = await startPetstore(t);
-  const { key } = await store.addKey('free');
-  const ask = () => store.call('GET', '/pets/1', { key });
+  const { store, ask } = await startWithKey(t, 'free');
   const kept = async () => {
     await store.saveLimits();
     await store.limiter.forgetOld(dayMs);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { deleteRemoved } from '../../../src/lab/recordings/recording-store.ts';
 import { deleteWorkspace } from '../../../src/store/workspaces/store.ts';
 import { filledTables } from '../../support/content.ts';
@@ -9,11 +9,7 @@ import { PostgresCluster, whyNoPostgres } from '../../support/postgres-cluster.t
 import { deletionsOf, recordedIn, recordingAt, startRecording } from '../../support/recordings.ts';
 
 suite('recordings over three instances on one PostgreSQL', { skip: whyNoPostgres() }, () => {
-  let cluster: PostgresCluster;
-  before(async () => {
-    cluster = await PostgresCluster.start();
-  });
-  after(() => cluster.remove());
+  const cluster = PostgresCluster.ofSuite();
 
   const start = async (t: TestContext, options: StoreSetup = {}) =>
     startInstances(t, await emptyDatabase(cluster), patienceMs, { hasOthers: true, ...options });

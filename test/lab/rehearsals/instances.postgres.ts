@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, suite, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { forgetOldRehearsals } from '../../../src/lab/rehearsals/store.ts';
 import { deleteWorkspace } from '../../../src/store/workspaces/store.ts';
 import { emptyDatabase, load, startInstances, withStatus } from '../../support/instances.ts';
@@ -7,11 +7,7 @@ import { assertTouched, assertUntouched, endRehearsal, performedOf, rehearse } f
 import { PostgresCluster, whyNoPostgres } from '../../support/postgres-cluster.ts';
 
 suite('rehearsals of several instances over one PostgreSQL', { skip: whyNoPostgres() }, () => {
-  let cluster: PostgresCluster;
-  before(async () => {
-    cluster = await PostgresCluster.start();
-  });
-  after(() => cluster.remove());
+  const cluster = PostgresCluster.ofSuite();
 
   test('all instances apply a rehearsal as soon as one has confirmed it', async (t) => {
     const instances = await startInstances(t, await emptyDatabase(cluster));

@@ -237,18 +237,15 @@ test('serve --ephemeral without a pipe as standard input runs until a signal', a
   assert.deepEqual(await ended, [0, null]);
 });
 
-for (const [env, message] of [
-  [
-    { DATABASE_URL: 'postgres://localhost:1/none' },
-    /^petstore: DATABASE_URL must be absent with --ephemeral/,
-  ],
-  [{ VALKEY_URL: 'redis://localhost:1' }, /^petstore: VALKEY_URL must be absent with --ephemeral/],
-  [{ PETSTORE_DEMO: 'off' }, /^petstore: PETSTORE_DEMO must be on with --ephemeral/],
-] as [Record<string, string>, RegExp][]) {
-  test(`serve --ephemeral refuses ${Object.keys(env)}`, async (t) => {
-    const { ended, stderr, store } = await startEphemeral(t, [], env);
+for (const [name, value, must] of [
+  ['DATABASE_URL', 'postgres://localhost:1/none', 'absent'],
+  ['VALKEY_URL', 'redis://localhost:1', 'absent'],
+  ['PETSTORE_DEMO', 'off', 'on'],
+] as const) {
+  test(`serve --ephemeral refuses ${name}`, async (t) => {
+    const { ended, stderr, store } = await startEphemeral(t, [], { [name]: value });
     assert.deepEqual(await ended, [1, null]);
-    assert.match(await stderr, message);
+    assert.ok((await stderr).startsWith(`petstore: ${name} must be ${must} with --ephemeral`));
     assert.equal(store, null);
   });
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { temporaryFolder } from '../../support/folder.ts';
 import { freePort } from '../../support/port.ts';
 import { PostgresCluster, whyNoPostgres } from '../../support/postgres-cluster.ts';
@@ -10,11 +10,7 @@ import { bin, environment } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 suite('a start before PostgreSQL', { skip: whyNoPostgres() }, () => {
-  let cluster: PostgresCluster;
-  before(async () => {
-    cluster = await PostgresCluster.start();
-  });
-  after(() => cluster.remove());
+  const cluster = PostgresCluster.ofSuite();
 
   async function start(t: TestContext, env: Record<string, string>) {
     const port = await freePort();

@@ -6,6 +6,7 @@ import { clearWorkspace } from '../../../src/store/workspaces/store.ts';
 import { description, validator } from '../../support/description.ts';
 import { Petstore, startPetstore } from '../../support/petstore.ts';
 import { openTestStorage, temporaryStorage } from '../../support/storage.ts';
+import { idsOf, numbers } from '../../support/values.ts';
 
 /** Adds categories. Each is an event. */
 async function happen(store: Petstore, count: number): Promise<void> {
@@ -16,8 +17,6 @@ async function happen(store: Petstore, count: number): Promise<void> {
     });
   }
 }
-
-const idsOf = (events: { id: number }[]) => events.map(({ id }) => id);
 
 test('the history starts with the first change, and each event says who changed what, and when', async (t) => {
   const store = await startPetstore(t, { seed: false });
@@ -182,11 +181,7 @@ test('long events end a page early, and a walk gets each event once', async (t) 
       path = /<https?:\/\/[^/]+([^>]+)>; rel="next"/.exec(headers.link ?? '')?.[1];
     }
     const from = count === 25 ? 1 : 11;
-    assert.deepEqual(
-      pages.flat(),
-      Array.from({ length: count }, (_, i) => i + from),
-      query,
-    );
+    assert.deepEqual(pages.flat(), numbers(count, from), query);
     assert.deepEqual(
       pages.map(({ length }) => length),
       sizes,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { revokeKey } from '../../../src/access/keys/store.ts';
 import { openPostgres } from '../../../src/db/postgres.ts';
@@ -9,16 +9,13 @@ import { PostgresCluster, whyNoPostgres } from '../../support/postgres-cluster.t
 import { openStream, Reader } from '../../support/streams.ts';
 import { until } from '../../support/until.ts';
 import { needsValkey, startValkey } from '../../support/valkey.ts';
+import { numbers } from '../../support/values.ts';
 
 /** The clock of all instances. */
 const clock = () => Date.parse('2026-06-01T12:00:00Z');
 
 suite('streams of several instances', { skip: whyNoPostgres() }, () => {
-  let cluster: PostgresCluster;
-  before(async () => {
-    cluster = await PostgresCluster.start();
-  });
-  after(() => cluster.remove());
+  const cluster = PostgresCluster.ofSuite();
 
   /** Instances over one database with an empty history, and their URLs. */
   async function start(t: TestContext, options: StoreSetup = {}, deadlineMs = patienceMs) {
@@ -66,7 +63,7 @@ suite('streams of several instances', { skip: whyNoPostgres() }, () => {
       reader.cut();
     }
     await writing;
-    const all = Array.from({ length: requests }, (_, i) => i + 1);
+    const all = numbers(requests);
     assert.deepEqual(ids, all);
     for (const reader of steady) await reader.untilIds(all);
   });

@@ -13,6 +13,7 @@ import { fetchChecked, Petstore, startPetstore } from '../../support/petstore.ts
 import { openTestStorage } from '../../support/storage.ts';
 import { openStream, Reader } from '../../support/streams.ts';
 import { until } from '../../support/until.ts';
+import { numbers } from '../../support/values.ts';
 
 const path = '/store/events/stream';
 
@@ -86,7 +87,7 @@ test('a reader gets more than one page, and the history continues after a reset'
   await store.change((sql) => clearWorkspace(sql, 1));
   await add();
   const reader = await open('?after=0');
-  await reader.untilIds(Array.from({ length: 252 }, (_, i) => i + 1));
+  await reader.untilIds(numbers(252));
   const reset = reader.events.at(-2);
   assert.deepEqual([reset?.id, reset?.type, reset?.data], [251, 'workspace.reset', {}]);
 });
@@ -248,10 +249,7 @@ test('a reader that is disconnected again and again gets each event once while w
     cuts++;
   }
   await writing;
-  assert.deepEqual(
-    ids,
-    Array.from({ length: writes }, (_, i) => i + 1),
-  );
+  assert.deepEqual(ids, numbers(writes));
   assert.ok(cuts > 5, `${cuts} cuts`);
 });
 
@@ -283,7 +281,7 @@ test('a reader that catches up with long events gets each once, in small pages',
   const pages = [...reader.text.matchAll(/^id: (\d+)\n\n/gm)].map(([, id]) => Number(id));
   assert.deepEqual(pages.slice(0, 10), [54, 58, 62, 66, 70, 74, 78, 82, 86, 90]);
   const all = await open('?after=0');
-  await all.untilIds(Array.from({ length: 250 }, (_, i) => i + 1));
+  await all.untilIds(numbers(250));
 });
 
 test('after a page that took long, readers that catch up pause, and up-to-date readers do not', async () => {

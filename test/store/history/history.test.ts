@@ -5,6 +5,7 @@ import { type Event, isOfStore, readEvents } from '../../support/history.ts';
 import { proveHistories } from '../../support/history-proof.ts';
 import { type CallOptions, type JsonAnswer, type Petstore, startPetstore } from '../../support/petstore.ts';
 import { testDatabaseUrl } from '../../support/storage.ts';
+import { idsOf } from '../../support/values.ts';
 
 /** Enough for every type of event. `npm run proof -- history` makes more, with other seeds. */
 const histories = 15;
@@ -218,7 +219,7 @@ suite('writes that share a commit', () => {
     for (const own of [{}, { key }]) {
       const events = await readEvents((path) => store.call('GET', path, own));
       assert.deepEqual(
-        events.map(({ id }) => id),
+        idsOf(events),
         events.map((_, i) => i + 1),
       );
       requestIds.push(...events.map(({ requestId }) => requestId));

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, suite, test } from 'node:test';
+import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { seedWorkspace } from '../../../src/store/demo/seed.ts';
 import { clearWorkspace, deleteWorkspace } from '../../../src/store/workspaces/store.ts';
@@ -24,11 +24,7 @@ const writes = 600;
 const readers = 4;
 
 suite('the history of several instances', { skip: whyNoPostgres() }, () => {
-  let cluster: PostgresCluster;
-  before(async () => {
-    cluster = await PostgresCluster.start();
-  });
-  after(() => cluster.remove());
+  const cluster = PostgresCluster.ofSuite();
 
   test('readers that reconnect get each event once, in order, also over a reset, and late readers end with the same lists', async (t) => {
     const instances = await startInstances(t, await emptyDatabase(cluster));

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { deleteOldDeliveries } from '../../../src/store/webhooks/delivery-store.ts';
-import { startDispatcher, startReceiver } from '../../support/dispatching.ts';
+import { startDispatcher, startReceiver, startWebhook, untilDelivered } from '../../support/dispatching.ts';
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
 import { until } from '../../support/until.ts';
+import { statusesOf } from '../../support/values.ts';
 
 const addCategory = (store: Petstore, name: string) => store.call('POST', '/categories', { body: { name } });
 
@@ -57,9 +58,7 @@ test('a response from a former URL does not count for the present one', async (t
   assert.deepEqual(failing, [[null]]);
   // Both are retried at the new URL.
   store.nowMs += 60_000;
-  await until(async () =>
-    (await deliveries()).every(({ state }: { state: string }) => state === 'delivered'),
-  );
+  await untilDelivered(store);
   assert.equal(present.messages.length, 2);
   const disabled = await store.db.read`select count(*) from events where type = 'webhook.disabled'`;
   assert.deepEqual(disabled, [[0]]);
@@ -84,7 +83,7 @@ test('a redelivery that is requested during an attempt happens after it', async 
   held[2]?.end();
   const delivery = async () => (await store.call('GET', '/store/webhooks/1/deliveries')).body[0];
   await until(async () => (await delivery()).state === 'delivered');
-  const statuses = (await delivery()).attempts.map(({ status }: { status: number }) => status);
+  const statuses = statusesOf((await delivery()).attempts);
   assert.deepEqual(statuses, [200, 500, 200]);
 });
 
@@ -105,9 +104,7 @@ test('a pending delivery is kept beyond the limit of deliveries', async (t) => {
 });
 
 test('a webhook without anything to send causes no write for each event', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const receiver = await startReceiver(t);
-  await add(store, receiver.url, { types: ['pet.deleted'] });
+  const { store } = await startWebhook(t, { types: ['pet.deleted'] });
   startDispatcher(store, { idleMs: 60_000 });
   await addCategory(store, 'First');
   await until(async () => (await store.db.read`select lease_owner from webhooks`)[0]?.[0] !== null);

@@ -13,10 +13,13 @@ import {
   deliveriesOf,
   startDispatcher,
   startReceiver,
+  startWebhook,
+  untilDelivered,
   webhook,
 } from '../../support/dispatching.ts';
 import { startPetstore } from '../../support/petstore.ts';
 import { until } from '../../support/until.ts';
+import { statusesOf } from '../../support/values.ts';
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 
@@ -29,10 +32,7 @@ test('every event after the start of a webhook arrives once, in order, signed, a
   for (let i = 0; i < 60; i++) await addCategory(store, `Category ${i}`);
   await until(() => receiver.messages.length === 60);
   const history = (await store.call('GET', '/store/events?limit=100')).body;
-  assert.deepEqual(
-    receiver.messages.map(({ body }) => JSON.parse(body)),
-    history.slice(1),
-  );
+  assert.deepEqual(receiver.bodies(), history.slice(1));
   const verifier = new Verifier(secret);
   for (const { headers, body } of receiver.messages) {
     // The reference library uses the real clock.
@@ -89,10 +89,7 @@ test('a failed delivery is retried on schedule, with the same id, and delays no 
   await until(async () => (await bad()).state === 'delivered');
   const { nextAttemptAt, attempts: all } = await bad();
   assert.equal(nextAttemptAt, undefined);
-  assert.deepEqual(
-    all.map(({ status }: { status: number }) => status),
-    [500, 500, 500, 500, 204],
-  );
+  assert.deepEqual(statusesOf(all), [500, 500, 500, 500, 204]);
   assert.deepEqual(all[0].error, 'The receiver returned 500.');
   const ids = receiver.messages.map(({ headers }) => headers['webhook-id']);
   assert.equal(new Set(ids).size, 2);
@@ -100,10 +97,8 @@ test('a failed delivery is retried on schedule, with the same id, and delays no 
 });
 
 test('after its last attempt a delivery has failed, and can be sent again by hand', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const receiver = await startReceiver(t);
+  const { store, receiver } = await startWebhook(t);
   receiver.behave = answer(503, { 'retry-after': '999999' });
-  await addWebhook(store, receiver.url);
   startDispatcher(store, { random: () => 0.5 });
   await addCategory(store);
   const first = async () => (await deliveriesOf(store))[0];
@@ -155,10 +150,8 @@ test('a receiver that returns 410 gets nothing more, and an event reports it', a
 });
 
 test('five days of only failures disable a webhook, and one success in between does not', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const receiver = await startReceiver(t);
+  const { store, receiver } = await startWebhook(t);
   receiver.behave = answer(500);
-  await addWebhook(store, receiver.url);
   startDispatcher(store);
   let events = 0;
   const event = async () => {
@@ -170,9 +163,7 @@ test('five days of only failures disable a webhook, and one success in between d
   store.nowMs += 4 * dayMs;
   receiver.behave = answer(200);
   await event();
-  await until(async () =>
-    (await deliveriesOf(store)).every((d: { state: string }) => d.state === 'delivered'),
-  );
+  await untilDelivered(store);
   receiver.behave = answer(500);
   store.nowMs += 4 * dayMs;
   await event();
@@ -188,9 +179,7 @@ test('five days of only failures disable a webhook, and one success in between d
 });
 
 test('a filter passes only its types, and can be changed', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const receiver = await startReceiver(t);
-  await addWebhook(store, receiver.url, { types: ['category.deleted', 'workspace.reset'] });
+  const { store, receiver } = await startWebhook(t, { types: ['category.deleted', 'workspace.reset'] });
   startDispatcher(store);
   await addCategory(store);
   await store.call('DELETE', '/categories/1');
@@ -204,9 +193,7 @@ test('a filter passes only its types, and can be changed', async (t) => {
 });
 
 test('a ping is sent at once, whatever else is waiting', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const receiver = await startReceiver(t);
-  const secret = await addWebhook(store, receiver.url);
+  const { store, receiver, secret } = await startWebhook(t);
   startDispatcher(store);
   const { body: ping } = await store.call('POST', '/store/webhooks/1/ping');
   await until(() => receiver.messages.length === 1);
@@ -218,9 +205,7 @@ test('a ping is sent at once, whatever else is waiting', async (t) => {
 });
 
 test('after a rotation both secrets sign for a day', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const receiver = await startReceiver(t);
-  const before = await addWebhook(store, receiver.url);
+  const { store, receiver, secret: before } = await startWebhook(t);
   const after = (await store.call('POST', '/store/webhooks/1/rotate-secret')).body.secret;
   startDispatcher(store);
   const send = async (secrets: string[]) => {
@@ -238,9 +223,7 @@ test('after a rotation both secrets sign for a day', async (t) => {
 });
 
 test('with another secret key nothing is sent until the secret is replaced; the delivery and the log say so', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const receiver = await startReceiver(t);
-  await addWebhook(store, receiver.url);
+  const { store, receiver } = await startWebhook(t);
   store.installation.key = new InstallationKey('another key of this installation, for tests');
   startDispatcher(store);
   await addCategory(store);
@@ -257,10 +240,8 @@ test('with another secret key nothing is sent until the secret is replaced; the 
 });
 
 test('an event that is no longer kept is not sent, and its delivery says so', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const receiver = await startReceiver(t);
+  const { store, receiver } = await startWebhook(t);
   receiver.behave = answer(500);
-  await addWebhook(store, receiver.url);
   const dispatcher = startDispatcher(store);
   await addCategory(store);
   await until(async () => (await deliveriesOf(store)).length === 1);
@@ -272,7 +253,7 @@ test('an event that is no longer kept is not sent, and its delivery says so', as
   store.nowMs += minuteMs;
   startDispatcher(store);
   await until(() => receiver.messages.length === 3);
-  const [, missed, next] = receiver.messages.map(({ body }) => JSON.parse(body));
+  const [, missed, next] = receiver.bodies();
   assert.deepEqual([missed.type, next.id], ['events.missed', 3], 'from the oldest kept');
   await until(async () => (await deliveriesOf(store)).at(-1).state === 'failed');
   const { attempts } = (await deliveriesOf(store)).at(-1);

@@ -12,9 +12,11 @@ import {
   deliveriesOf,
   startDispatcher,
   startReceiver,
+  startWebhook,
 } from '../../support/dispatching.ts';
 import { startPetstore } from '../../support/petstore.ts';
 import { until } from '../../support/until.ts';
+import { numbers } from '../../support/values.ts';
 
 const hourMs = 3_600_000;
 
@@ -74,10 +76,8 @@ async function checkTurns(t: TestContext, passedMs: number) {
 }
 
 test('an attempt aborted by a stop is not recorded, and another dispatcher repeats it', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const receiver = await startReceiver(t);
+  const { store, receiver } = await startWebhook(t);
   receiver.behave = () => {};
-  await addWebhook(store, receiver.url);
   const first = startDispatcher(store, { graceMs: 50 });
   await addCategory(store);
   await until(() => receiver.messages.length === 1);
@@ -91,10 +91,8 @@ test('an attempt aborted by a stop is not recorded, and another dispatcher repea
 });
 
 test('a stop waits for an attempt that is about to end, so that it is not made twice', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const receiver = await startReceiver(t);
+  const { store, receiver } = await startWebhook(t);
   receiver.behave = (_request, response) => setTimeout(() => response.end(), 300);
-  await addWebhook(store, receiver.url);
   const first = startDispatcher(store, { graceMs: 15_000 });
   for (let i = 0; i < 3; i++) await addCategory(store);
   await until(() => receiver.messages.length === 1);
@@ -102,7 +100,7 @@ test('a stop waits for an attempt that is about to end, so that it is not made t
   assert.equal(receiver.messages.length, 1, 'nothing more is begun');
   startDispatcher(store);
   await until(async () => (await deliveriesOf(store)).length === 3);
-  const ids = receiver.messages.map(({ body }) => JSON.parse(body).id);
+  const ids = receiver.ids();
   assert.deepEqual(ids, [1, 2, 3]);
 });
 
@@ -131,10 +129,7 @@ test('while the storage is down nothing is lost, and nothing is sent twice', asy
   receiver.behave = answer(200);
   isAway = false;
   await until(async () => (await deliveriesOf(store)).length === 2);
-  assert.deepEqual(
-    receiver.messages.map(({ body }) => JSON.parse(body).id),
-    [1, 2],
-  );
+  assert.deepEqual(receiver.ids(), [1, 2]);
 });
 
 test('two dispatchers on one database send every event once, in order', async (t) => {
@@ -150,17 +145,12 @@ test('two dispatchers on one database send every event once, in order', async (t
   await until(() => receivers.every(({ messages }) => messages.length >= 40));
   for (const { messages } of receivers) {
     const ids = messages.map(({ body }) => JSON.parse(body).id);
-    assert.deepEqual(
-      ids,
-      Array.from({ length: 40 }, (_, i) => i + 1),
-    );
+    assert.deepEqual(ids, numbers(40));
   }
 });
 
 test('the work of a silent instance is taken over, and that instance can write nothing more', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const receiver = await startReceiver(t);
-  await addWebhook(store, receiver.url);
+  const { store, receiver } = await startWebhook(t);
   const { promise: goingOn, resolve: goOn } = Promise.withResolvers<void>();
   const silent = startDispatcher(store, {
     send: async (_outgoing, signal) => {
@@ -190,9 +180,7 @@ test('the work of a silent instance is taken over, and that instance can write n
 });
 
 test('metrics count attempts by outcome', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const receiver = await startReceiver(t);
-  await addWebhook(store, receiver.url);
+  const { store } = await startWebhook(t);
   startDispatcher(store);
   for (let i = 0; i < 3; i++) await addCategory(store);
   await until(async () =>
@@ -205,10 +193,12 @@ test('each instance reports the lag of the slowest enabled webhook, whichever se
   const [well, silent] = [await startReceiver(t), await startReceiver(t)];
   silent.behave = () => {};
   const instances = [startDispatcher(store), startDispatcher(store)];
-  const untilBehind = async (events: number) => {
-    await until(() => instances.every(({ dispatcher }) => dispatcher.lag === events));
-    assert.match(await store.metrics(), new RegExp(`^petstore_webhook_lag_events ${events}$`, 'm'));
-  };
+  const untilBehind = (events: number) =>
+    until(
+      async () =>
+        instances.every(({ dispatcher }) => dispatcher.lag === events) &&
+        new RegExp(`^petstore_webhook_lag_events ${events}$`, 'm').test(await store.metrics()),
+    );
   await addWebhook(store, well.url);
   await addWebhook(store, silent.url);
   await addWebhook(store, silent.url, { types: ['pet.created'] });
@@ -267,9 +257,7 @@ test('an event that is recorded while a lease is released does not wait for a ti
 });
 
 test('a lease that ends too far in the future is free; one from a clock that is seconds ahead is not', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const receiver = await startReceiver(t);
-  await addWebhook(store, receiver.url);
+  const { store, receiver } = await startWebhook(t);
   await addCategory(store);
   const leaseUntil = (aheadMs: number) =>
     store.db.write(
@@ -288,9 +276,7 @@ test('a lease that ends too far in the future is free; one from a clock that is 
 });
 
 test('an instance whose clock is set back acquires its lease again', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const receiver = await startReceiver(t);
-  await addWebhook(store, receiver.url);
+  const { store, receiver } = await startWebhook(t);
   store.nowMs += hourMs;
   startDispatcher(store, { idleMs: 60_000 });
   await addCategory(store);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { batchMs } from '../../../src/store/webhooks/send-batch.ts';
 import { startDispatcher, startReceiver } from '../../support/dispatching.ts';
@@ -9,17 +9,12 @@ import type { Petstore } from '../../support/petstore.ts';
 import { PostgresCluster, whyNoPostgres } from '../../support/postgres-cluster.ts';
 import { petstore } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
+import { idsOf, numbers } from '../../support/values.ts';
 
 const addCategory = (store: Petstore, name: string) => store.call('POST', '/categories', { body: { name } });
-const idsOf = ({ messages }: { messages: { body: string }[] }) =>
-  messages.map(({ body }) => JSON.parse(body).id);
 
 suite('webhooks of several instances with one PostgreSQL', { skip: whyNoPostgres() }, () => {
-  let cluster: PostgresCluster;
-  before(async () => {
-    cluster = await PostgresCluster.start();
-  });
-  after(() => cluster.remove());
+  const cluster = PostgresCluster.ofSuite();
 
   test('the events of all instances arrive once each, in order', async (t) => {
     const instances = await startInstances(t, await emptyDatabase(cluster));
@@ -33,8 +28,8 @@ suite('webhooks of several instances with one PostgreSQL', { skip: whyNoPostgres
     await Promise.all(writing);
     await until(() => receivers.every(({ messages }) => messages.length >= 90));
     const { body } = await instances[0].call('GET', '/store/events?type=category.created&limit=100');
-    const written = body.map(({ id }: { id: number }) => id);
-    for (const receiver of receivers) assert.deepEqual(idsOf(receiver), written);
+    const written = idsOf(body);
+    for (const receiver of receivers) assert.deepEqual(receiver.ids(), written);
   });
 
   /** A webhook with many events to send. The receiver answers the fifth message and later ones only after `goOn`. */
@@ -49,13 +44,9 @@ suite('webhooks of several instances with one PostgreSQL', { skip: whyNoPostgres
     for (let n = 0; n < count; n++) await addCategory(store, `Category ${n}`);
     return { receiver, goOn };
   };
-  const assertOnceInOrder = (receiver: { messages: { body: string }[] }, count: number) => {
-    const ids = idsOf(receiver);
-    assert.equal(ids.length, count);
-    assert.deepEqual(
-      ids,
-      Array.from(ids, (_, i) => ids[0] + i),
-    );
+  const assertOnceInOrder = (receiver: { ids(): number[] }, count: number) => {
+    const ids = receiver.ids();
+    assert.deepEqual(ids, numbers(count, ids[0]));
   };
 
   test('after an instance stops, another one continues its work at once', async (t) => {

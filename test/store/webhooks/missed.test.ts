@@ -5,15 +5,16 @@ import { forgetOldEvents } from '../../../src/store/history/store.ts';
 import { oldestNeededEvent } from '../../../src/store/webhooks/lease-store.ts';
 import {
   addEvents,
-  addWebhook,
   answer,
   deliveriesOf,
   startDispatcher,
-  startReceiver,
+  startWebhook,
+  untilDelivered,
   webhook,
 } from '../../support/dispatching.ts';
-import { type Petstore, startPetstore } from '../../support/petstore.ts';
+import type { Petstore } from '../../support/petstore.ts';
 import { until } from '../../support/until.ts';
+import { idsOf } from '../../support/values.ts';
 
 const hourMs = 3_600_000;
 
@@ -26,13 +27,9 @@ const forget = (store: Petstore) =>
 const kept = async (store: Petstore) =>
   (await store.db.read`select id from events where workspace_id = 1 order by id`).map(([id]) => Number(id));
 const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
-const bodiesOf = ({ messages }: { messages: { body: string }[] }) =>
-  messages.map(({ body }) => JSON.parse(body));
 
 test('unsent events of an enabled webhook are kept, up to twice the usual number', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const receiver = await startReceiver(t);
-  await addWebhook(store, receiver.url);
+  const { store, receiver } = await startWebhook(t);
   await addEvents(store, 20);
   await forget(store);
   assert.deepEqual(await kept(store), range(1, 20));
@@ -42,19 +39,14 @@ test('unsent events of an enabled webhook are kept, up to twice the usual number
   await until(async () => (await deliveriesOf(store)).length === 20);
   await forget(store);
   assert.deepEqual(await kept(store), range(11, 20));
-  assert.deepEqual(
-    bodiesOf(receiver).map(({ id }) => id),
-    range(1, 20),
-  );
+  assert.deepEqual(receiver.ids(), range(1, 20));
   assert.equal((await webhook(store)).missedEvents, undefined);
 });
 
 test('events with a pending retry are kept as well, but none beyond its maximum age', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const receiver = await startReceiver(t);
+  const { store, receiver } = await startWebhook(t);
   receiver.behave = (request, response) =>
     answer(receiver.messages.length === 3 ? 500 : 200)(request, response);
-  await addWebhook(store, receiver.url);
   const dispatcher = startDispatcher(store);
   await addEvents(store, 18);
   await until(async () => (await deliveriesOf(store)).length === 18);
@@ -67,9 +59,7 @@ test('events with a pending retry are kept as well, but none beyond its maximum 
 });
 
 test('a disabled webhook keeps no extra events', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const receiver = await startReceiver(t);
-  await addWebhook(store, receiver.url);
+  const { store } = await startWebhook(t);
   await store.call('PATCH', '/store/webhooks/1', { body: { enabled: false } });
   await addEvents(store, 20);
   await forget(store);
@@ -77,9 +67,7 @@ test('a disabled webhook keeps no extra events', async (t) => {
 });
 
 test('beyond that number the receiver, the webhook, the log and the metrics report missed events', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const receiver = await startReceiver(t);
-  const secret = await addWebhook(store, receiver.url, { types: ['category.created'] });
+  const { store, receiver, secret } = await startWebhook(t, { types: ['category.created'] });
   assert.match(await store.metrics(), /^petstore_webhook_missed_events_total 0$/m);
   await addEvents(store, 50);
   await forget(store);
@@ -88,26 +76,21 @@ test('beyond that number the receiver, the webhook, the log and the metrics repo
     answer(receiver.messages.length === 1 ? 500 : 200)(request, response);
   startDispatcher(store);
   await until(() => receiver.messages.length === 21);
-  const [missed, ...events] = bodiesOf(receiver);
+  const [missed, ...events] = receiver.bodies();
   const noticedAt = new Date(store.nowMs).toISOString();
   assert.deepEqual(missed, {
     type: 'events.missed',
     timestamp: noticedAt,
     data: { webhookId: 1, firstEventId: 1, lastEventId: 30 },
   });
-  assert.deepEqual(
-    events.map(({ id }) => id),
-    range(31, 50),
-  );
+  assert.deepEqual(idsOf(events), range(31, 50));
   assert.deepEqual((await webhook(store)).missedEvents, { count: 30, lastEventId: 30, noticedAt });
   assert.match(await store.metrics(), /^petstore_webhook_missed_events_total 30$/m);
   const line = store.log.find((line) => line.includes('removed before a webhook received'));
   assert.match(line ?? '', /"count":30,"firstEventId":1,"lastEventId":30/);
   store.nowMs += hourMs;
   // It is retried like every other message.
-  await until(async () =>
-    (await deliveriesOf(store)).every(({ state }: { state: string }) => state === 'delivered'),
-  );
+  await untilDelivered(store);
   const [first, last] = [receiver.messages.at(0), receiver.messages.at(-1)];
   assert.deepEqual([last?.body, last?.headers['webhook-id']], [first?.body, first?.headers['webhook-id']]);
   new Verifier(secret).verify(
@@ -120,9 +103,7 @@ test('beyond that number the receiver, the webhook, the log and the metrics repo
 });
 
 test('a gap that an instance stored before it died is reported before later events', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const receiver = await startReceiver(t);
-  await addWebhook(store, receiver.url);
+  const { store, receiver } = await startWebhook(t);
   await addEvents(store, 25);
   await forget(store);
   // It dies during the first attempt.
@@ -138,29 +119,21 @@ test('a gap that an instance stored before it died is reported before later even
   assert.equal((await webhook(store)).missedEvents.count, 5);
   startDispatcher(store);
   await until(() => receiver.messages.length === 21);
-  const [missed, ...events] = bodiesOf(receiver);
+  const [missed, ...events] = receiver.bodies();
   assert.deepEqual([missed.type, missed.data.lastEventId], ['events.missed', 5]);
-  assert.deepEqual(
-    events.map(({ id }) => id),
-    range(6, 25),
-  );
+  assert.deepEqual(idsOf(events), range(6, 25));
   assert.equal((await webhook(store)).missedEvents.count, 5);
 });
 
 test('events missed while a webhook was disabled are reported when it is enabled', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const receiver = await startReceiver(t);
-  await addWebhook(store, receiver.url);
+  const { store, receiver } = await startWebhook(t);
   startDispatcher(store);
   await store.call('PATCH', '/store/webhooks/1', { body: { enabled: false } });
   await addEvents(store, 30);
   await forget(store);
   await store.call('PATCH', '/store/webhooks/1', { body: { enabled: true } });
   await until(() => receiver.messages.length === 11);
-  const [missed, ...events] = bodiesOf(receiver);
+  const [missed, ...events] = receiver.bodies();
   assert.deepEqual(missed.data, { webhookId: 1, firstEventId: 1, lastEventId: 20 });
-  assert.deepEqual(
-    events.map(({ id }) => id),
-    range(21, 30),
-  );
+  assert.deepEqual(idsOf(events), range(21, 30));
 });

@@ -31,7 +31,7 @@ test('after kill -9 the service sends with the same secret, and repeats only att
   const second = await startService(t, folder, { LOG_LEVEL: 'warn', ...env });
   await send(second.origin, '/categories', { name: 'Last' });
   await until(() => receiver.messages.at(-1)?.body.includes('Last') ?? false);
-  const ids = receiver.messages.map(({ body }) => JSON.parse(body).id);
+  const ids = receiver.ids();
   const known = [...new Set(ids)];
   assert.deepEqual(
     known,

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { StorageUnavailableError } from '../../../src/foundation/errors.ts';
 import { newTraceparent } from '../../../src/http/trace-context.ts';
 import { disableAfterMs, maxUnrecorded } from '../../../src/store/webhooks/retry-policy.ts';
-import { ThreadSender } from '../../../src/store/webhooks/sender.ts';
+import { threadSender } from '../../../src/store/webhooks/sender.ts';
 import {
   addEvents,
   addWebhook,
@@ -12,14 +12,13 @@ import {
   deliveriesOf,
   startDispatcher,
   startReceiver,
+  startWebhook,
   webhook,
 } from '../../support/dispatching.ts';
 import { type Petstore, startPetstore, testPolicy } from '../../support/petstore.ts';
 import { until } from '../../support/until.ts';
+import { numbers } from '../../support/values.ts';
 
-const idsOf = ({ messages }: { messages: { body: string }[] }) =>
-  messages.map(({ body }) => JSON.parse(body).id);
-const upTo = (last: number) => Array.from({ length: last }, (_, i) => i + 1);
 const delivered = async (store: Petstore) =>
   Number((await store.db.read`select count(*) from deliveries where state = 'delivered'`)[0]?.[0]);
 
@@ -59,7 +58,7 @@ test('sending continues while outcomes are written, up to a limit, and one commi
   gate.writes = 0;
   gate.opened.resolve();
   await until(async () => (await delivered(store)) === 300);
-  assert.deepEqual(idsOf(receiver), upTo(300));
+  assert.deepEqual(receiver.ids(), numbers(300));
   assert.ok(gate.writes < 220, `${gate.writes} writes`);
 });
 
@@ -81,15 +80,13 @@ test('outcomes that wait for the storage are written when it is back, also at a 
   assert.equal(await delivered(store), sent);
   startDispatcher(store);
   await until(async () => (await delivered(store)) === 60);
-  assert.deepEqual(idsOf(receiver), upTo(60));
+  assert.deepEqual(receiver.ids(), numbers(60));
 });
 
 test('a receiver that returns 410 in the middle gets nothing more, and later continues there', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const receiver = await startReceiver(t);
+  const { store, receiver } = await startWebhook(t, { types: ['category.created'] });
   receiver.behave = (request, response) =>
     answer(receiver.messages.length === 30 ? 410 : 200)(request, response);
-  await addWebhook(store, receiver.url, { types: ['category.created'] });
   startDispatcher(store);
   await addEvents(store, 80);
   await until(async () => !(await webhook(store)).enabled);
@@ -97,13 +94,11 @@ test('a receiver that returns 410 in the middle gets nothing more, and later con
   assert.equal((await deliveriesOf(store)).length, 30);
   await store.call('PATCH', '/store/webhooks/1', { body: { enabled: true } });
   await until(() => receiver.messages.length === 80);
-  assert.deepEqual(idsOf(receiver), upTo(80));
+  assert.deepEqual(receiver.ids(), numbers(80));
 });
 
 test('a success in the same batch ends the days of failures, even before it is on disk', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const receiver = await startReceiver(t);
-  await addWebhook(store, receiver.url);
+  const { store, receiver } = await startWebhook(t);
   await store.db.write((sql) => sql`update webhooks set failing_since_ms = ${store.nowMs - disableAfterMs}`);
   receiver.behave = (request, response) =>
     answer(receiver.messages.length === 2 ? 500 : 200)(request, response);
@@ -122,7 +117,7 @@ for (const [change, request] of [
       const store = await startPetstore(t, { seed: false });
       const receiver = await startReceiver(t);
       await addWebhook(store, receiver.url);
-      const sender = new ThreadSender(testPolicy);
+      const sender = threadSender(testPolicy);
       t.after(() => sender.close());
       const { dispatcher } = startDispatcher(
         store,
@@ -140,13 +135,13 @@ for (const [change, request] of [
       assert.ok(status === 200 || status === 204);
       held[0]?.end();
       await dispatcher.catchUp();
-      assert.deepEqual(idsOf(receiver), upTo(20));
+      assert.deepEqual(receiver.ids(), numbers(20));
       if (change !== 'disabled') return;
       assert.equal(await delivered(store), 20, 'what was sent is recorded');
       receiver.behave = answer(200);
       await store.call('PATCH', '/store/webhooks/1', { body: { enabled: true } });
       await until(() => receiver.messages.length === 80);
-      assert.deepEqual(idsOf(receiver), upTo(80));
+      assert.deepEqual(receiver.ids(), numbers(80));
     });
   }
 }
@@ -159,12 +154,12 @@ test('several webhooks of a workspace get every event once, in order, from the s
   if (rude)
     rude.behave = (request, response) => response.end(() => setImmediate(() => request.socket.destroy()));
   for (const { url } of receivers) await addWebhook(store, url);
-  const sender = new ThreadSender(testPolicy);
+  const sender = threadSender(testPolicy);
   t.after(() => sender.close());
   startDispatcher(store, { sendBatch: sender.sendBatch });
   await addEvents(store, 200);
   await until(async () => (await delivered(store)) === 600);
-  for (const receiver of receivers) assert.deepEqual(idsOf(receiver), upTo(200));
+  for (const receiver of receivers) assert.deepEqual(receiver.ids(), numbers(200));
   const attempts = await store.db.read`select attempts from deliveries`;
   for (const [text] of attempts) assert.equal(JSON.parse(String(text)).length, 1);
 });
@@ -172,7 +167,7 @@ test('several webhooks of a workspace get every event once, in order, from the s
 test('when the sending thread dies, its attempts fail, and the next one starts another', async (t) => {
   const receiver = await startReceiver(t);
   receiver.behave = () => {};
-  const sender = new ThreadSender(testPolicy);
+  const sender = threadSender(testPolicy);
   t.after(() => sender.close());
   const { signal } = new AbortController();
   const version = new Int32Array(new SharedArrayBuffer(4));

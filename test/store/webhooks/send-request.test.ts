@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { NameResolver } from '../../../src/store/webhooks/resolve-target.ts';
+import type { NameResolver } from '../../../src/store/webhooks/target-policy.ts';
 import { makeCertificate, needsOpenssl } from '../../support/certificate.ts';
 import { freePort } from '../../support/port.ts';
 import { listen, receive, sendTo } from '../../support/receiver.ts';

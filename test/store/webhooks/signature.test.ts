@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { InstallationKey } from '../../../src/foundation/settings/secret-key.ts';
-import { type Message, signedHeaders } from '../../../src/store/webhooks/signature.ts';
+import { type SignedMessage, signedHeaders } from '../../../src/store/webhooks/signature.ts';
 import { pinnedTool, testTool } from '../../../tools/support/tool.ts';
 
 const installation = new InstallationKey(randomBytes(32).toString('hex'));
 const body = JSON.stringify({ id: 1, type: 'pet.created', data: { name: 'Rex — “Ğ” 🐶' } });
-const message = (): Message => ({ id: installation.messageId('test', 1), atMs: Date.now(), body });
+const message = (): SignedMessage => ({ id: installation.messageId('test', 1), atMs: Date.now(), body });
 
 /** Whether the reference library verifies the message. */
 function isVerified(secret: string, text: string, headers: Record<string, string>): boolean {

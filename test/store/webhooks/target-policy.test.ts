@@ -5,61 +5,25 @@ import fc from 'fast-check';
 import { maxUrlLength, targetPolicy, targetProblem } from '../../../src/store/webhooks/target-policy.ts';
 import { demonstration, listen, listenOnBoth, nameServer, policy, sendTo } from '../../support/receiver.ts';
 
+/** Hosts of loopback, in many spellings. */
+const loopbackHosts = `
+  127.0.0.1 127.0.0.1. 127.1 127.0.1 127.255.255.254 2130706433 0x7f000001 0X7F.0x0.0x0.0x1 0x7f.1
+  017700000001 0177.0.0.01 0177.0x0.1 １２７.０.０.１ ①②⑦.⓪.⓪.① 127。0。0。1 127．0．0．1 %31%32%37.0.0.1
+  127%2e0%2e0%2e1 0 0.0.0.0 0x [::] [::1] [0:0:0:0:0:0:0:1] [0000:0000:0000:0000:0000:0000:0000:0001]
+  [::127.0.0.1] [::7f00:1] [::ffff:127.0.0.1] [::ffff:7f00:1] [0:0:0:0:0:FFFF:7F00:0001]
+  [::ffff:0:127.0.0.1] [64:ff9b::127.0.0.1] [64:ff9b:1::127.0.0.1] [2002:7f00:1::] [2002:7f00:0001::1]
+  [::5efe:7f00:1] [fe80::5efe:127.0.0.1] [2600::5efe:127.0.0.1] [2600::200:5efe:7f00:1]
+  [2001:0:4136:e378:8000:63bf:80ff:fffe] [::1%25lo] [::1%lo] localhost LOCALHOST localhost. ｌｏｃａｌｈｏｓｔ
+  %6c%6f%63%61%6chost pets.localhost pets.localhost. localhost.localdomain.`;
+
+const words = (text: string) => text.trim().split(/\s+/);
+
 /** URLs of a listener on PORT of loopback, in many spellings. */
 const toLoopback = [
-  'https://127.0.0.1:PORT/',
+  ...words(loopbackHosts).map((host) => `https://${host}:PORT/`),
   'http://127.0.0.1:PORT/',
-  'https://127.0.0.1.:PORT/',
-  'https://127.1:PORT/',
-  'https://127.0.1:PORT/',
-  'https://127.255.255.254:PORT/',
-  'https://2130706433:PORT/',
-  'https://0x7f000001:PORT/',
-  'https://0X7F.0x0.0x0.0x1:PORT/',
-  'https://0x7f.1:PORT/',
-  'https://017700000001:PORT/',
-  'https://0177.0.0.01:PORT/',
-  'https://0177.0x0.1:PORT/',
-  'https://１２７.０.０.１:PORT/',
-  'https://①②⑦.⓪.⓪.①:PORT/',
-  'https://127。0。0。1:PORT/',
-  'https://127．0．0．1:PORT/',
-  'https://%31%32%37.0.0.1:PORT/',
-  'https://127%2e0%2e0%2e1:PORT/',
-  'https://0:PORT/',
-  'https://0.0.0.0:PORT/',
-  'https://0x:PORT/',
-  'https://[::]:PORT/',
-  'https://[::1]:PORT/',
-  'https://[0:0:0:0:0:0:0:1]:PORT/',
-  'https://[0000:0000:0000:0000:0000:0000:0000:0001]:PORT/',
-  'https://[::127.0.0.1]:PORT/',
-  'https://[::7f00:1]:PORT/',
-  'https://[::ffff:127.0.0.1]:PORT/',
-  'https://[::ffff:7f00:1]:PORT/',
-  'https://[0:0:0:0:0:FFFF:7F00:0001]:PORT/',
-  'https://[::ffff:0:127.0.0.1]:PORT/',
-  'https://[64:ff9b::127.0.0.1]:PORT/',
-  'https://[64:ff9b:1::127.0.0.1]:PORT/',
-  'https://[2002:7f00:1::]:PORT/',
-  'https://[2002:7f00:0001::1]:PORT/',
-  'https://[::5efe:7f00:1]:PORT/',
-  'https://[fe80::5efe:127.0.0.1]:PORT/',
-  'https://[2600::5efe:127.0.0.1]:PORT/',
-  'https://[2600::200:5efe:7f00:1]:PORT/',
-  'https://[2001:0:4136:e378:8000:63bf:80ff:fffe]:PORT/',
-  'https://[::1%25lo]:PORT/',
-  'https://[::1%lo]:PORT/',
-  'https://localhost:PORT/',
   'http://localhost:PORT/',
-  'https://LOCALHOST:PORT/',
-  'https://localhost.:PORT/',
-  'https://ｌｏｃａｌｈｏｓｔ:PORT/',
   'https://loc\u00adalhost:PORT/',
-  'https://%6c%6f%63%61%6chost:PORT/',
-  'https://pets.localhost:PORT/',
-  'https://pets.localhost.:PORT/',
-  'https://localhost.localdomain.:PORT/',
   'https://hooks.public.test@127.0.0.1:PORT/',
   'https://hooks.public.test:443@127.0.0.1:PORT/',
   'https://127.0.0.1:PORT\\@hooks.public.test/',
@@ -74,8 +38,17 @@ const toLoopback = [
   'https://127.0.0.1:PORT/#@hooks.public.test',
 ];
 
+/** Hosts that are not allowed, also with https. */
+const forbiddenHosts = `
+  hooks.public.test:0 hooks.public.test:65536 hooks.public.test. hooks..public.test .public.test
+  -hooks.public.test hooks,public.test *.public.test intranet com printer.local router.home.arpa
+  PETS.example:8443 pets.example. 169.254.170.2 2852039166 0xa9fea9fe [::ffff:169.254.169.254]
+  [::ffff:a9fe:a9fe] [64:ff9b::a9fe:a9fe] [2002:a9fe:a9fe::] [fd00:ec2::254] [fd20:ce::254]
+  100.100.100.200 168.63.129.16 192.0.0.192 1.2.3.4.5 256.1.1.1 4294967296 09.1.1.1`;
+
 /** URLs of other targets that are not allowed. */
 const elsewhere = [
+  ...words(forbiddenHosts).map((host) => `https://${host}/`),
   'http://hooks.public.test/',
   'ftp://hooks.public.test/',
   'file:///etc/passwd',
@@ -97,42 +70,12 @@ const elsewhere = [
   'https://hooks.public.test/#part',
   'https://hooks.public.test/a b',
   'https://hooks.public.test/a\r\nX-Evil: 1',
-  'https://hooks.public.test:0/',
-  'https://hooks.public.test:65536/',
-  'https://hooks.public.test./',
-  'https://hooks..public.test/',
-  'https://.public.test/',
-  'https://-hooks.public.test/',
-  'https://hooks,public.test/',
-  'https://*.public.test/',
   `https://${'a'.repeat(64)}.test/`,
   `https://${'a.'.repeat(126)}test/`,
   `https://hooks.public.test/${'a'.repeat(maxUrlLength)}`,
-  'https://intranet/',
-  'https://com/',
-  'https://printer.local/',
   'https://metadata.google.internal/computeMetadata/v1/',
-  'https://router.home.arpa/',
   'https://pets.example/v1/pets',
-  'https://PETS.example:8443/',
-  'https://pets.example./',
   'https://169.254.169.254/latest/meta-data/',
-  'https://169.254.170.2/',
-  'https://2852039166/',
-  'https://0xa9fea9fe/',
-  'https://[::ffff:169.254.169.254]/',
-  'https://[::ffff:a9fe:a9fe]/',
-  'https://[64:ff9b::a9fe:a9fe]/',
-  'https://[2002:a9fe:a9fe::]/',
-  'https://[fd00:ec2::254]/',
-  'https://[fd20:ce::254]/',
-  'https://100.100.100.200/',
-  'https://168.63.129.16/',
-  'https://192.0.0.192/',
-  'https://1.2.3.4.5/',
-  'https://256.1.1.1/',
-  'https://4294967296/',
-  'https://09.1.1.1/',
 ];
 
 const accepted = [
@@ -194,23 +137,7 @@ test('any text as a URL gives an error that is one sentence', async () => {
   // An allowed URL fails when it connects.
   const signal = AbortSignal.abort();
   const resolver = nameServer({});
-  const pieces = [
-    'https://',
-    'http://',
-    'localhost',
-    '127.0.0.1',
-    '.',
-    ':',
-    '@',
-    '/',
-    '\\',
-    '#',
-    '?',
-    '[',
-    ']',
-    '%',
-    '::1',
-  ];
+  const pieces = words('https:// http:// localhost 127.0.0.1 . : @ / \\ # ? [ ] % ::1');
   const text = fc.array(fc.oneof(fc.constantFrom(...pieces), fc.string({ unit: 'binary', maxLength: 3 })), {
     maxLength: 12,
   });

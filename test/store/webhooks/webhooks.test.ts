@@ -8,6 +8,7 @@ import { previousSecretMs } from '../../../src/store/webhooks/webhook-store.ts';
 import { clearWorkspace } from '../../../src/store/workspaces/store.ts';
 import { description } from '../../support/description.ts';
 import { type CallOptions, type Petstore, startPetstore } from '../../support/petstore.ts';
+import { statusesOf } from '../../support/values.ts';
 
 const url = 'https://example.com/hooks?token=abc';
 const dayMs = 86_400_000;
@@ -101,7 +102,7 @@ test('of webhooks that are added at once, no more than the limit are created', a
   const store = await startPetstore(t, { seed: false });
   const { key } = await store.addKey('free');
   const answers = await Promise.all(Array.from({ length: 8 }, () => create(store, { url }, { key })));
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 201, 409, 409, 409, 409, 409, 409]);
+  assert.deepEqual(statusesOf(answers).sort(), [201, 201, 409, 409, 409, 409, 409, 409]);
 });
 
 /** The whole database as text. */

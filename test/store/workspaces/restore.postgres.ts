@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, suite, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { Client } from 'pg';
 import { temporaryFolder } from '../../support/folder.ts';
 import { PostgresCluster, postgresPrograms, whyNoPostgres } from '../../support/postgres-cluster.ts';
@@ -10,11 +10,7 @@ import { until } from '../../support/until.ts';
 import { checkRestore, documented, Operator } from './restore.ts';
 
 suite('a restore of PostgreSQL', { skip: whyNoPostgres() }, () => {
-  let cluster: PostgresCluster;
-  before(async () => {
-    cluster = await PostgresCluster.start();
-  });
-  after(() => cluster.remove());
+  const cluster = PostgresCluster.ofSuite();
 
   test('a documented restore begins a new generation, and frees the leases of instances that are gone', async (t) => {
     await run(cluster.directUrl, 'create database store');

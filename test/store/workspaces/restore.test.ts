@@ -13,6 +13,7 @@ import { fetchChecked, type JsonAnswer, Petstore } from '../../support/petstore.
 import { commands, petstore } from '../../support/service.ts';
 import { aboutSqlite } from '../../support/storage.ts';
 import { until } from '../../support/until.ts';
+import { idsOf } from '../../support/values.ts';
 import { checkRestore, documented, Operator } from './restore.ts';
 
 const options = { skip: aboutSqlite };
@@ -27,21 +28,17 @@ test('a restore of SQLite as documented begins a new generation', options, async
   assert.ok(!service.output().includes(automatic), service.output());
 });
 
-test(
-  'if the command is forgotten after a restore into an empty folder, the next start begins the generation, once',
-  options,
-  async (t) => {
-    const operator = new Operator(t, temporaryFolder(t), {});
-    const service = await checkRestore(t, operator, {
-      backUp: () => operator.run(documented('Back up SQLite')),
-      restore: () => operator.run(documented('Restore SQLite').replace('petstore restored', '')),
-    });
-    assert.ok(service.output().includes(automatic), service.output());
-    await service.stop('SIGTERM');
-    const next = await operator.start();
-    assert.ok(!next.output().includes(automatic), next.output());
-  },
-);
+test('without the command, the start after a restore begins the generation, once', options, async (t) => {
+  const operator = new Operator(t, temporaryFolder(t), {});
+  const service = await checkRestore(t, operator, {
+    backUp: () => operator.run(documented('Back up SQLite')),
+    restore: () => operator.run(documented('Restore SQLite').replace('petstore restored', '')),
+  });
+  assert.ok(service.output().includes(automatic), service.output());
+  await service.stop('SIGTERM');
+  const next = await operator.start();
+  assert.ok(!next.output().includes(automatic), next.output());
+});
 
 /** Opens a data folder as the service does. */
 async function openAsService(t: TestContext, dataDir: string) {
@@ -89,38 +86,34 @@ test('a data folder that is moved as a whole keeps its generation', options, asy
   );
 });
 
-test(
-  'the command refuses while a service runs, and for an empty storage; it can run twice',
-  options,
-  async (t) => {
-    const empty = petstore(['restored'], { PETSTORE_DATA_DIR: temporaryFolder(t) });
-    assert.equal(empty.status, 1);
-    assert.match(empty.stderr, /^petstore: The storage is empty.*\n$/);
-    const dataDir = await filledFolder(t);
-    const env = { PETSTORE_DATA_DIR: dataDir };
-    const running = await openAsService(t, dataDir);
-    const refused = petstore(['restored'], env);
-    assert.equal(refused.status, 1);
-    assert.match(refused.stderr, /Process \d+ is running a service on it\. Stop that one/);
-    await running.db.close();
-    const last = Date.now() * 1_000;
-    const runs = await commands([['restored', '--json'], ['restored', '--json'], ['restored']], env);
-    for (const { status, stdout, stderr } of runs.slice(0, 2)) {
-      assert.equal(status, 0, stderr);
-      assert.deepEqual(JSON.parse(stdout), { workspaces: 1 });
-    }
-    assert.match(runs.at(-1)?.stdout ?? '', /^A new generation has started in 1 workspace: /);
-    const { db } = await openAsService(t, dataDir);
-    const { key } = await db.write((sql) => createKey(sql, { workspaceId: 1, plan: 'free' }, Date.now()));
-    const store = new Petstore(db, dataDir);
-    t.after(() => store.close());
-    const { body } = await store.call('GET', '/store/events', { key });
-    const ids = body.map(({ id }: { id: number }) => id);
-    const [event = 0] = ids;
-    assert.deepEqual(ids, [event, event + 1]);
-    assert.ok(event > last, `${event} after ${last}`);
-  },
-);
+test('the command refuses a running service and an empty storage, and can run twice', options, async (t) => {
+  const empty = petstore(['restored'], { PETSTORE_DATA_DIR: temporaryFolder(t) });
+  assert.equal(empty.status, 1);
+  assert.match(empty.stderr, /^petstore: The storage is empty.*\n$/);
+  const dataDir = await filledFolder(t);
+  const env = { PETSTORE_DATA_DIR: dataDir };
+  const running = await openAsService(t, dataDir);
+  const refused = petstore(['restored'], env);
+  assert.equal(refused.status, 1);
+  assert.match(refused.stderr, /Process \d+ is running a service on it\. Stop that one/);
+  await running.db.close();
+  const last = Date.now() * 1_000;
+  const runs = await commands([['restored', '--json'], ['restored', '--json'], ['restored']], env);
+  for (const { status, stdout, stderr } of runs.slice(0, 2)) {
+    assert.equal(status, 0, stderr);
+    assert.deepEqual(JSON.parse(stdout), { workspaces: 1 });
+  }
+  assert.match(runs.at(-1)?.stdout ?? '', /^A new generation has started in 1 workspace: /);
+  const { db } = await openAsService(t, dataDir);
+  const { key } = await db.write((sql) => createKey(sql, { workspaceId: 1, plan: 'free' }, Date.now()));
+  const store = new Petstore(db, dataDir);
+  t.after(() => store.close());
+  const { body } = await store.call('GET', '/store/events', { key });
+  const ids = idsOf(body);
+  const [event = 0] = ids;
+  assert.deepEqual(ids, [event, event + 1]);
+  assert.ok(event > last, `${event} after ${last}`);
+});
 
 test('after an unnoticed restore no message gets the id of another', options, async (t) => {
   const operator = new Operator(t, temporaryFolder(t), {});
@@ -160,7 +153,7 @@ test('no command and no cleanup iterates over the ids that a restore skips', opt
   for (let path: string | undefined = '/pets?limit=100'; path; ) {
     const { status, body, headers, text }: JsonAnswer = await get(path);
     assert.equal(status, 200, text);
-    ids.push(...body.map(({ id }: { id: number }) => id));
+    ids.push(...idsOf(body));
     path = /\/v1(\S+)>; rel="next"/.exec(headers.link ?? '')?.[1];
   }
   assert.equal(ids.length, 20 + 10_001 + 2);

@@ -1,0 +1,111 @@
+import {
+  MessageChannel,
+  type MessagePort,
+  parentPort,
+  type Worker,
+  type WorkerOptions,
+} from 'node:worker_threads';
+import { startThread } from './process.ts';
+
+/** What a call reports: a message that may be answered, and at its end its result or its error as text. */
+type Report<Message, Result> = { message: Message } | { result: Result } | { failure: string };
+
+/** What a call gets: the answer to its message, or that its caller aborts it. */
+type Reply = { answer: unknown } | { isAborted: true };
+
+/** A thread that performs calls, each over a port of its own. It starts with the first call, and again after it ended. */
+export class CallThread<Task, Message, Result> {
+  readonly #module: URL;
+  /** What it does, for errors. */
+  readonly #purpose: string;
+  readonly #options: WorkerOptions;
+  readonly #rejects = new Set<(error: Error) => void>();
+  #worker: Worker | undefined;
+
+  /** `module`: calls `serveCalls`. `purpose`: such as `sends to webhooks`. */
+  constructor(module: URL, purpose: string, options: WorkerOptions = {}) {
+    this.#module = module;
+    this.#purpose = purpose;
+    this.#options = options;
+  }
+
+  /**
+   * Rejects with the error of the call, or if the thread ends. `onMessage` gets each message of the call, and returns the answer. `signal`
+   * aborts the signal of the call, which then decides how it ends.
+   */
+  async call(task: Task, onMessage: (message: Message) => unknown, signal?: AbortSignal): Promise<Result> {
+    this.#worker ??= this.#start();
+    const { port1: port, port2 } = new MessageChannel();
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    const reply = (message: Reply) => port.postMessage(message);
+    const abort = () => reply({ isAborted: true });
+    port.on('message', async (report: Report<Message, Result>) => {
+      if ('result' in report) resolve(report.result);
+      else if ('failure' in report) reject(new Error(report.failure));
+      else reply({ answer: await onMessage(report.message) });
+    });
+    this.#rejects.add(reject);
+    signal?.addEventListener('abort', abort);
+    try {
+      this.#worker.postMessage({ task, port: port2 }, [port2]);
+      return await promise;
+    } finally {
+      this.#rejects.delete(reject);
+      signal?.removeEventListener('abort', abort);
+      port.close();
+    }
+  }
+
+  /** Ends the thread, and the calls in it. */
+  async close(): Promise<void> {
+    await this.#worker?.terminate();
+  }
+
+  #start(): Worker {
+    const worker = startThread(this.#module, this.#options);
+    worker.unref();
+    let cause: unknown;
+    worker.on('error', (error) => {
+      cause = error;
+    });
+    worker.on('exit', () => {
+      if (this.#worker === worker) this.#worker = undefined;
+      const how = cause ? 'failed' : 'has ended';
+      const error = new Error(`The thread that ${this.#purpose} ${how}.`, { cause });
+      for (const reject of this.#rejects) reject(error);
+    });
+    return worker;
+  }
+}
+
+/**
+ * Performs the calls of the thread that started this one. `send` sends a message to the caller, and resolves with its answer; one at a time,
+ * if the answer matters. `transfer`: the memory of a result that is moved instead of copied.
+ */
+export function serveCalls<Task, Message, Result>(
+  perform: (task: Task, send: (message: Message) => Promise<unknown>, signal: AbortSignal) => Promise<Result>,
+  transfer: (result: Result) => ArrayBuffer[] = () => [],
+): void {
+  parentPort?.on('message', async ({ task, port }: { task: Task; port: MessagePort }) => {
+    const controller = new AbortController();
+    let giveAnswer = (_answer: unknown) => {};
+    const report = (one: Report<Message, Result>, moved: ArrayBuffer[] = []) => port.postMessage(one, moved);
+    const send = (message: Message) =>
+      new Promise<unknown>((resolve) => {
+        giveAnswer = resolve;
+        report({ message });
+      });
+    port.on('message', (reply: Reply) => {
+      if ('answer' in reply) giveAnswer(reply.answer);
+      else controller.abort();
+    });
+    try {
+      const result = await perform(task, send, controller.signal);
+      report({ result }, transfer(result));
+    } catch (error) {
+      report({ failure: String((error as Error).stack ?? error) });
+    } finally {
+      port.close();
+    }
+  });
+}

@@ -1,0 +1,6 @@
+/** Consecutive numbers, from 1 by default. */
+export const numbers = (count: number, from = 1) => Array.from({ length: count }, (_, i) => from + i);
+
+export const statusesOf = (answers: readonly { status: number }[]) => answers.map(({ status }) => status);
+
+export const idsOf = (some: readonly { id: number }[]) => some.map(({ id }) => id);
