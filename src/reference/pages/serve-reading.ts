@@ -44,7 +44,7 @@ export const pagePaths = (documented: Omit<Documented, 'baseUrl'>) => [
   '/changelog',
 ];
 
-/** Serves the documentation of the API and the lab, without a key: the reference, its plain pages, and texts. */
+/** Serves the documentation of the API and the lab, without a key: the interactive page, static pages, and texts. */
 export function serveReading(app: FastifyInstance, documented: Documented): void {
   const { baseUrl, hasLab, operations } = documented;
   const store: Api = {

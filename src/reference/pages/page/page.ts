@@ -1,4 +1,4 @@
-// Shows the plain pages of the reference in place, one at a time, and adds what needs a program: a console, and the search.
+// Shows the static pages of the reference in place, one at a time, and adds what needs a program: a console, and the search.
 
 // The key first, so that it is removed from the address as soon as possible.
 import '../../../access/keys/tab-key.ts';
@@ -16,7 +16,7 @@ const operations = new Map(
     row.querySelector('a')?.href as string,
   ]),
 );
-/** The paths of plain pages, below that of this one. */
+/** The paths of static pages, below that of this one. */
 const pages = /^(?:operations|guides|schemas|errors)(?:\/[\w-]+)?$/;
 let shown: string | undefined = '';
 
@@ -40,7 +40,7 @@ function placeOf({ origin, pathname, hash }: URL): string | undefined {
     : undefined;
 }
 
-/** Links to plain pages lead to places in this one, which has the key. */
+/** Links to static pages lead to places in this one, which has the key. */
 async function follow(event: MouseEvent): Promise<void> {
   const link = (event.target as Element).closest<HTMLAnchorElement>('a[href]');
   if (!link || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
@@ -114,7 +114,7 @@ interface Content {
   hasFailed?: boolean;
 }
 
-/** Title and content of a plain page. Its links lead to the same places from here. */
+/** Title and content of a static page. Its links lead to the same places from here. */
 async function load(page: string): Promise<Content> {
   const address = `${home.href}/${page}`;
   try {
