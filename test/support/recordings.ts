@@ -62,11 +62,11 @@ export async function deletionsOf(
   let wasSeen = false;
   petstore.db.write = (async (...args: Parameters<typeof write>) => {
     const result = await write(...args);
-    const gone = left - (await storedRequests(petstore));
-    // At once, because another write may end meanwhile.
-    left -= gone;
-    if (gone > 0) {
-      deleted.push(gone);
+    const now = await storedRequests(petstore);
+    if (now < left) {
+      // Before anything is awaited, because another write may end meanwhile.
+      deleted.push(left - now);
+      left = now;
       wasSeen ||= (await petstore.send('GET', recording)).status === 200;
     }
     return result;

@@ -80,13 +80,13 @@ test('for a key with very high limits, a simulated limit shows the Business plan
   const ofMinute = await refusal(2);
   assert.equal(
     ofMinute.body.message,
-    'The limit of 1000 requests per minute is used up. Try again after 2 s.',
+    'The limit of 1,000 requests per minute is used up. Try again after 2 s.',
   );
   assert.equal(ofMinute.headers['x-ratelimit-limit'], '1000');
   assert.equal(ofMinute.headers['ratelimit-policy'], '"minute";q=1000;w=60,"day";q=100000;w=86400');
   assert.equal(ofMinute.headers.ratelimit, '"minute";r=0;t=2,"day";r=100000;t=43200');
   const ofDay = await refusal(3_600);
-  assert.match(ofDay.body.message, /^The limit of 100000 requests per day is used up/);
+  assert.match(ofDay.body.message, /^The limit of 100,000 requests per day is used up/);
   const near = await rehearsed(t, { fault: 'near-limit', remaining: 1_000 }, ampleQuota, atMs);
   const { 'x-ratelimit-limit': limit, 'x-ratelimit-remaining': remaining } = near.headers;
   assert.deepEqual([near.status, limit, remaining], [200, '1000', '999']);
