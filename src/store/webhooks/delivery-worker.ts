@@ -10,6 +10,7 @@ import { readEvents, type StoredEvent } from '../history/store.ts';
 import { traceAttempts } from './attempt-spans.ts';
 import {
   isAhead,
+  isSameTypes,
   LeaseLostError,
   leaseMs,
   readSettings,
@@ -130,7 +131,6 @@ export class DeliveryWorker {
     return this.#running.size === 0;
   }
 
-  /** Resolves once no task is running. */
   async whenIdle(): Promise<void> {
     while (!this.isIdle) await Promise.all(this.#running);
   }
@@ -191,10 +191,6 @@ export class DeliveryWorker {
     this.#leaseUntilMs = untilMs;
   }
 
-  async #readSettings(): Promise<void> {
-    this.#settings = await readSettings(this.#context.db.read, this.webhook);
-  }
-
   /** The last event before which all results are on disk. */
   get #recordedPosition(): number {
     const [first] = this.#unrecorded;
@@ -205,7 +201,6 @@ export class DeliveryWorker {
     return !this.#isStopping && this.#settings.enabled;
   }
 
-  /** Sends new events in order. */
   async #sendNew(): Promise<void> {
     try {
       await this.#sendUnsentMissed();
@@ -229,12 +224,12 @@ export class DeliveryWorker {
       return true;
     }
     // Settings are read after the events, so that a change before these events applies to them.
-    if (events.length === 0) await this.#readSettings();
-    for (let sent = 0; sent < events.length && isSame(types, this.#settings.types); ) {
+    if (events.length === 0) this.#settings = await readSettings(db.read, this.webhook);
+    for (let sent = 0; sent < events.length && isSameTypes(types, this.#settings.types); ) {
       sent += await this.#sendFirstAttempts(events.slice(sent), types);
       if (!this.#maySend) return false;
     }
-    if (!isSame(types, this.#settings.types)) return true;
+    if (!isSameTypes(types, this.#settings.types)) return true;
     // The skipped events have other types.
     if (events.length < maxRead) this.#position = Math.max(this.#position, Math.min(upTo, last));
     return true;
@@ -242,10 +237,9 @@ export class DeliveryWorker {
 
   /** Sends events in one batch and returns how many were sent. Their results are written while the next batch is sent. */
   async #sendFirstAttempts(events: readonly StoredEvent[], types: WebhookSettings['types']): Promise<number> {
-    const { key } = this.#context;
     // After a restore from a backup an id may be used again. The time makes the message ids different.
     const messages = events.map((event) => ({
-      id: key.messageId('event', this.webhook.workspaceId, event.id, event.createdAtMs),
+      id: this.#context.key.messageId('event', this.webhook.workspaceId, event.id, event.createdAtMs),
       ...contentOfEvent(event),
     }));
     let mustFlush = false;
@@ -337,13 +331,13 @@ export class DeliveryWorker {
     types: WebhookSettings['types'] | 'any',
     onResult: (result: AttemptResult, settings: WebhookSettings) => void,
   ): Promise<void> {
-    const { slots, clock, random, sendBatch, key } = this.#context;
+    const { db, slots, clock, random, sendBatch, key } = this.#context;
     return slots.run(this.webhook.workspaceId, async () => {
       const asOf = Atomics.load(this.#version, 0);
       if (clock() >= this.#leaseUntilMs) await this.#renew();
-      else await this.#readSettings();
+      else this.#settings = await readSettings(db.read, this.webhook);
       const settings = this.#settings;
-      if (!this.#maySend || (types !== 'any' && !isSame(types, settings.types))) return;
+      if (!this.#maySend || (types !== 'any' && !isSameTypes(types, settings.types))) return;
       this.#cancelIdleTimer();
       let { failingSinceMs } = settings;
       const onAttempt = ({ startedAtMs, outcome }: FinishedAttempt) => {
@@ -454,6 +448,3 @@ export class DeliveryWorker {
     this.#ending.resolve();
   }
 }
-
-const isSame = (some: readonly string[] | undefined, others: readonly string[] | undefined) =>
-  some?.join() === others?.join();

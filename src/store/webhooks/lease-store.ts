@@ -179,3 +179,7 @@ export async function nextRetryAtMs(sql: Sql, afterMs: number): Promise<number |
   const atMs = row?.[0] ?? null;
   return atMs === null ? undefined : Number(atMs);
 }
+
+/** Whether two filters pass the same types. Undefined: all types. */
+export const isSameTypes = (some: readonly string[] | undefined, others: readonly string[] | undefined) =>
+  some?.join() === others?.join();
