@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { revokeKey } from '../../../src/access/keys/store.ts';
@@ -125,7 +126,7 @@ test('a service that stops responds to delayed requests first', async (t) => {
     { fault: 'slow', operation: 'listPets', bytesPerSecond: 1 },
   ]);
   const port = Number(new URL(store.baseUrl).port);
-  const at = { app: { server: { address: () => ({ port }) } } } as never;
+  const at = { connect: () => connect({ port, host: '127.0.0.1', allowHalfOpen: true }) };
   const [delayed, slow] = [openRaw(t, at), openRaw(t, at)];
   delayed.send(rawRequest(store, 'GET', '/pets/1'));
   slow.send(rawRequest(store, 'GET', '/pets'));

@@ -7,8 +7,8 @@ import { test } from 'node:test';
 import { bin, environment } from '../../support/service.ts';
 import { temporaryStorage } from '../../support/storage.ts';
 
-/** The packages for any request. Other dependencies are loaded for a request, a setting or a command that needs them. */
-const needed = ['commander', 'fastify', 'ipaddr.js', 'lru-cache', 'pino', 'typebox'];
+/** The packages of every start. Other dependencies are loaded for a request, a setting or a command that needs them. */
+const needed = ['commander', 'fastify', 'ipaddr.js', 'lru-cache', 'marked', 'pino', 'typebox'];
 
 const { dependencies } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
 
