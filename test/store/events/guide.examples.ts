@@ -17,7 +17,7 @@ import { temporaryStorage } from '../../support/storage.ts';
 import { until } from '../../support/until.ts';
 
 /** The folder in which `.ci/run` installs the library of the Python receiver. */
-const pythonPath = fileURLToPath(new URL('../../node_modules/.cache/python', import.meta.url));
+const pythonPath = fileURLToPath(new URL('../../../node_modules/.cache/python', import.meta.url));
 const env = { PATH: process.env.PATH, HOME: process.env.HOME, PYTHONPATH: pythonPath };
 const hasLibrary = spawnSync('python3', ['-c', 'import standardwebhooks'], { env }).status === 0;
 
