@@ -1,10 +1,11 @@
-import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './port.ts';
-import { startProgram } from './programs.ts';
 import { fileAt } from './tree.ts';
+import { until } from './until.ts';
 
 /** The place where `scripts/pgbouncer.sh` installs it if the system has none, or an old one. */
 const built = fileAt('node_modules/.cache/pgbouncer/pgbouncer');
@@ -67,8 +68,21 @@ export class PgBouncer {
     await this.#stop();
     const file = join(this.#folder, 'pgbouncer.ini');
     writeFileSync(file, this.#configuration(settings));
-    const isUp = (output: string) => output.includes('process up');
-    this.#stop = (await startProgram(program() as string, [file], isUp)).kill;
+    // A file, since a full pipe that nobody reads would block it.
+    const logFile = join(this.#folder, 'log');
+    const log = openSync(logFile, 'w');
+    const child = spawn(program() as string, [file], { stdio: ['ignore', 'ignore', log] });
+    closeSync(log);
+    const exited = once(child, 'exit');
+    this.#stop = async () => {
+      child.kill('SIGKILL');
+      await exited;
+    };
+    await until(() => {
+      const text = readFileSync(logFile, 'utf8');
+      if (child.exitCode !== null) throw new Error(`PgBouncer ended: ${text}`);
+      return text.includes('process up');
+    });
   }
 
   async remove(): Promise<void> {
