@@ -29,10 +29,7 @@ const BanStart = Type.Object(
     path: Shown(`The path without the query, cut at ${maxBanPath} characters.`, '/v1/pets'),
     at: DateTime('When it was refused.', '2026-11-21T09:30:00.000Z'),
   },
-  {
-    title: 'BanStart',
-    description: 'The request that started the ban, if known.',
-  },
+  { title: 'BanStart', description: 'The request that started the ban, if known.' },
 );
 export type BanStart = Static<typeof BanStart>;
 
@@ -80,9 +77,9 @@ const exampleHeaders = { ...allLimitHeaders(exampleState, true) };
 export const Account = Type.Object(
   {
     at: DateTime('The time of the service.', new Date(exampleMs).toISOString()),
-    keyId: Type.String({ description: 'The id of the key.', examples: ['key_318204975513'] }),
+    keyId: Shown('The id of the key.', 'key_318204975513'),
     plan: Type.Enum(planNames, { type: 'string', description: 'The plan of the key.', examples: ['free'] }),
-    workspace: Type.String({ description: 'The name of its workspace.', examples: ['demo'] }),
+    workspace: Shown('The name of its workspace.', 'demo'),
     sharing: Shown(
       'How limits are counted. `on`: by all instances together. `off`: by each instance separately, as configured. `away`: by each instance separately, because the shared store is unreachable.',
       'off',

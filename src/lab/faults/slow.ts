@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { maxDelayMs } from '../lab-bounds.ts';
-import { delivering, hasBody, surelyHasBody } from './shared/connection-faults.ts';
+import { delivering, onBodies } from './shared/connection-faults.ts';
 import { maxDelayedNote, waitUnlessReleased } from './shared/delay-queue.ts';
 import { fault, integer } from './shared/fault.ts';
 
@@ -15,8 +15,7 @@ export const slow = fault({
       `How many bytes of the body are sent per second. The service sends more if the response would take longer than ${maxDelayMs / 1000} s. ${maxDelayedNote}`,
     ),
   },
-  fits: hasBody,
-  canTouch: surelyHasBody,
+  ...onBodies,
   group: 'Late responses, other writers',
   level: 'required',
   does: 'Sends the status and headers at once, and the body in small pieces.',

@@ -6,7 +6,7 @@ import { counted } from '../../foundation/words.ts';
 import { commonHeaders, hasContent, isPassedOn } from '../../http/headers.ts';
 import type { NamedResponse } from '../../http/server-response.ts';
 import type { RequestOutcome } from '../../observe/request-outcome.ts';
-import { cutEvents } from '../faults/shared/stream-writes.ts';
+import { cutEvents } from '../faults/shared/connection-faults.ts';
 import { maxRecordedBody, maxRecordedHead } from '../lab-bounds.ts';
 import { labPageHeader } from '../lab-page-token.ts';
 import { fingerprintOf, headOf } from './link-attempts.ts';

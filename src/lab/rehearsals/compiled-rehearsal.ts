@@ -82,8 +82,7 @@ export function applicableFaults(
   const isRefused = fitting.some((index) => faultAt(index).refusesAll);
   // A step never gets requests that a condition refuses.
   const eligible = fitting.filter(
-    (index) =>
-      (faultAt(index).isCondition || !isRefused) && (faultAt(index).canTouch?.(request, services) ?? true),
+    (index) => (faultAt(index).isCondition || !isRefused) && faultAt(index).canTouch(request, services),
   );
   return {
     eligible: new Set(eligible),

@@ -27,8 +27,14 @@ export interface ValueRewriter {
   addedMembers(schema: TSchema): string;
 }
 
-/** For rewriters that leave values as they are. */
-export const unchanged: ReplaceValue = (text) => text;
+/** For faults of values: conditions that rewrite the values of all operations, so that all show the same. */
+export const ofValues = {
+  isCondition: true,
+  takesNoOperation: true,
+  undescribed: ['values'],
+  changesResponses: true,
+  group: 'Values',
+} as const;
 
 export const titleOf = (schema: TSchema) => (schema as { title?: string }).title;
 
