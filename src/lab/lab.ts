@@ -48,10 +48,7 @@ export class Lab {
     this.#readings = new Readings(parts.db, readingWorker);
   }
 
-  /**
-   * Performs the rehearsal of the caller on an admitted request. Returns undefined if there is none. Otherwise resolves to whether the
-   * request continues, or rejects with the error to return.
-   */
+  /** Performs the rehearsal, if any, on an admitted request. Resolves to whether it continues, or rejects with the error to return. */
   intercept(request: FastifyRequest, reply: FastifyReply): Promise<boolean> | undefined {
     this.#recorder.watch(request, reply);
     if (!request.operation) return undefined;

@@ -29,10 +29,7 @@ export class ResetLimiter {
     this.#stopwatch = stopwatch;
   }
 
-  /**
-   * Runs a reset within the write of its workspace, also again if its transaction is repeated. A reset that fails does not count. Throws
-   * `rate_limited` if another request reset the workspace within the last second.
-   */
+  /** Runs a reset inside its transaction, which may repeat. Throws `rate_limited` if another request reset within the last second. */
   async run<T>(workspaceId: number, request: object, reset: () => Promise<T>): Promise<T> {
     const atMs = this.#stopwatch();
     const last = this.#last.get(workspaceId);

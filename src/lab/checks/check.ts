@@ -1,5 +1,5 @@
 import type { Level } from '../faults/shared/fault.ts';
-import type { Recorded } from '../recordings/recorded.ts';
+import { byTime, type Recorded } from '../recordings/recorded.ts';
 import type { Convention } from './judged-api.ts';
 import type { Traffic } from './traffic.ts';
 
@@ -55,7 +55,6 @@ export function findingOf(check: Check, traffic: Traffic): Finding {
   return { result: 'not_observed', evidence: [], because: inFull(unseen) };
 }
 
-const inOrder = (requests: readonly Recorded[]) =>
-  [...new Set(requests)].sort((a, b) => a.atMs - b.atMs || Number(a.id) - Number(b.id));
+const inOrder = (requests: readonly Recorded[]) => [...new Set(requests)].sort(byTime);
 
 const inFull = (text: Text) => (typeof text === 'string' ? text : text());

@@ -53,9 +53,7 @@ export function pausesOf(
   const refusalOf = new Map(retries.map(({ failed, retry }) => [retry, failed]));
   const waited = cameAgainInTime(requests, untilMsOf);
   const current = new Map<string, Current>();
-  /**
-   * Refused requests that do not count in favor of the client: they came too early, or a later request did, perhaps from another worker.
-   */
+  /** Refused requests that do not count for the client: they, or later ones, came too early, perhaps from another worker. */
   const doubtful = new Set<Recorded>();
   const observed: Observed = { obeyed: [], tooEarly: [], endedByService: [], uncertain: [] };
 

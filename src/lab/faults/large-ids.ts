@@ -2,10 +2,7 @@ import { isId } from '../../foundation/schema.ts';
 import { fault } from './shared/fault.ts';
 import { handlesValues, ofValues, rewriteValues, type ValueRewriter } from './shared/value-rewriter.ts';
 
-/**
- * Large ids are odd and lie between 2^53 and 2^54, where a double holds only even integers. A client that reads one as a double sends
- * back an even number, which is no id.
- */
+/** Large ids are odd and above 2^53, where a double holds only even integers. So a rounded one is even, and is no id. */
 const base = 10n ** 16n;
 const end = 2n ** 54n;
 

@@ -8,7 +8,7 @@ import { archiveBounds, maxFollowed } from '../lab-bounds.ts';
 import { toHar } from '../recordings/har.ts';
 import { type AttemptLink, linkAttempts, type TimedRequest } from '../recordings/link-attempts.ts';
 import { outcomeOf } from '../recordings/outcome-kinds.ts';
-import type { Recorded, StoredFacts, UnlinkedRequest } from '../recordings/recorded.ts';
+import { byTime, type Recorded, type StoredFacts, type UnlinkedRequest } from '../recordings/recorded.ts';
 import { type RecordedRequest, RecordedRequests } from '../recordings/schema.ts';
 import type { TargetApi } from '../target-api.ts';
 
@@ -51,10 +51,7 @@ export interface ReadingCall {
   flag: Int32Array;
 }
 
-/**
- * Makes the readings of recordings of an API in this thread, one at a time: their long synchronous steps delay no request. `Readings`
- * sends the tasks.
- */
+/** Makes readings in this thread, one at a time, so that their long synchronous steps delay no request. */
 export function makeReadings(api: TargetApi): void {
   const links = new LinkCache();
   serveCalls<ReadingCall, Slice, ReadingResult>(
@@ -178,8 +175,6 @@ const nextAfter = (recorded: readonly UnlinkedRequest[], requests: number): Pick
   return last < requests ? { next: last } : {};
 };
 
-const byTime = (a: UnlinkedRequest, b: UnlinkedRequest) => a.atMs - b.atMs || Number(a.id) - Number(b.id);
-
 const linked = (request: UnlinkedRequest, links: ReadonlyMap<number, AttemptLink>): Recorded => ({
   ...request,
   ...(links.get(Number(request.id)) as AttemptLink),
@@ -238,10 +233,7 @@ class LinkCache {
 
 const shownProperties = Object.keys(RecordedRequests.items.properties);
 
-/**
- * A recorded request with only the properties of its schema. `beganAtMs`: when the recording started. `retryOf`: the id of the failed
- * request that it repeats.
- */
+/** A recorded request with the properties of its schema. `retryOf`: the id of the failed request that it repeats. */
 function toRecordedRequest(recorded: Recorded, beganAtMs: number, retryOf?: string): RecordedRequest {
   const known: Record<string, unknown> = {
     ...recorded,

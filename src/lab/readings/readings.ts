@@ -98,10 +98,7 @@ const readRowsOf =
       order by number limit ${limit}`;
   };
 
-/**
- * Keeps a report on the first `requests` requests in place of the one before, unless its recording was removed. Errors are ignored: the
- * report is made again then.
- */
+/** Replaces the stored report, unless the recording was removed. Errors are ignored: the report is made again then. */
 async function keepReport(
   db: Database,
   { workspaceId }: Reader,
@@ -188,10 +185,7 @@ export class ReadingWorker {
     this.#limitMs = limitMs;
   }
 
-  /**
-   * Makes a reading; one at a time. Rejects with the reason of the signal soon after it aborts, or with the error of `readRows`. Also rejects
-   * if the thread ends or the reading exceeds its time limit.
-   */
+  /** Makes a reading; one at a time. Rejects if the signal aborts, `readRows` fails, the thread ends or the time is over. */
   async make(task: ReadingTask, readRows: ReadRows, signal: AbortSignal): Promise<ReadingResult> {
     const flag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     let reason: unknown;

@@ -37,6 +37,10 @@ export interface RecordedRow {
   body: string | null;
 }
 
+/** The order of time. */
+export const byTime = (a: UnlinkedRequest, b: UnlinkedRequest) =>
+  a.atMs - b.atMs || Number(a.id) - Number(b.id);
+
 /** Replaces a value that is not stored. */
 export const notKept = '(not kept)';
 

@@ -73,10 +73,7 @@ export function waitOf({ before, startMs, request }: Attempt): Wait | undefined 
   return { ...wait, retryAfterMs: waitUntilMs - endMs, isTooSoon: isEarly && countsAfter(refused, request) };
 }
 
-/**
- * Whether the report card counts a request that comes too early after another. A request that a limit or a ban admitted does not count,
- * since the service ended the wait itself. After 503 every early request counts.
- */
+/** Whether the report card counts an early request. One that a limit or a ban admitted does not count: the wait had ended. */
 function countsAfter(refused: RecordedRequest, early: RecordedRequest): boolean {
   if (isBan(refused)) return isBan(early);
   return refused.status === 503 || (refused.status === 429 && isLimited(early));
@@ -88,10 +85,7 @@ export interface Lane {
   attempts: Attempt[];
 }
 
-/**
- * Lanes of attempts: one for each request that did not succeed at once, and one for all others of each operation. The last of `maxLanes`
- * holds the rest.
- */
+/** A lane for each request that did not succeed at once, one for the others of each operation, and the last for the rest. */
 export function lanesOf(attempts: readonly Attempt[], maxLanes: number): Lane[] {
   const firstOf = new Map<Attempt, Attempt>();
   for (const attempt of attempts)

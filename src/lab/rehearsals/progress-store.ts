@@ -18,10 +18,7 @@ type Named = Pick<CompiledRehearsal, 'workspaceId' | 'id'>;
 /** Stands in the column `operation` for the progress with the scope `key`. */
 const ofAllOperations = '';
 
-/**
- * Selects the faults for a request by the stored progress, and stores the progress after it. So all instances share one count. Returns
- * undefined if the rehearsal has ended. Writes only if the progress changes.
- */
+/** Selects by the stored progress, which all instances share. Writes only changes. Undefined if the rehearsal has ended. */
 export async function advanceStored(
   db: Database,
   rehearsal: Named,
@@ -50,10 +47,7 @@ export async function advanceStored(
   );
 }
 
-/**
- * Counts a late step that acts now, and runs `change` in the same transaction. Events of `change` carry the id of the rehearsal as their
- * request id. Returns false, and writes nothing, if the step is used up or the rehearsal has ended.
- */
+/** Counts a late step, and runs `change` in its transaction. False, without a write, if it is used up or the rehearsal has ended. */
 export function claimStep(
   db: Database,
   rehearsal: CompiledRehearsal,

@@ -114,10 +114,7 @@ export interface FaultInvocation extends FaultContext {
   decision: Decision;
   /** A condition calls this when it changes the response. */
   touch(): void;
-  /**
-   * A late step calls this when it acts. Counts the step and runs `change` in one transaction, which may be retried. Resolves to false,
-   * and writes nothing, if another request has used up the step.
-   */
+  /** Counts a late step that acts, and runs `change` in the transaction, which may repeat. False if the step was used up. */
   claim(change?: (sql: Transaction) => Promise<unknown>): Promise<boolean>;
   /** A fault calls this before it cuts the connection, or when the client disconnects: no response follows. May be called again. */
   cutOff(): void;
