@@ -67,7 +67,6 @@ export const unbind = (sql: Sql, { column }: Binding, { workspaceId, keyId }: Ow
   update api_keys set ${column} = null
   where workspace_id = ${workspaceId} and id = ${keyId} and ${column} = ${id}`;
 
-/** Finds the active one of a key. */
 export async function findActive(
   sql: Sql,
   { rows }: Binding,

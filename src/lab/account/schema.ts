@@ -60,7 +60,6 @@ export const toWindow = ({ quota, remaining, endsAtMs }: WindowState): Static<ty
   reset: Math.ceil(endsAtMs / 1_000),
 });
 
-/** The limits of the key in the example. */
 const exampleState = toDecision(
   'admitted',
   {
@@ -109,13 +108,8 @@ export const Account = Type.Object(
     // Written by hand, because the schemas of both windows have the same examples.
     examples: [
       {
-        ...{
-          at: new Date(exampleMs).toISOString(),
-          keyId: 'key_318204975513',
-          plan: 'free',
-          workspace: 'demo',
-          sharing: 'off',
-        },
+        at: new Date(exampleMs).toISOString(),
+        ...{ keyId: 'key_318204975513', plan: 'free', workspace: 'demo', sharing: 'off' },
         ...{ minute: toWindow(exampleState.minute), day: toWindow(exampleState.day) },
         ...{ binding: bindingWindow(exampleState), headers: exampleHeaders },
         ...{ strikes: 0, strikesAllowed: 60, ban: { nextSeconds: 60 }, openStreams: 0 },

@@ -22,7 +22,6 @@ export interface Check {
   faults: readonly string[];
   /** What to change after a failure. */
   advice: string;
-  /** The name of a guide. */
   guide: string;
   judge(traffic: Traffic): Found;
 }

@@ -26,7 +26,6 @@ const operationLimits = faultsThat(
   ({ errors, scope = 'operation' }) => scope === 'operation' && errors?.includes('rate_limited'),
 );
 
-/** The result of a check about pauses. */
 const foundIn = (
   { tooEarly, obeyed, endedByService, uncertain }: Observed,
   texts: Pick<Found, 'failed' | 'passed'>,

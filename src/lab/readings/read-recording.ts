@@ -91,21 +91,13 @@ interface Tools {
 }
 
 function readRecording(task: ReadingTask, tools: Tools): Promise<Content> {
-  switch (task.kind) {
-    case 'report':
-      return report(task, tools);
-    case 'archive':
-      return archive(task, tools);
-    default:
-      return page(task, tools);
-  }
+  if (task.kind === 'report') return report(task, tools);
+  return task.kind === 'archive' ? archive(task, tools) : page(task, tools);
 }
 
 /** The report card, without the requests of the lab's page. It reads no bodies. */
-async function report(
-  task: TaskOf<'report'>,
-  { api, readRows, links, throwIfCanceled }: Tools,
-): Promise<Content> {
+async function report(task: TaskOf<'report'>, tools: Tools): Promise<Content> {
+  const { api, readRows, links, throwIfCanceled } = tools;
   const { recordingId, requests: upTo } = task;
   const linkOf = await links.of(task, readRows);
   const recorded: Recorded[] = [];
@@ -160,7 +152,6 @@ async function readOne(
   return row && toRequest(row);
 }
 
-/** All rows of a slice. */
 async function* rowsOf(readRows: ReadRows, slice: Slice): AsyncGenerator<Row> {
   for (let { after } = slice; after < slice.upTo; ) {
     const rows = await readRows({ ...slice, after });

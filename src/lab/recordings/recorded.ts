@@ -25,7 +25,6 @@ export interface StoredFacts
   isProxied: boolean;
 }
 
-/** A request as it is written. */
 export interface RecordedRow {
   atUs: number;
   tookUs: number;

@@ -25,7 +25,6 @@ export interface RecorderParts {
   stopwatch: () => number;
   /** Whether proxies are configured, so that connections are theirs. */
   isBehindProxy: boolean;
-  /** The token of the lab's page. */
   labPageToken: string;
   bounds: RecorderBounds;
 }

@@ -24,7 +24,6 @@ const harmless = new Set(
 /** Headers that are the same in every response. */
 const constant = new Set(Object.keys(commonHeaders).map((name) => name.toLowerCase()));
 
-/** What the recorder knows of a request. */
 interface Context {
   /** Microseconds since 1970. */
   nowUs: number;
@@ -37,7 +36,6 @@ interface Context {
   /** Of a stream: when the last bytes were sent, in microseconds since 1970. */
   sentAtUs: number | undefined;
   connection: string;
-  /** Whether proxies are configured. */
   isBehindProxy: boolean;
   labPageToken: string;
 }

@@ -4,7 +4,6 @@ import { retryAfterMs } from '../../client/retry-delays.ts';
 import { isBan, isLimited, type Outcome, outcomeOf } from './outcome-kinds.ts';
 import type { RecordedRequest } from './schema.ts';
 
-/** A request on a time line. */
 export interface Attempt extends Outcome {
   request: RecordedRequest;
   startMs: number;
@@ -79,7 +78,6 @@ function countsAfter(refused: RecordedRequest, early: RecordedRequest): boolean 
   return refused.status === 503 || (refused.status === 429 && isLimited(early));
 }
 
-/** Attempts on one line. */
 export interface Lane {
   label: string;
   attempts: Attempt[];

@@ -115,7 +115,6 @@ export function validateFaults(planned: readonly PlannedFault[], api: TargetApi)
   });
 }
 
-/** Problems of one fault. */
 function problemsOf(
   plan: PlannedFault,
   { name, isCondition, takesNoOperation, parameters, fits }: Fault,
@@ -149,7 +148,6 @@ function problemsOf(
   ];
 }
 
-/** Conditions that would apply twice to an operation. */
 function repeatedConditions(planned: readonly PlannedFault[]): string[] {
   const byName = Map.groupBy(planned, ({ fault }) => fault);
   return [...byName].flatMap(([name, same]) => {

@@ -12,7 +12,6 @@ import {
   type SelectedFaults,
 } from './progress.ts';
 
-/** Identifies the row of a rehearsal. */
 type Named = Pick<CompiledRehearsal, 'workspaceId' | 'id'>;
 
 /** Stands in the column `operation` for the progress with the scope `key`. */
@@ -107,7 +106,6 @@ async function lockProgress(
   return toProgress(rows);
 }
 
-/** Writes the parts that have changed. */
 async function saveProgress(
   sql: Sql,
   { workspaceId, id }: Named,

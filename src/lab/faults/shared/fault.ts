@@ -77,7 +77,6 @@ export interface Fault {
 
   // What people read about it.
   group: Group;
-  /** What the service does. */
   does: string;
   goodClient: string;
   /** Why it matters: what went wrong for real users. */
@@ -93,7 +92,6 @@ export type Parameters = Readonly<Record<string, number | string>>;
 /** What a fault changes about a request that continues through `mount.ts`. */
 export type Effect = Omit<Interceptor, 'faults' | 'fields'>;
 
-/** The request that faults act on. */
 export interface FaultContext {
   request: FastifyRequest;
   reply: FastifyReply;
@@ -120,11 +118,9 @@ export interface FaultInvocation extends FaultContext {
   cutOff(): void;
 }
 
-/** What faults need from the service. */
 export interface FaultServices {
   db: Database;
   api: TargetApi;
-  /** Where callers find the API. */
   baseUrl: string;
   clock: () => number;
   hasDraftLimits: boolean;
