@@ -24,10 +24,7 @@ export const waitOf = ({ failed, retry }: Retry) => Math.max(0, retry.atMs - end
 /** If the expected number of requests is unknown, a later request is a new one. */
 const retryWithinMs = 60_000;
 
-/**
- * Pairs that may count against the client: certainly the same request, from the worker that had the failure. With one worker, that is the
- * next request with this fingerprint; with several, the next one on the same connection.
- */
+/** Pairs that may count against the client: with one worker the next equal request, with several the next one on its connection. */
 export function certainRetries(traffic: Traffic, isFailure: (request: Recorded) => boolean): Retry[] {
   const { requests, isOfOneWorker, knownRetries, isCounted, isOfSameWorker } = traffic;
   const latest = new Map<string, Recorded>();

@@ -33,7 +33,6 @@ const rewriter: ValueRewriter = {
   toClient: (text, schema) => (isId(schema) ? toLargeId(text) : text),
   fromClient: (text, schema) => (isId(schema) ? fromLargeId(text) : text),
   isDamaged: (text, schema) => isId(schema) && isRoundedId(text),
-  addedMembers: () => '',
 };
 
 export const largeIds = fault({

@@ -18,7 +18,6 @@ const rewriter: ValueRewriter = {
   etagMark: 'S',
   toClient: (text, schema) => (text === today && isPetStatus(schema) ? later : text),
   fromClient: (text, schema) => (text === later && isPetStatus(schema) ? today : text),
-  addedMembers: () => '',
 };
 
 export const newStatus = fault({

@@ -2,8 +2,6 @@ import { StorageUnavailableError, toApiError } from '../../foundation/errors.ts'
 import { dayMs, hourMs, secondMs } from '../../foundation/time.ts';
 import { choice, fault } from './shared/fault.ts';
 
-const daysInSeconds = (days: number) => String((days * dayMs) / secondMs);
-
 const shape = choice(
   ['none', 'zero', 'past', 'ten-days', 'thirty-days'],
   'The value of `Retry-After`. `none`: the header is absent. `zero`: `0`. `past`: a date an hour ago. For these three values a good client uses its own backoff. `ten-days` and `thirty-days`: that time in seconds. Then a good client gives up at once and reports it. Thirty days overflow a 32-bit timer in milliseconds.',
@@ -13,8 +11,8 @@ const retryAfter: Readonly<Record<(typeof shape)['enum'][number], (nowMs: number
   none: () => undefined,
   zero: () => '0',
   past: (nowMs) => new Date(nowMs - hourMs).toUTCString(),
-  'ten-days': () => daysInSeconds(10),
-  'thirty-days': () => daysInSeconds(30),
+  'ten-days': () => String((10 * dayMs) / secondMs),
+  'thirty-days': () => String((30 * dayMs) / secondMs),
 };
 
 export const retryAfterOdd = fault({

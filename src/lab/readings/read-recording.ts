@@ -190,10 +190,7 @@ interface LinkedAttempts {
   links: ReadonlyMap<number, AttemptLink>;
 }
 
-/**
- * The links of the recordings that were read last, so that a client that follows a recording costs only the new requests. This is safe,
- * since the rows of a recording never change, and their numbers have no gaps.
- */
+/** A client that follows a recording costs only its new requests: rows never change, and their numbers have no gaps. */
 class LinkCache {
   readonly #known = new LRUCache<string, LinkedAttempts>({ max: maxFollowed });
 

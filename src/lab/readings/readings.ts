@@ -127,10 +127,7 @@ export class ReadingQueue {
   /** The readings of each key that are in progress or wait. */
   readonly #counts = new Map<string, number>();
 
-  /**
-   * Calls `make` when it is the reader's turn. A client that disconnects loses its turn. The turn of the key ends when the client has its
-   * response, so that a client that reads nothing fills no memory. Throws `rate_limited` if too many wait.
-   */
+  /** Calls `make` in turn. The turn ends when the client has its response or disconnects: one that reads nothing fills no memory. */
   async run<T>(reader: Reader, make: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const key = `${reader.workspaceId} ${reader.keyId}`;
     if ((this.#counts.get(key) ?? 0) > maxWaitingReadings) throw tooMany();
