@@ -14,14 +14,9 @@ import { countToday } from '../recordings/recording-store.ts';
 /** A reset costs hundreds of times as much as other writes, and blocks those of its workspace. */
 const pauseMs = 1_000;
 
-interface LastReset {
-  request: object;
-  atMs: number;
-}
-
 /** Lets an instance reset each workspace once a second. */
 export class ResetLimiter {
-  readonly #last = new LRUCache<number, LastReset>({ max: 10_000 });
+  readonly #last = new LRUCache<number, { request: object; atMs: number }>({ max: 10_000 });
   readonly #stopwatch: () => number;
 
   /** `stopwatch`: milliseconds of a clock that never goes back. */

@@ -39,7 +39,7 @@ export interface Found {
 /** A function if the text needs requests that may be missing. */
 type Text = string | (() => string);
 
-export interface Finding {
+interface Finding {
   result: (typeof results)[number];
   /** The requests that show it, without duplicates, oldest first. */
   evidence: readonly Recorded[];

@@ -37,9 +37,8 @@ interface Current extends Pause {
 }
 
 /**
- * Finds requests that came too early, and requests that came in time. A single worker knows each response. With several workers, only a retry
- * counts. If a refused request was retried in time, its worker waited. Then an early request on the same connection came from another worker
- * that did not know about the pause.
+ * Finds requests that came too early, and in time. One worker knows each response; of several, only a retry counts. If a refused request
+ * was retried in time, its worker waited: then an early request on its connection came from one that did not know about the pause.
  */
 export function pausesOf(
   traffic: Traffic,

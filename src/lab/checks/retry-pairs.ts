@@ -114,11 +114,8 @@ export function possibleRetries(
   for (const request of requests) {
     for (; ended < ending.length && freeAtMs(ending[ended] as Recorded) <= request.atMs; ended++) {
       const failed = ending[ended] as Recorded;
-      for (const name of [
-        failed.fingerprint,
-        anyBody(failed),
-        ...(failed.isGuessed ? [noBody(failed)] : []),
-      ]) {
+      const names = [failed.fingerprint, anyBody(failed), ...(failed.isGuessed ? [noBody(failed)] : [])];
+      for (const name of names) {
         const queue = queues.get(name) ?? [];
         queues.set(name, queue);
         queue.push(failed);

@@ -93,9 +93,8 @@ export async function getRecording(sql: Sql, owner: Owner, id: string): Promise<
 }
 
 /**
- * Writes requests of a recording while its row is locked, so that the bounds hold over all instances. It leaves out requests beyond the
- * bounds, those that began after the recording ended, and all once a client has ended it. Returns the end of the recording in
- * milliseconds since 1970; it may still end sooner.
+ * Writes requests while the recording is locked, so that the bounds hold over all instances. Leaves out those beyond the bounds or after
+ * its end, and all once a client has ended it. Returns its end in milliseconds since 1970; it may still end sooner.
  */
 export function keepRequests(
   db: Database,

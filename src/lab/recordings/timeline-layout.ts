@@ -48,10 +48,7 @@ export const timerToleranceMs = 50;
 /** An HTTP-date has whole seconds, and the clock of a client may be ahead of ours. The tolerance is never more than half of the wait. */
 export const clockToleranceMs = 1_000;
 
-/**
- * The earliest time for a retry of a request that began at `atMs` and got this `Retry-After`. Undefined if it asks for no wait. The wait
- * counts from the start of the refused request, because the service may note the end of a response long after the client has it.
- */
+/** The earliest time for a retry. The wait counts from the start of the refused request: its end may be noted late. */
 export function earliestRetryMs(retryAfter: string | undefined, atMs: number): number | undefined {
   const waitMs = retryAfterMs(retryAfter, atMs);
   if (!waitMs) return undefined;

@@ -124,13 +124,11 @@ async function saveProgress(
 }
 
 function toProgress(rows: readonly Row[]): Progress {
-  const partOf = (isSuch: (operation: unknown) => boolean) => {
-    const row = rows.find(([operation]) => operation !== null && isSuch(operation));
-    return row ? parseProgress(row[1]) : noProgress;
-  };
+  const parse = (row: Row | undefined) => (row ? parseProgress(row[1]) : noProgress);
+  const stored = rows.filter(([operation]) => operation !== null);
   return {
-    operation: partOf((operation) => operation !== ofAllOperations),
-    key: partOf((operation) => operation === ofAllOperations),
+    operation: parse(stored.find(([operation]) => operation !== ofAllOperations)),
+    key: parse(stored.find(([operation]) => operation === ofAllOperations)),
   };
 }
 
