@@ -11,7 +11,7 @@ import {
   isSurelySame,
 } from './request-facts.ts';
 
-/** Retries that are certain on any connection: by their `Idempotency-Key`, or because `expected` has fewer of such requests. */
+/** Retries that are certain on any connection: by their key, or beyond what `expected` has, unless it repeats such reads. */
 export function knownRetriesOf(requests: readonly Recorded[], { timesOf }: Partial<Expected> = {}) {
   const knownRetries = new Map<Recorded, Recorded>();
   const counted = new Set<string>();

@@ -37,11 +37,7 @@ async function readLastChanges(
   const { events } = await readEvents(sql, workspaceId, range);
   const changes = new Map<unknown, LastChange>();
   for (const { json } of events) {
-    const { type, data, previous } = JSON.parse(json) as {
-      type: string;
-      data: Resource;
-      previous?: Resource;
-    };
+    const { type, data, previous }: { type: string; data: Resource; previous?: Resource } = JSON.parse(json);
     const kind = definitions.find((definition) => definition.type === type)?.change;
     if (!kind) {
       changes.clear();

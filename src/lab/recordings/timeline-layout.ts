@@ -48,7 +48,7 @@ export const timerToleranceMs = 50;
 /** An HTTP-date has whole seconds, and the clock of a client may be ahead of ours. The tolerance is never more than half of the wait. */
 export const clockToleranceMs = 1_000;
 
-/** The earliest time for a retry. The wait counts from the start of the refused request: its end may be noted late. */
+/** The earliest time for a retry, if a wait is asked for. It counts from the start of the refused request: ends are noted late. */
 export function earliestRetryMs(retryAfter: string | undefined, atMs: number): number | undefined {
   const waitMs = retryAfterMs(retryAfter, atMs);
   if (!waitMs) return undefined;

@@ -166,15 +166,12 @@ export function fault<const Name extends string, const P extends TProperties = R
   return declared as unknown as Omit<Fault, 'name' | 'parameters'> & { name: Name; parameters: P };
 }
 
-interface Bounds {
-  minimum?: number;
-  maximum?: number;
-  default?: number;
-}
-
 /** An integer of 32 bits, such as a parameter of a fault. */
-export const integer = (bounds: Bounds, description: string, example = bounds.default) =>
-  Type.Integer({ format: 'int32', ...bounds, description, examples: [example] });
+export const integer = (
+  bounds: { minimum?: number; maximum?: number; default?: number },
+  description: string,
+  example = bounds.default,
+) => Type.Integer({ format: 'int32', ...bounds, description, examples: [example] });
 
 /** A parameter of a fault: one of several names. The first is the default. */
 export const choice = <const Name extends string>(names: readonly [Name, ...Name[]], description: string) =>
