@@ -1,5 +1,6 @@
 import type { Caller } from '../access/keys/store.ts';
 import { type Fragment, fragment, identifier, type Sql } from '../db/sql.ts';
+import { ApiError } from '../foundation/errors.ts';
 import { toTime } from '../foundation/time.ts';
 
 /** The key that a rehearsal or a recording belongs to. */
@@ -14,19 +15,24 @@ interface Binding {
   column: Fragment;
   /** The id of the last one of a caller, which may be over. */
   of(caller: Pick<Caller, 'bindings'> | undefined): string | undefined;
+  /** Throws `not_found`: the key has none with this id. */
+  noSuch(): never;
 }
 
 /** The columns that each `Caller` brings with it. */
 export const bindingColumns = ['rehearsal_id', 'recording_id'] as const;
 
-const binding = (table: string, column: (typeof bindingColumns)[number]): Binding => ({
-  rows: identifier(table),
-  column: identifier(column),
-  of: (caller) => caller?.bindings[column],
+const binding = (kind: 'rehearsal' | 'recording'): Binding => ({
+  rows: identifier(`${kind}s`),
+  column: identifier(`${kind}_id`),
+  of: (caller) => caller?.bindings[`${kind}_id`],
+  noSuch: () => {
+    throw new ApiError('not_found', `This key has no ${kind} with this ${kind}Id.`);
+  },
 });
 
-export const rehearsals = binding('rehearsals', 'rehearsal_id');
-export const recordings = binding('recordings', 'recording_id');
+export const rehearsals = binding('rehearsal');
+export const recordings = binding('recording');
 
 const ofKey = ({ workspaceId, keyId }: Owner) =>
   fragment`workspace_id = ${workspaceId} and key_id = ${keyId}`;
@@ -41,19 +47,19 @@ export const endActive = (sql: Sql, { rows }: Binding, owner: Owner, nowMs: numb
 export const bind = (sql: Sql, { column }: Binding, { workspaceId, keyId }: Owner, id: string) => sql`
   update api_keys set ${column} = ${id} where workspace_id = ${workspaceId} and id = ${keyId}`;
 
-/** Ends one of a key, unless it has ended, and unbinds the key. Returns false if the key has none with this id. */
+/** Ends one of a key, unless it has ended, and unbinds the key. Throws `not_found` if the key has none with this id. */
 export async function end(
   sql: Sql,
   binding: Binding,
   owner: Owner,
   id: string,
   nowMs: number,
-): Promise<boolean> {
+): Promise<void> {
   const found = await sql`
     update ${binding.rows} set ended_at_ms = case when ${isActive(nowMs)} then ${nowMs} else ended_at_ms end
     where ${ofKey(owner)} and id = ${id} returning id`;
-  if (found.length > 0) await unbind(sql, binding, owner, id);
-  return found.length > 0;
+  if (found.length === 0) binding.noSuch();
+  await unbind(sql, binding, owner, id);
 }
 
 /** Unbinds a key if it is bound to this id. */
@@ -61,7 +67,6 @@ export const unbind = (sql: Sql, { column }: Binding, { workspaceId, keyId }: Ow
   update api_keys set ${column} = null
   where workspace_id = ${workspaceId} and id = ${keyId} and ${column} = ${id}`;
 
-/** Finds the active one of a key. */
 export async function findActive(
   sql: Sql,
   { rows }: Binding,

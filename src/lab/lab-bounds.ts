@@ -39,10 +39,7 @@ export const maxBanPath = 200;
 export const maxFollowed = 8;
 /** The Idempotency-Keys of a key below `/lab`. The response to 100 faults has 14 kB. */
 export const labKeptBounds = { keys: 10_000, bytes: 16_000_000 };
-/**
- * A request only resets a workspace with at most this many rows, so that it blocks others for at most 20 ms. The command resets larger
- * ones.
- */
+/** Rows that a request resets at most, so that it blocks others for at most 20 ms. The command resets larger workspaces. */
 export const maxResetRows = 1_000;
 /** Resets of a workspace by requests in a day (UTC): more than two a minute. Each has two events, which go to all webhooks. */
 export const maxResetsPerDay = 3_000;

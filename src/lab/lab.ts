@@ -14,8 +14,7 @@ import { OpenLinks } from './faults/shared/open-links.ts';
 import { recordings, rehearsals } from './key-binding.ts';
 import { labQuota, othersWriteMs } from './lab-bounds.ts';
 import type { LabServices } from './operations.ts';
-import type { WorkerOfReadings } from './readings/readings.ts';
-import { Readings } from './readings/readings.ts';
+import { Readings, type WorkerOfReadings } from './readings/readings.ts';
 import { Recorder, type RecorderParts } from './recordings/recorder.ts';
 import { type CutOff, RehearsalPerformer } from './rehearsals/perform-rehearsal.ts';
 
@@ -45,14 +44,11 @@ export class Lab {
       cutOff,
     );
     this.#recorder = new Recorder(parts);
-    this.#banStarts = new BanStarts(parts);
+    this.#banStarts = new BanStarts(parts.db, parts.log);
     this.#readings = new Readings(parts.db, readingWorker);
   }
 
-  /**
-   * Performs the rehearsal of the caller on an admitted request. Returns undefined if there is none. Otherwise resolves to whether the
-   * request continues, or rejects with the error to return.
-   */
+  /** Performs the rehearsal, if any, on an admitted request. Resolves to whether it continues, or rejects with the error to return. */
   intercept(request: FastifyRequest, reply: FastifyReply): Promise<boolean> | undefined {
     this.#recorder.watch(request, reply);
     if (!request.operation) return undefined;

@@ -1,8 +1,7 @@
 import type { Handled } from '../http/operation.ts';
 import { type AccountServices, accountOperations } from './account/operations.ts';
 import { type ReportServices, reportOperations } from './checks/report-operations.ts';
-import type { RecordingServices } from './recordings/operations.ts';
-import { recordingOperations } from './recordings/operations.ts';
+import { type RecordingServices, recordingOperations } from './recordings/operations.ts';
 import { rehearsalOperations } from './rehearsals/operations.ts';
 import type { TargetApi } from './target-api.ts';
 

@@ -19,10 +19,7 @@ export const labPagePaths = [labPrefix, `${labPrefix}/`, ...labPageFiles];
 /** The same with the paths that contain a hash, as the router takes them. */
 export const labPageRoutes = [...labPagePaths, ...labPageFiles.map(hashedPath)];
 
-/**
- * Serves the lab's page. It uses only its own origin, has no inline styles and scripts, and creates markup only by lit-html (Trusted
- * Types). It is the same for every user and contains no key: each tab has its own. `token` marks its requests as its own.
- */
+/** Serves the page, which is the same for every user and contains no key. `token` marks its requests as its own. */
 export function serveLabPage(app: FastifyInstance, token: string): void {
   app.get(`${labPrefix}/`, async (_request, reply) => reply.redirect(`..${labPrefix}`));
   servePage(app, {

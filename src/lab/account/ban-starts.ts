@@ -9,19 +9,16 @@ import type { Owner } from '../key-binding.ts';
 import { maxBanPath } from '../lab-bounds.ts';
 import type { BanStart } from './schema.ts';
 
-interface Parts {
-  db: Database;
-  log: Pick<FastifyBaseLogger, 'warn'>;
-}
-
 /** Stores which requests began bans. Each is written while its response is sent, once for a ban. */
 export class BanStarts {
-  readonly #parts: Parts;
+  readonly #db: Database;
+  readonly #log: Pick<FastifyBaseLogger, 'warn'>;
   /** Unfinished writes, by key. */
   readonly #writing = new Map<string, Promise<void>>();
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
+  constructor(db: Database, log: Pick<FastifyBaseLogger, 'warn'>) {
+    this.#db = db;
+    this.#log = log;
   }
 
   /** Stores a request whose decision began a ban of its key. */
@@ -34,11 +31,10 @@ export class BanStarts {
   }
 
   async #save(owner: Owner, request: FastifyRequest, beganAtMs: number): Promise<void> {
-    const { db, log } = this.#parts;
     try {
-      await db.write((sql) => saveBanStart(sql, owner, request, beganAtMs));
+      await this.#db.write((sql) => saveBanStart(sql, owner, request, beganAtMs));
     } catch (err) {
-      log.warn({ err }, 'the request that started a ban could not be stored');
+      this.#log.warn({ err }, 'the request that started a ban could not be stored');
     }
   }
 

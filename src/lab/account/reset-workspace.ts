@@ -14,14 +14,9 @@ import { countToday } from '../recordings/recording-store.ts';
 /** A reset costs hundreds of times as much as other writes, and blocks those of its workspace. */
 const pauseMs = 1_000;
 
-interface LastReset {
-  request: object;
-  atMs: number;
-}
-
 /** Lets an instance reset each workspace once a second. */
 export class ResetLimiter {
-  readonly #last = new LRUCache<number, LastReset>({ max: 10_000 });
+  readonly #last = new LRUCache<number, { request: object; atMs: number }>({ max: 10_000 });
   readonly #stopwatch: () => number;
 
   /** `stopwatch`: milliseconds of a clock that never goes back. */
@@ -29,10 +24,7 @@ export class ResetLimiter {
     this.#stopwatch = stopwatch;
   }
 
-  /**
-   * Runs a reset within the write of its workspace, also again if its transaction is repeated. A reset that fails does not count. Throws
-   * `rate_limited` if another request reset the workspace within the last second.
-   */
+  /** Runs a reset inside its transaction, which may repeat. Throws `rate_limited` if another request reset within the last second. */
   async run<T>(workspaceId: number, request: object, reset: () => Promise<T>): Promise<T> {
     const atMs = this.#stopwatch();
     const last = this.#last.get(workspaceId);

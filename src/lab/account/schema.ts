@@ -29,10 +29,7 @@ const BanStart = Type.Object(
     path: Shown(`The path without the query, cut at ${maxBanPath} characters.`, '/v1/pets'),
     at: DateTime('When it was refused.', '2026-11-21T09:30:00.000Z'),
   },
-  {
-    title: 'BanStart',
-    description: 'The request that started the ban, if known.',
-  },
+  { title: 'BanStart', description: 'The request that started the ban, if known.' },
 );
 export type BanStart = Static<typeof BanStart>;
 
@@ -63,7 +60,6 @@ export const toWindow = ({ quota, remaining, endsAtMs }: WindowState): Static<ty
   reset: Math.ceil(endsAtMs / 1_000),
 });
 
-/** The limits of the key in the example. */
 const exampleState = toDecision(
   'admitted',
   {
@@ -80,9 +76,9 @@ const exampleHeaders = { ...allLimitHeaders(exampleState, true) };
 export const Account = Type.Object(
   {
     at: DateTime('The time of the service.', new Date(exampleMs).toISOString()),
-    keyId: Type.String({ description: 'The id of the key.', examples: ['key_318204975513'] }),
+    keyId: Shown('The id of the key.', 'key_318204975513'),
     plan: Type.Enum(planNames, { type: 'string', description: 'The plan of the key.', examples: ['free'] }),
-    workspace: Type.String({ description: 'The name of its workspace.', examples: ['demo'] }),
+    workspace: Shown('The name of its workspace.', 'demo'),
     sharing: Shown(
       'How limits are counted. `on`: by all instances together. `off`: by each instance separately, as configured. `away`: by each instance separately, because the shared store is unreachable.',
       'off',
@@ -112,13 +108,8 @@ export const Account = Type.Object(
     // Written by hand, because the schemas of both windows have the same examples.
     examples: [
       {
-        ...{
-          at: new Date(exampleMs).toISOString(),
-          keyId: 'key_318204975513',
-          plan: 'free',
-          workspace: 'demo',
-          sharing: 'off',
-        },
+        at: new Date(exampleMs).toISOString(),
+        ...{ keyId: 'key_318204975513', plan: 'free', workspace: 'demo', sharing: 'off' },
         ...{ minute: toWindow(exampleState.minute), day: toWindow(exampleState.day) },
         ...{ binding: bindingWindow(exampleState), headers: exampleHeaders },
         ...{ strikes: 0, strikesAllowed: 60, ban: { nextSeconds: 60 }, openStreams: 0 },

@@ -54,10 +54,7 @@ function chainsIn(traffic: Traffic): Chain[] {
     .filter((chain) => !isPoll(chain));
 }
 
-/**
- * Whether a chain belongs to a poller, which also repeats a request at the same pace after a success. A poller with one worker also sends
- * the same number of requests in between.
- */
+/** A poller also repeats a request at the same pace after a success, and with one worker after as many other requests. */
 function pollsIn(traffic: Traffic) {
   const { requests, isOfOneWorker } = traffic;
   const pairs = certainRetries(traffic, () => true);

@@ -100,7 +100,6 @@ function overwrites(request: Recorded, api: JudgedApi): boolean {
   return property !== undefined && request.properties?.includes(property) === true;
 }
 
-/** The changes of one resource. */
 interface ResourceState {
   /** Changes that got 412, by connection, and the last of all. */
   refused: Map<string, Recorded>;

@@ -1,5 +1,5 @@
 import type { Level } from '../faults/shared/fault.ts';
-import type { Recorded } from '../recordings/recorded.ts';
+import { byTime, type Recorded } from '../recordings/recorded.ts';
 import type { Convention } from './judged-api.ts';
 import type { Traffic } from './traffic.ts';
 
@@ -22,7 +22,6 @@ export interface Check {
   faults: readonly string[];
   /** What to change after a failure. */
   advice: string;
-  /** The name of a guide. */
   guide: string;
   judge(traffic: Traffic): Found;
 }
@@ -40,7 +39,7 @@ export interface Found {
 /** A function if the text needs requests that may be missing. */
 type Text = string | (() => string);
 
-export interface Finding {
+interface Finding {
   result: (typeof results)[number];
   /** The requests that show it, without duplicates, oldest first. */
   evidence: readonly Recorded[];
@@ -55,7 +54,6 @@ export function findingOf(check: Check, traffic: Traffic): Finding {
   return { result: 'not_observed', evidence: [], because: inFull(unseen) };
 }
 
-const inOrder = (requests: readonly Recorded[]) =>
-  [...new Set(requests)].sort((a, b) => a.atMs - b.atMs || Number(a.id) - Number(b.id));
+const inOrder = (requests: readonly Recorded[]) => [...new Set(requests)].sort(byTime);
 
 const inFull = (text: Text) => (typeof text === 'string' ? text : text());

@@ -12,7 +12,6 @@ const enough = 5;
 /** Programs that run once per request, so they cannot reuse a connection. */
 const runOnce = /^(?:curl|wget|httpie|xh)\//i;
 
-/** Whether the connection stays open after the response. */
 const leavesOpen = (request: Recorded, { isStream }: JudgedApi) =>
   !isBroken(request) &&
   !hasDisconnected(request) &&

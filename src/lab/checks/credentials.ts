@@ -2,7 +2,7 @@ import { counted } from '../../foundation/words.ts';
 import { movedAway } from '../faults/moved-away.ts';
 import type { Recorded } from '../recordings/recorded.ts';
 import type { Check } from './check.ts';
-import { followedRedirects } from './request-facts.ts';
+import { followedRedirects } from './retry-pairs.ts';
 
 /** The headers that carry a key. Recordings store only their names. */
 const credentials = ['authorization', 'x-api-key'];
@@ -21,8 +21,8 @@ export const credentialsNotForwarded: Check = {
   guide: 'Errors',
   judge({ requests }) {
     const away = followedRedirects(requests)
-      .filter(({ redirect, next }) => originOf(redirect) !== originOf(next))
-      .map(({ next }) => next);
+      .filter(({ failed, retry }) => originOf(failed) !== originOf(retry))
+      .map(({ retry }) => retry);
     const bad = away.filter(hasKey);
     return {
       bad,

@@ -7,9 +7,8 @@ import { pathOf, unfollowed } from './page-links.ts';
 /** What a client sends without faults. */
 export interface Expected {
   /**
-   * How often it sends this request without faults. For an unknown request, such as one with a random name: the most repetitions of any
-   * request of that operation. If the body was not read, all requests with this head count.
-   * Undefined for a client that may send different requests each time, such as an agent.
+   * How often it sends this request; for an unknown one, such as one with a random name, the most of any request of its operation. If the
+   * body was not read, all requests with this head count. Undefined for a client that may send others each time, such as an agent.
    */
   timesOf?(request: Recorded): number;
   /** Whether two requests were in flight at once, so there are several workers. */

@@ -28,10 +28,7 @@ function wholeOf(text: string): bigint | undefined {
 /** More than any path of the API has, even for a target in absolute form. */
 const maxSegments = 16;
 
-/**
- * Numbers of a request that may be ids: in the path, the query and the body. The number of decoded parts is bounded, since a hostile
- * target can have thousands.
- */
+/** Numbers of a request that may be ids. How many parts are decoded is bounded: a hostile target can have thousands. */
 function numbersOf({ target, largeNumbers = [] }: Recorded): string[] {
   if (!mayHoldNumber(target)) return [...largeNumbers];
   const [path = '', query = ''] = target.split('?');

@@ -40,7 +40,6 @@ export class JudgedApi {
   isStream = (request: Recorded): boolean =>
     this.#isKind(request, 'stream') && (request.status === undefined || isSuccess(request));
 
-  /** Whether the response is a page of a list. */
   isPage = (request: Recorded): boolean =>
     this.#isKind(request, 'page') && request.method === 'GET' && isSuccess(request);
 

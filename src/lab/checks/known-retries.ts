@@ -11,10 +11,7 @@ import {
   isSurelySame,
 } from './request-facts.ts';
 
-/**
- * Finds retries that are certain on any connection. A POST with the `Idempotency-Key` of a failed one is its retry. If `expected` says what
- * the client sends without faults, requests beyond that are retries, except for reads that it also repeats without faults.
- */
+/** Retries that are certain on any connection: by their key, or beyond what `expected` has, unless it repeats such reads. */
 export function knownRetriesOf(requests: readonly Recorded[], { timesOf }: Partial<Expected> = {}) {
   const knownRetries = new Map<Recorded, Recorded>();
   const counted = new Set<string>();

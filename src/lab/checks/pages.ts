@@ -1,5 +1,5 @@
 import { counted } from '../../foundation/words.ts';
-import { faults } from '../faults/list.ts';
+import { faultsThat } from '../faults/list.ts';
 import { samePage } from '../faults/same-page.ts';
 import type { Recorded } from '../recordings/recorded.ts';
 import type { Check } from './check.ts';
@@ -7,7 +7,7 @@ import type { JudgedApi } from './judged-api.ts';
 import { filtersOf, hasCursor, nextOf, placeOf, unfollowed } from './page-links.ts';
 import { isTouchedByAny } from './request-facts.ts';
 
-const shortening = faults.filter(({ shortensPages }) => shortensPages).map(({ name }) => name);
+const shortening = faultsThat(({ shortensPages }) => shortensPages);
 
 export const pagesToTheEnd: Check = {
   name: 'pages.to-the-end',

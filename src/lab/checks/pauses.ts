@@ -37,9 +37,8 @@ interface Current extends Pause {
 }
 
 /**
- * Finds requests that came too early, and requests that came in time. A single worker knows each response. With several workers, only a retry
- * counts. If a refused request was retried in time, its worker waited. Then an early request on the same connection came from another worker
- * that did not know about the pause.
+ * Finds requests that came too early, and in time. One worker knows each response; of several, only a retry counts. If a refused request
+ * was retried in time, its worker waited: then an early request on its connection came from one that did not know about the pause.
  */
 export function pausesOf(
   traffic: Traffic,
@@ -53,9 +52,7 @@ export function pausesOf(
   const refusalOf = new Map(retries.map(({ failed, retry }) => [retry, failed]));
   const waited = cameAgainInTime(requests, untilMsOf);
   const current = new Map<string, Current>();
-  /**
-   * Refused requests that do not count in favor of the client: they came too early, or a later request did, perhaps from another worker.
-   */
+  /** Refused requests that do not count for the client: they, or later ones, came too early, perhaps from another worker. */
   const doubtful = new Set<Recorded>();
   const observed: Observed = { obeyed: [], tooEarly: [], endedByService: [], uncertain: [] };
 

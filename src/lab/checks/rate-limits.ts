@@ -1,5 +1,5 @@
 import { counted } from '../../foundation/words.ts';
-import { faults } from '../faults/list.ts';
+import { faultsThat } from '../faults/list.ts';
 import { isBan, isLimited } from '../recordings/outcome-kinds.ts';
 import type { Recorded } from '../recordings/recorded.ts';
 import { clockToleranceMs, timerToleranceMs } from '../recordings/timeline-layout.ts';
@@ -22,11 +22,10 @@ const ends =
   'Not judged: an early request that the service admits, because the service itself has then ended the wait.';
 
 /** The faults whose 429 applies to one operation, and not to the whole key. */
-const operationLimits = faults
-  .filter(({ errors, scope = 'operation' }) => scope === 'operation' && errors?.includes('rate_limited'))
-  .map(({ name }) => name);
+const operationLimits = faultsThat(
+  ({ errors, scope = 'operation' }) => scope === 'operation' && errors?.includes('rate_limited'),
+);
 
-/** The result of a check about pauses. */
 const foundIn = (
   { tooEarly, obeyed, endedByService, uncertain }: Observed,
   texts: Pick<Found, 'failed' | 'passed'>,

@@ -23,6 +23,7 @@ const report = (_sql: unknown, input: Asked, { readings }: ReportServices): Prom
   readings.report(input, input.params.recordingId);
 
 const shared = { method: 'GET', tag: 'Recordings' } as const;
+const ofReport = { ...shared, params: { recordingId }, prepare: whenRecorded };
 
 /** For the examples of Markdown and JUnit XML. */
 const sample: Report = {
@@ -51,38 +52,32 @@ export const reportOperations = [
   }),
 
   operation({
-    ...shared,
+    ...ofReport,
     path: '/recordings/{recordingId}/report',
     id: 'getReport',
     summary: 'Get a report card',
     description: `Judges the requests recorded so far: each check with its result, the requests that show it, and how to fix a failure. Read it after the client has ended: a client that is still waiting counts as one that gave up. Requests that the lab page sends for itself are not judged: they have \`labPage\`. Those of its demos are judged. The report is stored until the recording changes. ${readingsBounded}`,
-    params: { recordingId },
     success: resource(Report, 'The report card.'),
-    prepare: whenRecorded,
     handle: report,
   }),
 
   operation({
-    ...shared,
+    ...ofReport,
     path: '/recordings/{recordingId}/report/markdown',
     id: 'getReportAsMarkdown',
     summary: 'Get a report card as Markdown',
     description: `Returns the report card for people: failures first, then a table of all checks. ${readingsBounded}`,
-    params: { recordingId },
     success: text('text/markdown; charset=utf-8', 'The report card as Markdown.', asMarkdown(sample)),
-    prepare: whenRecorded,
     handle: async (sql, input, lab: ReportServices) => asMarkdown(await report(sql, input, lab)),
   }),
 
   operation({
-    ...shared,
+    ...ofReport,
     path: '/recordings/{recordingId}/report/junit',
     id: 'getReportAsJunit',
     summary: 'Get a report card as JUnit XML',
     description: `Returns the report card as JUnit XML for CI systems. It has failures only if the verdict is \`failed\`. Skipped tests, with their reason, are recommended checks that failed and checks that were not observed. ${readingsBounded}`,
-    params: { recordingId },
     success: text('application/xml; charset=utf-8', 'The report card as JUnit XML.', asJunit(sample)),
-    prepare: whenRecorded,
     handle: async (sql, input, lab: ReportServices) => asJunit(await report(sql, input, lab)),
   }),
 ];

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Shown } from '../../foundation/schema.ts';
-import { levels } from '../faults/shared/fault.ts';
+import { integer, levels } from '../faults/shared/fault.ts';
 import { recordingId } from '../recordings/schema.ts';
 import { results } from './check.ts';
 
@@ -21,13 +21,11 @@ const help = {
   guide: Shown('The guide of the reference with more about it.', 'Rate limits'),
 };
 
-const version = Type.Integer({
-  format: 'int32',
-  minimum: 1,
-  description:
-    'The version of the checks. It increases when a check is added, removed or changes its meaning.',
-  examples: [1],
-});
+const version = integer(
+  { minimum: 1 },
+  'The version of the checks. It increases when a check is added, removed or changes its meaning.',
+  1,
+);
 
 const CheckResult = Type.Object(
   {
@@ -37,7 +35,7 @@ const CheckResult = Type.Object(
       description: 'The result. `not_observed`: the recording has no evidence for or against it.',
       examples: ['failed'],
     }),
-    evidence: Type.Array(Type.String({ description: 'The id of a recorded request.', examples: ['7'] }), {
+    evidence: Type.Array(Shown('The id of a recorded request.', '7'), {
       maxItems: maxEvidence,
       description: `The requests that show it, ${maxEvidence} at most.`,
     }),
@@ -76,7 +74,7 @@ const Check = Type.Object(
       'The wait starts with the refused request.',
     ),
     unseen: Shown('When it is not observed.', 'No response asked for a wait.'),
-    faults: Type.Array(Type.String({ description: 'The name of a fault.', examples: ['rate-limited'] }), {
+    faults: Type.Array(Shown('The name of a fault.', 'rate-limited'), {
       description: 'The faults that make it observable.',
     }),
     ...help,

@@ -45,10 +45,7 @@ function judge(check: Check, traffic: Traffic): CheckResult {
   return { name, level, result, evidence: shown, because: because + more, advice, guide };
 }
 
-/**
- * `failed` if a required check failed, `passed` if none failed and at least one was observed, else `incomplete`. One is enough, because no
- * recording shows all cases.
- */
+/** Passes with one observed required check, if none failed: no recording shows all cases. */
 export function reportVerdict(results: readonly Pick<CheckResult, 'level' | 'result'>[]): Report['verdict'] {
   const required = results.filter(({ level }) => level === 'required');
   if (required.some(({ result }) => result === 'failed')) return 'failed';

@@ -1,5 +1,6 @@
 import { errorCodes } from '../../foundation/errors.ts';
-import { connectionFaults, faults } from '../faults/list.ts';
+import { connectionFaults, faultsThat } from '../faults/list.ts';
+import { endToleranceUs } from '../recordings/link-attempts.ts';
 import type { Recorded } from '../recordings/recorded.ts';
 import { earliestRetryMs } from '../recordings/timeline-layout.ts';
 
@@ -12,12 +13,9 @@ export const isTouchedByAny = ({ fault }: Recorded, names: readonly string[]) =>
 export const shareConnection = (one: Recorded, other: Recorded) =>
   !one.proxied && !other.proxied && one.connection === other.connection;
 
-/** A client may get the end of a response, and send its next request, this long before the service records the end. */
-const endToleranceMs = 2;
-
 /** The earliest time at which the client may have had the complete response. */
 export const freeAtMs = (request: Recorded) =>
-  endOf(request) - Math.min(endToleranceMs, request.durationMs / 2);
+  endOf(request) - Math.min(endToleranceUs / 1_000, request.durationMs / 2);
 
 /** Whether `later` began after `earlier` ended. On one connection every later request does. */
 export const follows = (later: Recorded, earlier: Recorded) =>
@@ -28,9 +26,7 @@ export const isRead = ({ method }: Recorded) => method === 'GET' || method === '
 export const isSuccess = ({ status = 0 }: Recorded) => (status >= 200 && status < 300) || status === 304;
 
 /** The faults without a complete response. Under them the client must give up. */
-export const silentFaults: readonly string[] = faults
-  .filter(({ isSilent }) => isSilent)
-  .map(({ name }) => name);
+export const silentFaults = faultsThat(({ isSilent }) => isSilent);
 /** The faults that end a connection at once. */
 const cutFaults = connectionFaults.filter((name) => !silentFaults.includes(name));
 
@@ -53,22 +49,20 @@ export const keyInUse = 'idempotency_key_in_use';
 
 /** The names of faults with such an error. */
 export const faultsWith = (isSuch: (status: number, code: string) => boolean) =>
-  faults
-    .filter(
-      ({ errors = [], gatewayStatus }) =>
-        errors.some((code) => isSuch(errorCodes[code][0], code)) ||
-        (gatewayStatus !== undefined && isSuch(gatewayStatus, '')),
-    )
-    .map(({ name }) => name);
+  faultsThat(
+    ({ errors = [], gatewayStatus }) =>
+      errors.some((code) => isSuch(errorCodes[code][0], code)) ||
+      (gatewayStatus !== undefined && isSuch(gatewayStatus, '')),
+  );
 
 /** The faults after which a client cannot know whether its request took effect. */
-export const uncertainFaults: readonly string[] = [
+export const uncertainFaults = [
   ...faultsWith((status, code) => uncertain.includes(status) || code === keyInUse),
   ...connectionFaults,
 ];
 
 /** The faults whose responses ask for a wait. */
-export const waitFaults: readonly string[] = faultsWith((status) => refusedForTime.includes(status));
+export const waitFaults = faultsWith((status) => refusedForTime.includes(status));
 
 /** Whether the end of the response leaves the outcome unknown. */
 const endedUncertain = (request: Recorded) =>
@@ -89,27 +83,7 @@ export const earliestAfter = ({ answerHeaders, atMs }: Recorded) =>
 /** Whether it came before the time that the response to another request asked for. */
 export const isEarly = ({ atMs }: Recorded, refused: Recorded) => atMs < (earliestAfter(refused) ?? 0);
 
-/** The faults that redirect a request. The recording stores the redirected request with the target and the fault of the first one. */
-export const redirectFaults: readonly string[] = faults
-  .filter(({ redirects }) => redirects)
-  .map(({ name }) => name);
-
-/** The requests that followed such a redirect, each with the redirect. */
-export function followedRedirects(requests: readonly Recorded[]): { redirect: Recorded; next: Recorded }[] {
-  const redirects = new Map<string, Recorded>();
-  const followed: { redirect: Recorded; next: Recorded }[] = [];
-  for (const request of requests) {
-    if (!isTouchedByAny(request, redirectFaults)) continue;
-    const place = `${request.fault} ${request.target}`;
-    const redirect = redirects.get(place);
-    if (isRedirect(request)) redirects.set(place, request);
-    else if (redirect) {
-      followed.push({ redirect, next: request });
-      redirects.delete(place);
-    }
-  }
-  return followed;
-}
+export const redirectFaults = faultsThat(({ redirects }) => redirects);
 
 export const isRedirect = ({ status }: Recorded) => status === 307 || status === 308;
 

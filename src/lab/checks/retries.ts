@@ -21,11 +21,11 @@ import {
   certainRetries,
   chainsOf,
   distinct,
-  equalPairs,
   possibleRetries,
   type Retry,
   requestsOf,
   retriesInRow,
+  successivePairs,
   waitOf,
 } from './retry-pairs.ts';
 
@@ -68,7 +68,9 @@ export const retryOnlyWhenUseful: Check = {
       const isFirstAfter401 = failed.status === 401 && !after401.has(failed);
       return !isPatient && !isFirstAfter401;
     });
-    const possible = equalPairs(requests, isFinal).filter(isRepeated);
+    const possible = successivePairs(requests, ({ fingerprint }) => fingerprint).filter(
+      (pair) => isFinal(pair.failed) && follows(pair.retry, pair.failed) && isRepeated(pair),
+    );
     const isDoubtful = possible.some(({ failed }) => failed.status !== 401);
     const last = requests.at(-1);
     const refused = requests.filter((request) => isFinal(request) && last && follows(last, request));

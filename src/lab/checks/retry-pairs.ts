@@ -1,6 +1,15 @@
 import { headOf } from '../recordings/link-attempts.ts';
 import type { Recorded } from '../recordings/recorded.ts';
-import { earliestAfter, endOf, follows, freeAtMs, hasSameFields, isSurelySame } from './request-facts.ts';
+import {
+  earliestAfter,
+  endOf,
+  freeAtMs,
+  hasSameFields,
+  isRedirect,
+  isSurelySame,
+  isTouchedByAny,
+  redirectFaults,
+} from './request-facts.ts';
 import type { Traffic } from './traffic.ts';
 
 /** A failed request and its retry. `recordings/link-attempts.ts` links all requests with one fingerprint, with any outcome. */
@@ -15,10 +24,7 @@ export const waitOf = ({ failed, retry }: Retry) => Math.max(0, retry.atMs - end
 /** If the expected number of requests is unknown, a later request is a new one. */
 const retryWithinMs = 60_000;
 
-/**
- * Pairs that may count against the client: certainly the same request, from the worker that had the failure. With one worker, that is the
- * next request with this fingerprint; with several, the next one on the same connection.
- */
+/** Pairs that may count against the client: with one worker the next equal request, with several the next one on its connection. */
 export function certainRetries(traffic: Traffic, isFailure: (request: Recorded) => boolean): Retry[] {
   const { requests, isOfOneWorker, knownRetries, isCounted, isOfSameWorker } = traffic;
   const latest = new Map<string, Recorded>();
@@ -41,10 +47,7 @@ export function certainRetries(traffic: Traffic, isFailure: (request: Recorded) 
   return retries;
 }
 
-/**
- * Whether a request with the fingerprint of a failed one is certainly the same. If a body was not read, two POSTs of one length may create
- * two resources. A change of one resource with the same body length and conditions counts as the same.
- */
+/** Whether it is certainly the same request. Two POSTs of one length may create two resources; two equal changes may not. */
 const repeats = (request: Recorded, failed: Recorded) =>
   isSurelySame(request, failed) || (request.method !== 'POST' && hasSameFields(request, failed));
 
@@ -59,16 +62,31 @@ export const retriesInRow = (
     return isSame && isOfOneWorker && isFailure(failed) ? [{ failed, retry }] : [];
   });
 
-/** Failures with the next equal request after their end, from any worker and for any reason. */
-export function equalPairs(
+/** Each request with the one before it of the same name, from any worker and for any reason. */
+export function successivePairs(
   requests: readonly Recorded[],
-  isFailure: (request: Recorded) => boolean,
+  nameOf: (request: Recorded) => string | undefined,
 ): Retry[] {
   const latest = new Map<string, Recorded>();
   return requests.flatMap((retry) => {
-    const failed = latest.get(retry.fingerprint);
-    latest.set(retry.fingerprint, retry);
-    return failed && isFailure(failed) && follows(retry, failed) ? [{ failed, retry }] : [];
+    const name = nameOf(retry);
+    if (name === undefined) return [];
+    const failed = latest.get(name);
+    latest.set(name, retry);
+    return failed ? [{ failed, retry }] : [];
+  });
+}
+
+/** The requests that followed a redirect. They are recorded with the target and the fault of the redirected one. */
+export function followedRedirects(requests: readonly Recorded[]): Retry[] {
+  const redirects = new Map<string, Recorded>();
+  return requests.flatMap((retry) => {
+    if (!isTouchedByAny(retry, redirectFaults)) return [];
+    const place = `${retry.fault} ${retry.target}`;
+    const failed = redirects.get(place);
+    if (isRedirect(retry)) redirects.set(place, retry);
+    else redirects.delete(place);
+    return failed && !isRedirect(retry) ? [{ failed, retry }] : [];
   });
 }
 
@@ -96,11 +114,8 @@ export function possibleRetries(
   for (const request of requests) {
     for (; ended < ending.length && freeAtMs(ending[ended] as Recorded) <= request.atMs; ended++) {
       const failed = ending[ended] as Recorded;
-      for (const name of [
-        failed.fingerprint,
-        anyBody(failed),
-        ...(failed.isGuessed ? [noBody(failed)] : []),
-      ]) {
+      const names = [failed.fingerprint, anyBody(failed), ...(failed.isGuessed ? [noBody(failed)] : [])];
+      for (const name of names) {
         const queue = queues.get(name) ?? [];
         queues.set(name, queue);
         queue.push(failed);

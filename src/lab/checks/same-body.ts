@@ -5,7 +5,6 @@ import type { Recorded } from '../recordings/recorded.ts';
 import type { Check } from './check.ts';
 import {
   faultsWith,
-  followedRedirects,
   hasDisconnected,
   idempotencyKeyOf,
   isRedirect,
@@ -14,12 +13,16 @@ import {
   uncertainFaults,
   waitFaults,
 } from './request-facts.ts';
-import { certainRetries, distinct, type Retry, requestsOf } from './retry-pairs.ts';
+import {
+  certainRetries,
+  distinct,
+  followedRedirects,
+  type Retry,
+  requestsOf,
+  successivePairs,
+} from './retry-pairs.ts';
 
-/**
- * Whether a client may have retried it. A redirect, 401 and a ban ask for the same request again: elsewhere, with other credentials, or
- * later.
- */
+/** Whether a client may have retried it. A redirect, 401 and a ban ask for the same request again. */
 export const mayBeRetried = (request: Recorded) =>
   isTransient(request) ||
   hasDisconnected(request) ||
@@ -28,21 +31,13 @@ export const mayBeRetried = (request: Recorded) =>
   request.status === 401;
 
 /** Successive POSTs with one key that certainly differ in target or body. */
-export function differingPairs(requests: readonly Recorded[]): Retry[] {
-  const latest = new Map<string, Recorded>();
-  const pairs: Retry[] = [];
-  for (const request of requests) {
-    const key = idempotencyKeyOf(request);
-    if (request.method !== 'POST' || key === undefined) continue;
-    const failed = latest.get(key);
-    if (failed && differs(failed, request)) pairs.push({ failed, retry: request });
-    latest.set(key, request);
-  }
-  return pairs;
-}
+export const differingPairs = (requests: readonly Recorded[]) =>
+  successivePairs(requests, (request) =>
+    request.method === 'POST' ? idempotencyKeyOf(request) : undefined,
+  ).filter(differs);
 
 /** Whether two requests certainly differ in target or body. For a body that was not read, the length is compared. */
-const differs = (one: Recorded, other: Recorded) =>
+const differs = ({ failed: one, retry: other }: Retry) =>
   one.target !== other.target ||
   (one.bodyBytes !== undefined && other.bodyBytes !== undefined
     ? bodyOf(one.fingerprint) !== bodyOf(other.fingerprint)
@@ -74,10 +69,7 @@ export const sameBodyOnRetry: Check = {
   judge(traffic) {
     const { requests, isOfOneWorker } = traffic;
     const differing = differingPairs(requests).filter(({ failed }) => mayBeRetried(failed));
-    const followed = followedRedirects(requests).map(({ redirect, next }) => ({
-      failed: redirect,
-      retry: next,
-    }));
+    const followed = followedRedirects(requests);
     const retries = certainRetries(traffic, mayBeRetried);
     const emptied = isOfOneWorker ? emptiedRetries(requests) : [];
     const changed = [...followed, ...retries, ...emptied].filter((pair) => changeOf(pair) !== undefined);

@@ -18,7 +18,6 @@ const positionOf = ({ target, headers }: Recorded): string | undefined =>
 const skips = (position: string, eventId: string) =>
   /^\d+$/.test(position) && BigInt(position) >= BigInt(eventId);
 
-/** The schema of the items of a list. */
 const itemsOf = (success: Operation['success'] | undefined) =>
   (success?.schema as { items?: TSchema } | undefined)?.items;
 

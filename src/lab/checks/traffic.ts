@@ -17,10 +17,7 @@ export interface Traffic {
   opens(request: Recorded): boolean;
   /** Whether it is the last on its connection. */
   isLast(request: Recorded): boolean;
-  /**
-   * Whether one worker sent both. With several workers, both must come on one connection, and nothing may be in flight on another connection
-   * from the start of `earlier` to the start of `later`. The reason: workers of a pool use any free connection.
-   */
+  /** With several workers, both came on one connection with nothing in flight elsewhere: workers of a pool use any free one. */
   isOfSameWorker(later: Recorded, earlier: Recorded): boolean;
   /** Retries that are certain on any connection, with the attempts that they repeat. */
   knownRetries: ReadonlyMap<Recorded, Recorded>;

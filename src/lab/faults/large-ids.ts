@@ -1,11 +1,8 @@
 import { isId } from '../../foundation/schema.ts';
 import { fault } from './shared/fault.ts';
-import { handlesValues, rewriteValues, type ValueRewriter } from './shared/value-rewriter.ts';
+import { handlesValues, ofValues, rewriteValues, type ValueRewriter } from './shared/value-rewriter.ts';
 
-/**
- * Large ids are odd and lie between 2^53 and 2^54, where a double holds only even integers. A client that reads one as a double sends
- * back an even number, which is no id.
- */
+/** Large ids are odd and above 2^53, where a double holds only even integers. So a rounded one is even, and is no id. */
 const base = 10n ** 16n;
 const end = 2n ** 54n;
 
@@ -36,17 +33,12 @@ const rewriter: ValueRewriter = {
   toClient: (text, schema) => (isId(schema) ? toLargeId(text) : text),
   fromClient: (text, schema) => (isId(schema) ? fromLargeId(text) : text),
   isDamaged: (text, schema) => isId(schema) && isRoundedId(text),
-  addedMembers: () => '',
 };
 
 export const largeIds = fault({
   name: 'large-ids',
-  isCondition: true,
-  takesNoOperation: true,
+  ...ofValues,
   fits: (operation, api) => handlesValues(operation, api, isId),
-  undescribed: ['values'],
-  changesResponses: true,
-  group: 'Values',
   level: 'required',
   does: 'Shows every id as a number above 2^53, and accepts such ids: in bodies, paths, queries, cursors, headers, messages and events. Webhook deliveries do not change. A rounded id does not exist: it gets 404 in a path, 400 in a body, and an empty list as a filter. Applies to all operations.',
   goodClient: 'Keeps ids exact: as 64-bit integers, as strings, or with a parser that does not round.',

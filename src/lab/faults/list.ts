@@ -83,8 +83,10 @@ export type ParametersOf<Name extends FaultName> = Partial<
   Static<TObject<Extract<Declared, { name: Name }>['parameters']>>
 >;
 
-export const connectionFaults: readonly string[] = all
-  .filter(({ endsConnection }) => endsConnection)
-  .map(({ name }) => name);
+/** The names of the faults for which `isSuch` is true. */
+export const faultsThat = (isSuch: (fault: Fault) => boolean | undefined): string[] =>
+  faults.filter(isSuch).map(({ name }) => name);
+
+export const connectionFaults = faultsThat(({ endsConnection }) => endsConnection);
 
 export const faultNamed = (name: string): Fault | undefined => faults.find((fault) => fault.name === name);

@@ -2,13 +2,7 @@ import { aliasedTarget } from '../../http/target.ts';
 import { fault } from './shared/fault.ts';
 import { isUnmoved, otherOriginOf, redirect, redirectStatus } from './shared/redirect.ts';
 
-/**
- * The other origin is the same service under the other name of the loopback address. Its path is a link that needs no key, so a client
- * gets a response there with and without its key.
- *
- * A recording has both requests, with this fault and the same target. The first has the status 307 or 308; the second followed it. The
- * key was forwarded if the two have different `host` headers and the second has `authorization` or `x-api-key`.
- */
+/** The other origin is this service under its other loopback name. The path is a link that needs no key, so it always responds. */
 export const movedAway = fault({
   name: 'moved-away',
   parameters: { status: redirectStatus },

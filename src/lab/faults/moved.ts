@@ -2,10 +2,7 @@ import { aliasedTarget } from '../../http/target.ts';
 import { choice, fault } from './shared/fault.ts';
 import { isUnmoved, originOf, redirect, redirectStatus } from './shared/redirect.ts';
 
-/**
- * The other path contains the id of the rehearsal, and accepts only its key. The request there is recorded with the original target and
- * with this fault. Without the key it gets 401, and no recording has it, because the service cannot know whose it is.
- */
+/** The other path contains the id of the rehearsal and needs its key. Without it the request gets 401, and is not recorded. */
 export const moved = fault({
   name: 'moved',
   parameters: {

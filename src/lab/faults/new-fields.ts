@@ -2,9 +2,9 @@ import type { TSchema } from 'typebox';
 import { fault } from './shared/fault.ts';
 import {
   handlesValues,
+  ofValues,
   rewriteValues,
   titleOf,
-  unchanged,
   type ValueRewriter,
 } from './shared/value-rewriter.ts';
 
@@ -26,19 +26,15 @@ function isResource(schema: TSchema): boolean {
 
 const rewriter: ValueRewriter = {
   etagMark: 'F',
-  toClient: unchanged,
-  fromClient: unchanged,
+  toClient: (text) => text,
+  fromClient: (text) => text,
   addedMembers: (schema) => (isResource(schema) ? laterMembers : ''),
 };
 
 export const newFields = fault({
   name: 'new-fields',
-  isCondition: true,
-  takesNoOperation: true,
+  ...ofValues,
   fits: (operation, api) => handlesValues(operation, api, isResource),
-  undescribed: ['values'],
-  changesResponses: true,
-  group: 'Values',
   level: 'required',
   does: 'Each object in a response has a few additional properties, such as a later version may add. This includes objects in lists and events. The service ignores them in requests. Applies to all operations.',
   goodClient: 'Ignores unknown properties.',

@@ -1,7 +1,13 @@
 import type { TSchema } from 'typebox';
 import { PetStatus } from '../../foundation/schema.ts';
 import { fault } from './shared/fault.ts';
-import { handlesValues, rewriteValues, titleOf, type ValueRewriter } from './shared/value-rewriter.ts';
+import {
+  handlesValues,
+  ofValues,
+  rewriteValues,
+  titleOf,
+  type ValueRewriter,
+} from './shared/value-rewriter.ts';
 
 const [today, later] = ['pending', 'reserved'];
 
@@ -12,17 +18,12 @@ const rewriter: ValueRewriter = {
   etagMark: 'S',
   toClient: (text, schema) => (text === today && isPetStatus(schema) ? later : text),
   fromClient: (text, schema) => (text === later && isPetStatus(schema) ? today : text),
-  addedMembers: () => '',
 };
 
 export const newStatus = fault({
   name: 'new-status',
-  isCondition: true,
-  takesNoOperation: true,
+  ...ofValues,
   fits: (operation, api) => handlesValues(operation, api, isPetStatus),
-  undescribed: ['values'],
-  changesResponses: true,
-  group: 'Values',
   level: 'recommended',
   does: `Pets and their stock have a new status, \`${later}\`, instead of \`${today}\`. The service also accepts it in bodies and queries. Applies to all operations.`,
   goodClient: 'Accepts an unknown value: shows it, or treats it as the safest known value.',

@@ -1,10 +1,4 @@
-import {
-  delivering,
-  isDirect,
-  onlyDirect,
-  resetAfterSilence,
-  silenceMs,
-} from './shared/connection-faults.ts';
+import { delivering, resetAfterSilence, silenceMs } from './shared/connection-faults.ts';
 import { fault } from './shared/fault.ts';
 
 export const noAnswer = fault({
@@ -13,10 +7,10 @@ export const noAnswer = fault({
   endsConnection: true,
   isSilent: true,
   fits: ({ success }) => success.kind !== 'stream',
-  canTouch: isDirect,
+  needsDirectConnection: true,
   group: 'Broken connections',
   level: 'recommended',
-  does: `Processes the request, commits a change, and sends nothing. After the silence the connection is reset. ${onlyDirect}`,
+  does: 'Processes the request, commits a change, and sends nothing. After the silence the connection is reset.',
   goodClient: 'Has a timeout, and then retries. A POST has the same `Idempotency-Key`.',
   whyItMatters:
     'Many HTTP libraries have no timeout unless you set one: the client hangs until somebody restarts it.',

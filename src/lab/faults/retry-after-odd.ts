@@ -1,9 +1,6 @@
-import { ApiError, StorageUnavailableError, toApiError } from '../../foundation/errors.ts';
-import type { Fields } from '../../foundation/field-names.ts';
+import { StorageUnavailableError, toApiError } from '../../foundation/errors.ts';
 import { dayMs, hourMs, secondMs } from '../../foundation/time.ts';
 import { choice, fault } from './shared/fault.ts';
-
-const daysInSeconds = (days: number) => String((days * dayMs) / secondMs);
 
 const shape = choice(
   ['none', 'zero', 'past', 'ten-days', 'thirty-days'],
@@ -14,8 +11,8 @@ const retryAfter: Readonly<Record<(typeof shape)['enum'][number], (nowMs: number
   none: () => undefined,
   zero: () => '0',
   past: (nowMs) => new Date(nowMs - hourMs).toUTCString(),
-  'ten-days': () => daysInSeconds(10),
-  'thirty-days': () => daysInSeconds(30),
+  'ten-days': () => String((10 * dayMs) / secondMs),
+  'thirty-days': () => String((30 * dayMs) / secondMs),
 };
 
 export const retryAfterOdd = fault({
@@ -31,9 +28,8 @@ export const retryAfterOdd = fault({
   whyItMatters:
     'Clients compute NaN or a negative wait, and crash or send in a busy loop. Others sleep for days. In others a 32-bit timer overflows after 2,147,483,647 ms, and they send at once.',
   perform: ({ request, nowMs, parameters }) => {
-    const { code, message } = toApiError(new StorageUnavailableError(), request.id);
     const value = retryAfter[parameters.shape](nowMs);
-    const headers: Fields = value === undefined ? {} : { 'Retry-After': value };
-    throw new ApiError(code, message, headers);
+    const refusal = toApiError(new StorageUnavailableError(), request.id);
+    throw refusal.withHeaders(value === undefined ? {} : { 'Retry-After': value });
   },
 });

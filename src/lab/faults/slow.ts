@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { maxDelayMs } from '../lab-bounds.ts';
-import { delivering, hasBody, surelyHasBody } from './shared/connection-faults.ts';
+import { delivering, onBodies } from './shared/connection-faults.ts';
 import { maxDelayedNote, waitUnlessReleased } from './shared/delay-queue.ts';
 import { fault, integer } from './shared/fault.ts';
 
@@ -15,8 +15,7 @@ export const slow = fault({
       `How many bytes of the body are sent per second. The service sends more if the response would take longer than ${maxDelayMs / 1000} s. ${maxDelayedNote}`,
     ),
   },
-  fits: hasBody,
-  canTouch: surelyHasBody,
+  ...onBodies,
   group: 'Late responses, other writers',
   level: 'required',
   does: 'Sends the status and headers at once, and the body in small pieces.',
@@ -27,32 +26,31 @@ export const slow = fault({
     delivering(invocation, (body) => {
       const { request, reply, parameters, services } = invocation;
       const ms = Math.min((body.length / parameters.bytesPerSecond) * 1000, maxDelayMs);
-      let sent = 0;
-      const drip = async (released: AbortSignal) => {
-        sent = await sendInPieces(reply.raw, body, ms, released);
-      };
-      void services.delayQueue.hold(request, reply, drip).then(() => reply.raw.end(body.subarray(sent)));
+      void services.delayQueue.hold(request, reply, (released) =>
+        sendInPieces(reply.raw, body, ms, released),
+      );
     }),
 });
 
-/** Sends a body in pieces over `ms`, or until it is released. Returns how many bytes were sent. */
+/** Sends a body in pieces over `ms`. When it is released, the rest follows at once. */
 async function sendInPieces(
   response: FastifyReply['raw'],
   body: Buffer,
   ms: number,
   released: AbortSignal,
-): Promise<number> {
+): Promise<void> {
   const startMs = performance.now();
   let sent = 0;
   response.flushHeaders();
   for (;;) {
     await waitUnlessReleased(pieceMs, released);
     const share = (performance.now() - startMs) / ms;
-    if (share >= 1 || released.aborted) return sent;
+    if (share >= 1 || released.aborted) break;
     const due = Math.floor(body.length * share);
     // Does not buffer for a client that does not read.
     if (due === sent || response.writableNeedDrain) continue;
     response.write(body.subarray(sent, due));
     sent = due;
   }
+  response.end(body.subarray(sent));
 }

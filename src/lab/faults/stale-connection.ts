@@ -1,14 +1,14 @@
 import { cameAfterIdling, endConnection } from '../../http/connections.ts';
-import { isDirect, onlyDirect } from './shared/connection-faults.ts';
 import { fault } from './shared/fault.ts';
 
 export const staleConnection = fault({
   name: 'stale-connection',
   endsConnection: true,
-  canTouch: (request, services) => isDirect(request, services) && cameAfterIdling(request.raw),
+  needsDirectConnection: true,
+  canTouch: ({ raw }) => cameAfterIdling(raw),
   group: 'Broken connections',
   level: 'recommended',
-  does: `Closes a reused connection (FIN) just as the next request arrives on it. The request has no effect. The first request on a connection is not affected. ${onlyDirect}`,
+  does: 'Closes a reused connection (FIN) just as the next request arrives on it. The request has no effect. The first request on a connection is not affected.',
   goodClient: 'Retries on a new connection. This is not a failure of the service.',
   whyItMatters:
     'Connection pools reuse a connection that the server or a load balancer has just closed. This happens once in thousands of requests, and almost never in a test.',

@@ -1,12 +1,4 @@
-import {
-  delivering,
-  hasBody,
-  isDirect,
-  onlyDirect,
-  resetAfterSilence,
-  silenceMs,
-  surelyHasBody,
-} from './shared/connection-faults.ts';
+import { delivering, onBodies, resetAfterSilence, silenceMs } from './shared/connection-faults.ts';
 import { fault } from './shared/fault.ts';
 
 export const stall = fault({
@@ -14,12 +6,12 @@ export const stall = fault({
   parameters: { silenceMs },
   endsConnection: true,
   isSilent: true,
-  fits: hasBody,
-  canTouch: (request, services) => isDirect(request, services) && surelyHasBody(request),
+  needsDirectConnection: true,
+  ...onBodies,
   undescribed: ['body'],
   group: 'Broken connections',
   level: 'recommended',
-  does: `Processes the request, sends the headers and half of the body, and then nothing. After the silence the connection is reset. ${onlyDirect}`,
+  does: 'Processes the request, sends the headers and half of the body, and then nothing. After the silence the connection is reset.',
   goodClient:
     'Has a timeout that covers the whole body. Then it discards the incomplete response, and retries requests that are safe to retry.',
   whyItMatters:

@@ -1,15 +1,14 @@
 import { endConnection } from '../../http/connections.ts';
-import { isDirect, onlyDirect } from './shared/connection-faults.ts';
+import { cutEvents, interceptWrites, onStreams } from './shared/connection-faults.ts';
 import { fault } from './shared/fault.ts';
-import { cutEvents, hasEvents, interceptWrites, isStream } from './shared/stream-writes.ts';
 
 export const streamCut = fault({
   name: 'stream-cut',
-  fits: isStream,
-  canTouch: (request, services) => isDirect(request, services) && hasEvents(request),
+  needsDirectConnection: true,
+  ...onStreams,
   group: 'Streams',
   level: 'recommended',
-  does: `Closes the connection of a stream in the middle of an event: after its \`id\` and half of its \`data\`. This is the first event, or the last one if the stream sends several at once. ${onlyDirect}`,
+  does: 'Closes the connection of a stream in the middle of an event: after its `id` and half of its `data`. This is the first event, or the last one if the stream sends several at once.',
   goodClient: 'Discards the incomplete event, and opens the stream again after the last complete one.',
   whyItMatters:
     'Clients that save the `id` before the event is complete lose this event. Others start again from the first event.',

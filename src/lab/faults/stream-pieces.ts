@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { interceptWrites, onStreams } from './shared/connection-faults.ts';
 import { fault } from './shared/fault.ts';
-import { hasEvents, interceptWrites, isStream } from './shared/stream-writes.ts';
 
 /** The time between two pieces, so that a client reads them one by one. */
 const pauseMs = 5;
@@ -9,8 +9,7 @@ const maxPieces = 40;
 
 export const streamPieces = fault({
   name: 'stream-pieces',
-  fits: isStream,
-  canTouch: hasEvents,
+  ...onStreams,
   group: 'Streams',
   level: 'required',
   does: 'Sends a stream in small pieces, split in the middle of UTF-8 characters, before line ends, and between the two line ends after an event.',

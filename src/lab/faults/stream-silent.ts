@@ -1,8 +1,7 @@
 import { resetConnection } from '../../http/connections.ts';
-import { isDirect, onlyDirect } from './shared/connection-faults.ts';
+import { interceptWrites, onStreams } from './shared/connection-faults.ts';
 import { maxDelayedNote, waitUnlessReleased } from './shared/delay-queue.ts';
 import { fault, integer } from './shared/fault.ts';
-import { hasEvents, interceptWrites, isStream } from './shared/stream-writes.ts';
 
 export const streamSilent = fault({
   name: 'stream-silent',
@@ -13,12 +12,12 @@ export const streamSilent = fault({
     ),
   },
   isSilent: true,
-  fits: isStream,
-  canTouch: (request, services) => isDirect(request, services) && hasEvents(request),
+  needsDirectConnection: true,
+  ...onStreams,
   undescribed: ['body'],
   group: 'Streams',
   level: 'recommended',
-  does: `Sends the headers of a stream, and then nothing: no event, and none of the comments that normally come every 15 seconds. After the silence it resets the connection (RST). ${onlyDirect}`,
+  does: 'Sends the headers of a stream, and then nothing: no event, and none of the comments that normally come every 15 seconds. After the silence it resets the connection (RST).',
   goodClient: 'Closes a stream after 40 seconds of silence, and opens it again after its last event.',
   whyItMatters: 'A connection that broke silently looks like an idle one: clients wait on it for hours.',
   perform: ({ request, reply, parameters, services }) => {

@@ -1,16 +1,16 @@
 import { endAfter } from '../../http/node-internals.ts';
-import { delivering, hasBody, isDirect, onlyDirect, surelyHasBody } from './shared/connection-faults.ts';
+import { delivering, onBodies } from './shared/connection-faults.ts';
 import { fault } from './shared/fault.ts';
 
 export const truncated = fault({
   name: 'truncated',
   endsConnection: true,
-  fits: hasBody,
-  canTouch: (request, services) => isDirect(request, services) && surelyHasBody(request),
+  needsDirectConnection: true,
+  ...onBodies,
   undescribed: ['body'],
   group: 'Broken connections',
   level: 'recommended',
-  does: `Processes the request, announces the whole body with \`Content-Length\`, sends half of it, and closes the connection. ${onlyDirect}`,
+  does: 'Processes the request, announces the whole body with `Content-Length`, sends half of it, and closes the connection.',
   goodClient:
     'Notices that the response is incomplete, discards it, and retries requests that are safe to retry.',
   whyItMatters: 'Clients that do not check the length show half a list, or report a syntax error.',

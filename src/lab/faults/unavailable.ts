@@ -1,4 +1,4 @@
-import { ApiError, StorageUnavailableError, toApiError } from '../../foundation/errors.ts';
+import { StorageUnavailableError, toApiError } from '../../foundation/errors.ts';
 import { fault } from './shared/fault.ts';
 import { retryAfterSeconds } from './shared/limit-refusals.ts';
 
@@ -12,7 +12,7 @@ export const unavailable = fault({
   goodClient: 'Retries requests that are safe to retry, with backoff.',
   whyItMatters: 'When the service is back, all clients retry at the same time and overload it again.',
   perform: ({ request, parameters }) => {
-    const { code, message } = toApiError(new StorageUnavailableError(), request.id);
-    throw new ApiError(code, message, { 'Retry-After': String(parameters.retryAfterSeconds) });
+    const refusal = toApiError(new StorageUnavailableError(), request.id);
+    throw refusal.withHeaders({ 'Retry-After': String(parameters.retryAfterSeconds) });
   },
 });

@@ -23,10 +23,7 @@ const schemaOf = ({ method, success }: Operation): TSchema | undefined => {
   return kind === 'page' ? (schema as { items?: TSchema }).items : schema;
 };
 
-/**
- * The last change of each resource that an operation reads, by id, oldest first. Changes before a reset or a seeding do not count,
- * because the ids may then belong to other resources.
- */
+/** The last changes by id, oldest first, since the last reset or seeding: before it, ids may belong to other resources. */
 async function readLastChanges(
   sql: Sql,
   workspaceId: number,
@@ -40,11 +37,7 @@ async function readLastChanges(
   const { events } = await readEvents(sql, workspaceId, range);
   const changes = new Map<unknown, LastChange>();
   for (const { json } of events) {
-    const { type, data, previous } = JSON.parse(json) as {
-      type: string;
-      data: Resource;
-      previous?: Resource;
-    };
+    const { type, data, previous }: { type: string; data: Resource; previous?: Resource } = JSON.parse(json);
     const kind = definitions.find((definition) => definition.type === type)?.change;
     if (!kind) {
       changes.clear();

@@ -12,7 +12,6 @@ export const petstoreApi: TargetApi = {
   lastChangesOf,
 };
 
-/** All operations of the lab of this service. */
 export const labOperations: readonly Handled<[LabServices]>[] = labOperationsFor(petstoreApi);
 
 /** The module of the thread that reads recordings. */

@@ -8,7 +8,7 @@ import { archiveBounds, maxFollowed } from '../lab-bounds.ts';
 import { toHar } from '../recordings/har.ts';
 import { type AttemptLink, linkAttempts, type TimedRequest } from '../recordings/link-attempts.ts';
 import { outcomeOf } from '../recordings/outcome-kinds.ts';
-import type { Recorded, StoredFacts, UnlinkedRequest } from '../recordings/recorded.ts';
+import { byTime, type Recorded, type StoredFacts, type UnlinkedRequest } from '../recordings/recorded.ts';
 import { type RecordedRequest, RecordedRequests } from '../recordings/schema.ts';
 import type { TargetApi } from '../target-api.ts';
 
@@ -51,10 +51,7 @@ export interface ReadingCall {
   flag: Int32Array;
 }
 
-/**
- * Makes the readings of recordings of an API in this thread, one at a time: their long synchronous steps delay no request. `Readings`
- * sends the tasks.
- */
+/** Makes readings in this thread, one at a time, so that their long synchronous steps delay no request. */
 export function makeReadings(api: TargetApi): void {
   const links = new LinkCache();
   serveCalls<ReadingCall, Slice, ReadingResult>(
@@ -94,21 +91,13 @@ interface Tools {
 }
 
 function readRecording(task: ReadingTask, tools: Tools): Promise<Content> {
-  switch (task.kind) {
-    case 'report':
-      return report(task, tools);
-    case 'archive':
-      return archive(task, tools);
-    default:
-      return page(task, tools);
-  }
+  if (task.kind === 'report') return report(task, tools);
+  return task.kind === 'archive' ? archive(task, tools) : page(task, tools);
 }
 
 /** The report card, without the requests of the lab's page. It reads no bodies. */
-async function report(
-  task: TaskOf<'report'>,
-  { api, readRows, links, throwIfCanceled }: Tools,
-): Promise<Content> {
+async function report(task: TaskOf<'report'>, tools: Tools): Promise<Content> {
+  const { api, readRows, links, throwIfCanceled } = tools;
   const { recordingId, requests: upTo } = task;
   const linkOf = await links.of(task, readRows);
   const recorded: Recorded[] = [];
@@ -163,7 +152,6 @@ async function readOne(
   return row && toRequest(row);
 }
 
-/** All rows of a slice. */
 async function* rowsOf(readRows: ReadRows, slice: Slice): AsyncGenerator<Row> {
   for (let { after } = slice; after < slice.upTo; ) {
     const rows = await readRows({ ...slice, after });
@@ -177,8 +165,6 @@ const nextAfter = (recorded: readonly UnlinkedRequest[], requests: number): Pick
   const last = Number(recorded.at(-1)?.id ?? requests);
   return last < requests ? { next: last } : {};
 };
-
-const byTime = (a: UnlinkedRequest, b: UnlinkedRequest) => a.atMs - b.atMs || Number(a.id) - Number(b.id);
 
 const linked = (request: UnlinkedRequest, links: ReadonlyMap<number, AttemptLink>): Recorded => ({
   ...request,
@@ -204,10 +190,7 @@ interface LinkedAttempts {
   links: ReadonlyMap<number, AttemptLink>;
 }
 
-/**
- * The links of the recordings that were read last, so that a client that follows a recording costs only the new requests. This is safe,
- * since the rows of a recording never change, and their numbers have no gaps.
- */
+/** A client that follows a recording costs only its new requests: rows never change, and their numbers have no gaps. */
 class LinkCache {
   readonly #known = new LRUCache<string, LinkedAttempts>({ max: maxFollowed });
 
@@ -238,10 +221,7 @@ class LinkCache {
 
 const shownProperties = Object.keys(RecordedRequests.items.properties);
 
-/**
- * A recorded request with only the properties of its schema. `beganAtMs`: when the recording started. `retryOf`: the id of the failed
- * request that it repeats.
- */
+/** A recorded request with the properties of its schema. `retryOf`: the id of the failed request that it repeats. */
 function toRecordedRequest(recorded: Recorded, beganAtMs: number, retryOf?: string): RecordedRequest {
   const known: Record<string, unknown> = {
     ...recorded,

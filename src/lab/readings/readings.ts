@@ -37,7 +37,7 @@ export class Readings {
       if (kept) return kept;
       const { requests, bytes } = await this.#make(reader, { kind: 'report', recordingId }, signal);
       const text = new TextDecoder().decode(bytes);
-      await keepReport(this.#db, { workspaceId: reader.workspaceId, recordingId, requests }, text);
+      await keepReport(this.#db, reader, recordingId, requests, text);
       return JSON.parse(text);
     });
   }
@@ -59,7 +59,10 @@ export class Readings {
 
   async #findReport(reader: Reader, recordingId: string): Promise<Report | undefined> {
     const { requests } = await getRecording(this.#db.read, reader, recordingId);
-    return findReport(this.#db.read, { workspaceId: reader.workspaceId, recordingId, requests });
+    const [row] = await this.#db.read`
+      select report from recording_reports where workspace_id = ${reader.workspaceId} and recording_id = ${recordingId}
+        and requests = ${requests} and version = ${checksVersion}`;
+    return row && JSON.parse(String(row[0]));
   }
 
   async #read(reader: Reader, task: Task): Promise<Rendered> {
@@ -95,24 +98,14 @@ const readRowsOf =
       order by number limit ${limit}`;
   };
 
-/** The first `requests` requests of a recording, on which a report was made. */
-interface Reported {
-  workspaceId: number;
-  recordingId: string;
-  requests: number;
-}
-
-async function findReport(sql: Sql, reported: Reported): Promise<Report | undefined> {
-  const { workspaceId, recordingId, requests } = reported;
-  const [row] = await sql`
-    select report from recording_reports where workspace_id = ${workspaceId} and recording_id = ${recordingId}
-      and requests = ${requests} and version = ${checksVersion}`;
-  return row && JSON.parse(String(row[0]));
-}
-
-/** Keeps a report in place of the one before, unless its recording was removed. Errors are ignored: the report is made again then. */
-async function keepReport(db: Database, reported: Reported, report: string): Promise<void> {
-  const { workspaceId, recordingId, requests } = reported;
+/** Replaces the stored report, unless the recording was removed. Errors are ignored: the report is made again then. */
+async function keepReport(
+  db: Database,
+  { workspaceId }: Reader,
+  recordingId: string,
+  requests: number,
+  report: string,
+): Promise<void> {
   const keeping = db.write(async (sql) => {
     // Locks the recording, so that nobody removes it meanwhile.
     const rows = await sql`
@@ -134,10 +127,7 @@ export class ReadingQueue {
   /** The readings of each key that are in progress or wait. */
   readonly #counts = new Map<string, number>();
 
-  /**
-   * Calls `make` when it is the reader's turn. A client that disconnects loses its turn. The turn of the key ends when the client has its
-   * response, so that a client that reads nothing fills no memory. Throws `rate_limited` if too many wait.
-   */
+  /** Calls `make` in turn. The turn ends when the client has its response or disconnects: one that reads nothing fills no memory. */
   async run<T>(reader: Reader, make: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const key = `${reader.workspaceId} ${reader.keyId}`;
     if ((this.#counts.get(key) ?? 0) > maxWaitingReadings) throw tooMany();
@@ -192,10 +182,7 @@ export class ReadingWorker {
     this.#limitMs = limitMs;
   }
 
-  /**
-   * Makes a reading; one at a time. Rejects with the reason of the signal soon after it aborts, or with the error of `readRows`. Also rejects
-   * if the thread ends or the reading exceeds its time limit.
-   */
+  /** Makes a reading; one at a time. Rejects if the signal aborts, `readRows` fails, the thread ends or the time is over. */
   async make(task: ReadingTask, readRows: ReadRows, signal: AbortSignal): Promise<ReadingResult> {
     const flag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     let reason: unknown;

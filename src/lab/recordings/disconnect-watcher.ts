@@ -24,10 +24,7 @@ interface Parts {
   record: (watched: WatchedRequest) => void;
 }
 
-/**
- * Watches requests until they are recorded, and notices when their clients disconnect, since Fastify reports sent responses only. A client
- * counts as disconnected when it closes its side of the connection. A half-close, which is rare, looks the same.
- */
+/** Notices when clients close their side, since Fastify reports sent responses only. A half-close, which is rare, looks the same. */
 export class DisconnectWatcher {
   readonly #parts: Parts;
   readonly #watched = new WeakMap<IncomingMessage, WatchedRequest>();

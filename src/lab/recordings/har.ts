@@ -100,18 +100,7 @@ export const toHar = (
 });
 
 function toEntry(recorded: UnlinkedRequest, origin: string): Static<typeof Entry> {
-  const {
-    id,
-    atMs,
-    durationMs,
-    method,
-    target,
-    headers,
-    answerHeaders,
-    body,
-    bodyBytes,
-    status = 0,
-  } = recorded;
+  const { atMs, durationMs, method, target, headers, answerHeaders, body, status = 0 } = recorded;
   // A hostile URL has thousands of parameters. The URL itself shows all of them.
   const pairs = /\?([^#]*)/.exec(target)?.[1]?.split('&').filter(Boolean).slice(0, maxParameters) ?? [];
   const query = new URLSearchParams(pairs.join('&'));
@@ -128,7 +117,7 @@ function toEntry(recorded: UnlinkedRequest, origin: string): Static<typeof Entry
       queryString: [...query].map(([name, value]) => ({ name, value })),
       ...(body !== undefined && { postData: { mimeType: headers['content-type'] ?? '', text: body } }),
       headersSize: unknown,
-      bodySize: bodyBytes ?? unknown,
+      bodySize: recorded.bodyBytes ?? unknown,
     },
     response: {
       status,
@@ -144,7 +133,7 @@ function toEntry(recorded: UnlinkedRequest, origin: string): Static<typeof Entry
     cache: {},
     timings: { send: 0, wait: durationMs, receive: 0 },
     connection: recorded.connection,
-    comment: [id, recorded.fault, recorded.left && 'client disconnected'].filter(Boolean).join(' '),
+    comment: [recorded.id, recorded.fault, recorded.left && 'client disconnected'].filter(Boolean).join(' '),
   };
 }
 

@@ -18,12 +18,9 @@ export interface AttemptLink {
 }
 
 /** A client may get the end of a response, and send its next request, this long before the service records the end. */
-const endToleranceUs = 2_000;
+export const endToleranceUs = 2_000;
 
-/**
- * A stored fingerprint has three parts: the head, the body, and `thing`, which identifies all attempts with an `Idempotency-Key`. The body
- * is empty for a request that was refused before its body was read. Readers omit the last part.
- */
+/** Head, body (empty if it was not read), and `thing`, which identifies attempts with an `Idempotency-Key`. Readers omit it. */
 export const fingerprintOf = (head: string, body = '', thing = '') => `${head}.${body}.${thing}`;
 
 /** The part of a fingerprint that is known without the body. */

@@ -46,6 +46,8 @@ export const whenRecorded = (
   { waitUntilRecorded }: Pick<RecordingServices, 'waitUntilRecorded'>,
 ) => waitUntilRecorded(keyId);
 
+const ofRecording = { params: { recordingId }, prepare: whenRecorded };
+
 export const recordingOperations = [
   operation({
     method: 'GET',
@@ -85,9 +87,8 @@ export const recordingOperations = [
     tag: 'Recordings',
     summary: 'Get a recording',
     description: 'Returns a recording of the key: when it ends, and how many requests it has.',
-    params: { recordingId },
+    ...ofRecording,
     success: resource(Recording, 'The recording.'),
-    prepare: whenRecorded,
     handle: (sql, input) => getRecording(sql, input, input.params.recordingId),
   }),
 
@@ -98,10 +99,9 @@ export const recordingOperations = [
     tag: 'Recordings',
     summary: 'List recorded requests',
     description: `Returns the requests of a recording, ordered by the time at which they ended. So you miss none while the client still runs. For the order in which requests began, sort by \`at\`. To follow a recording, repeat the request with the last \`id\` as \`after\`. The \`gapMs\` and \`retryOf\` of a request may change when an earlier request ends. Requests of the last second on other instances may still be missing. ${readingsBounded}`,
-    params: { recordingId },
+    ...ofRecording,
     query: { after },
     success: page(RecordedRequests, 'A page of requests.'),
-    prepare: whenRecorded,
     handle: (_sql, input, { readings }: RecordingServices) => {
       const { params, query, page } = input;
       // The link to the next page has both.
@@ -117,10 +117,9 @@ export const recordingOperations = [
     tag: 'Recordings',
     summary: 'Get a recording as an HTTP Archive',
     description: `Returns a recording as an HTTP Archive (HAR 1.2), which browsers' developer tools and other tools can open. Response bodies are not recorded. An archive has at most ${archiveBounds.requests} requests, and fewer if they are large. If there are more, its comment has the URL of the next archive. ${readingsBounded}`,
-    params: { recordingId },
+    ...ofRecording,
     query: { after },
     success: resource(Har, 'The HTTP Archive.'),
-    prepare: whenRecorded,
     handle: (_sql, input, { readings }: RecordingServices) => {
       const { params, query, baseUrl } = input;
       const url = `${baseUrl}/recordings/${params.recordingId}/har`;

@@ -16,10 +16,7 @@ const isStream = ({ operation = '' }: { operation?: string }) => namesForBrowser
 export const isBan = ({ code }: Answer) => code === 'key_banned';
 export const isLimited = (answer: Answer) => answer.status === 429 || isBan(answer);
 
-/**
- * The kinds of outcomes: a meaning in words, and a filled SVG path around 0,0 within a radius of 7. Each kind has a shape of its own,
- * so that no picture depends on color.
- */
+/** A meaning in words, and a filled SVG path around 0,0 within a radius of 7. Each has its own shape: no picture needs color. */
 export const outcomes = {
   fine: { meaning: 'success (2xx, 3xx)', path: 'M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z' },
   waits: { meaning: 'asked to wait (429, 503)', path: 'M0-6.5 6.5 5h-13z' },

@@ -25,7 +25,6 @@ export interface StoredFacts
   isProxied: boolean;
 }
 
-/** A request as it is written. */
 export interface RecordedRow {
   atUs: number;
   tookUs: number;
@@ -36,6 +35,10 @@ export interface RecordedRow {
   facts: string;
   body: string | null;
 }
+
+/** The order of time. */
+export const byTime = (a: UnlinkedRequest, b: UnlinkedRequest) =>
+  a.atMs - b.atMs || Number(a.id) - Number(b.id);
 
 /** Replaces a value that is not stored. */
 export const notKept = '(not kept)';

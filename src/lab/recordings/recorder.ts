@@ -25,7 +25,6 @@ export interface RecorderParts {
   stopwatch: () => number;
   /** Whether proxies are configured, so that connections are theirs. */
   isBehindProxy: boolean;
-  /** The token of the lab's page. */
   labPageToken: string;
   bounds: RecorderBounds;
 }
@@ -200,10 +199,7 @@ const maxAheadMs = 5_000;
 const toleranceMs = 20;
 const maxTries = 3;
 
-/**
- * Gives times in microseconds from a clock in whole milliseconds and a stopwatch. They follow the clock within `toleranceMs`, and do not
- * go back while it is set back by less than `maxAheadMs`.
- */
+/** Times in microseconds that follow the clock, and do not go back while it is set back by less than `maxAheadMs`. */
 class SteadyClock {
   readonly #clock: () => number;
   readonly #stopwatch: () => number;

@@ -2,7 +2,6 @@ import { randomDigits } from '../../access/keys/store.ts';
 import type { AccountOwner } from '../../access/limits/limiter.ts';
 import { batchSize, type Database, inBatches } from '../../db/database.ts';
 import { type Fragment, fragment, join, type Row, type Sql } from '../../db/sql.ts';
-import { ApiError } from '../../foundation/errors.ts';
 import { dayMs, hourMs, toTime } from '../../foundation/time.ts';
 import { bind, end, endActive, type Owner, recordings, unbind } from '../key-binding.ts';
 import { maxKept, maxKeptSize, type recorderBounds } from '../lab-bounds.ts';
@@ -12,8 +11,6 @@ import type { Recording } from './schema.ts';
 const rowsPerStatement = 100;
 /** Deletes of rows of 16 kB, the longest, take 2 ms. */
 const requestsPerBatch = 200;
-/** How long a recording is kept after it began. */
-const keptMs = dayMs;
 
 /** Requests of one recording that are written together. */
 export interface RequestBatch {
@@ -64,14 +61,14 @@ const remove = (sql: Sql, some: Fragment) => sql`
 
 /** Ends a recording of a key: nothing is added to it any more. Throws `not_found` if the key has no such recording. */
 export async function endRecording(sql: Sql, owner: Owner, id: string, nowMs: number): Promise<void> {
-  if (!(await end(sql, recordings, owner, id, nowMs))) noSuchRecording();
+  await end(sql, recordings, owner, id, nowMs);
   await sql`update recordings set is_final = 1 where workspace_id = ${owner.workspaceId} and id = ${id}`;
 }
 
 /** Removes a recording of a key with its requests. Throws `not_found` if the key has no such recording. */
 export async function deleteRecording(sql: Sql, { workspaceId, keyId }: Owner, id: string): Promise<void> {
   const own = fragment`workspace_id = ${workspaceId} and key_id = ${keyId} and id = ${id}`;
-  if ((await remove(sql, own)).length === 0) noSuchRecording();
+  if ((await remove(sql, own)).length === 0) recordings.noSuch();
   await unbind(sql, recordings, { workspaceId, keyId }, id);
 }
 
@@ -92,13 +89,12 @@ export async function listRecordings(
 /** A recording of a key. Throws `not_found` if the key has none with this id. */
 export async function getRecording(sql: Sql, owner: Owner, id: string): Promise<Recording> {
   const [recording] = await listRecordings(sql, owner, id);
-  return recording ?? noSuchRecording();
+  return recording ?? recordings.noSuch();
 }
 
 /**
- * Writes requests of a recording while its row is locked, so that the bounds hold over all instances. It leaves out requests beyond the
- * bounds, those that began after the recording ended, and all once a client has ended it. Returns the end of the recording in
- * milliseconds since 1970; it may still end sooner.
+ * Writes requests while the recording is locked, so that the bounds hold over all instances. Leaves out those beyond the bounds or after
+ * its end, and all once a client has ended it. Returns its end in milliseconds since 1970; it may still end sooner.
  */
 export function keepRequests(
   db: Database,
@@ -154,7 +150,7 @@ export function keepRequests(
 /** Removes recordings that began a day ago. */
 export async function deleteOldRecordings(db: Database, nowMs: number): Promise<void> {
   const old = fragment`
-    select workspace_id, id from recordings where created_at_ms <= ${nowMs - keptMs} and key_id <> '' limit ${batchSize}`;
+    select workspace_id, id from recordings where created_at_ms <= ${nowMs - dayMs} and key_id <> '' limit ${batchSize}`;
   await inBatches(db, (sql) => remove(sql, fragment`(workspace_id, id) in (${old})`));
   await deleteRemoved(db);
   await inBatches(
@@ -188,10 +184,6 @@ export async function deleteRemoved(db: Database): Promise<void> {
         where ${removed} and not exists (select 1 from recorded_requests r where ${own}) limit ${batchSize})
       returning id`,
   );
-}
-
-function noSuchRecording(): never {
-  throw new ApiError('not_found', 'This key has no recording with this recordingId.');
 }
 
 function toRecording(row: Row): Recording {

@@ -6,11 +6,11 @@ import { counted } from '../../foundation/words.ts';
 import { commonHeaders, hasContent, isPassedOn } from '../../http/headers.ts';
 import type { NamedResponse } from '../../http/server-response.ts';
 import type { RequestOutcome } from '../../observe/request-outcome.ts';
-import { cutEvents } from '../faults/shared/stream-writes.ts';
+import { cutEvents } from '../faults/shared/connection-faults.ts';
 import { maxRecordedBody, maxRecordedHead } from '../lab-bounds.ts';
 import { labPageHeader } from '../lab-page-token.ts';
 import { fingerprintOf, headOf } from './link-attempts.ts';
-import { notKept, type Recorded, type RecordedRow, type StoredFacts } from './recorded.ts';
+import { byTime, notKept, type Recorded, type RecordedRow, type StoredFacts } from './recorded.ts';
 import type { RecordedRequest } from './schema.ts';
 
 /** Headers of requests whose values are kept: none identifies a person or contains a credential. */
@@ -24,7 +24,6 @@ const harmless = new Set(
 /** Headers that are the same in every response. */
 const constant = new Set(Object.keys(commonHeaders).map((name) => name.toLowerCase()));
 
-/** What the recorder knows of a request. */
 interface Context {
   /** Microseconds since 1970. */
   nowUs: number;
@@ -37,7 +36,6 @@ interface Context {
   /** Of a stream: when the last bytes were sent, in microseconds since 1970. */
   sentAtUs: number | undefined;
   connection: string;
-  /** Whether proxies are configured. */
   isBehindProxy: boolean;
   labPageToken: string;
 }
@@ -192,5 +190,5 @@ export function toRecorded(requests: readonly RecordedRequest[]): Recorded[] {
       ...(!isKnown(request) && { isGuessed: true as const }),
     };
   });
-  return recorded.sort((a, b) => a.atMs - b.atMs || Number(a.id) - Number(b.id));
+  return recorded.sort(byTime);
 }

@@ -4,7 +4,6 @@ import { retryAfterMs } from '../../client/retry-delays.ts';
 import { isBan, isLimited, type Outcome, outcomeOf } from './outcome-kinds.ts';
 import type { RecordedRequest } from './schema.ts';
 
-/** A request on a time line. */
 export interface Attempt extends Outcome {
   request: RecordedRequest;
   startMs: number;
@@ -49,10 +48,7 @@ export const timerToleranceMs = 50;
 /** An HTTP-date has whole seconds, and the clock of a client may be ahead of ours. The tolerance is never more than half of the wait. */
 export const clockToleranceMs = 1_000;
 
-/**
- * The earliest time for a retry of a request that began at `atMs` and got this `Retry-After`. Undefined if it asks for no wait. The wait
- * counts from the start of the refused request, because the service may note the end of a response long after the client has it.
- */
+/** The earliest time for a retry, if a wait is asked for. It counts from the start of the refused request: ends are noted late. */
 export function earliestRetryMs(retryAfter: string | undefined, atMs: number): number | undefined {
   const waitMs = retryAfterMs(retryAfter, atMs);
   if (!waitMs) return undefined;
@@ -73,25 +69,18 @@ export function waitOf({ before, startMs, request }: Attempt): Wait | undefined 
   return { ...wait, retryAfterMs: waitUntilMs - endMs, isTooSoon: isEarly && countsAfter(refused, request) };
 }
 
-/**
- * Whether the report card counts a request that comes too early after another. A request that a limit or a ban admitted does not count,
- * since the service ended the wait itself. After 503 every early request counts.
- */
+/** Whether the report card counts an early request. One that a limit or a ban admitted does not count: the wait had ended. */
 function countsAfter(refused: RecordedRequest, early: RecordedRequest): boolean {
   if (isBan(refused)) return isBan(early);
   return refused.status === 503 || (refused.status === 429 && isLimited(early));
 }
 
-/** Attempts on one line. */
 export interface Lane {
   label: string;
   attempts: Attempt[];
 }
 
-/**
- * Lanes of attempts: one for each request that did not succeed at once, and one for all others of each operation. The last of `maxLanes`
- * holds the rest.
- */
+/** A lane for each request that did not succeed at once, one for the others of each operation, and the last for the rest. */
 export function lanesOf(attempts: readonly Attempt[], maxLanes: number): Lane[] {
   const firstOf = new Map<Attempt, Attempt>();
   for (const attempt of attempts)

@@ -2,20 +2,18 @@ import { type Static, Type } from 'typebox';
 import { Shown } from '../../foundation/schema.ts';
 import { faults } from '../faults/list.ts';
 import { rateLimited } from '../faults/rate-limited.ts';
+import { integer } from '../faults/shared/fault.ts';
 import type { TargetApi } from '../target-api.ts';
-
-const number = (description: string, example: number) =>
-  Type.Integer({ format: 'int32', description, examples: [example] });
 
 const FaultParameter = Type.Object(
   {
     name: Shown('Its name.', 'retryAfterSeconds'),
     description: Shown('What it means.', 'What `Retry-After` says, in seconds.'),
-    minimum: Type.Optional(number('The smallest value of an integer.', 1)),
-    maximum: Type.Optional(number('The largest value of an integer.', 86_400)),
-    default: Type.Optional(number('The value of an integer if it is absent.', 1)),
+    minimum: Type.Optional(integer({}, 'The smallest value of an integer.', 1)),
+    maximum: Type.Optional(integer({}, 'The largest value of an integer.', 86_400)),
+    default: Type.Optional(integer({}, 'The value of an integer if it is absent.', 1)),
     values: Type.Optional(
-      Type.Array(Type.String({ description: 'A value.', examples: ['none'] }), {
+      Type.Array(Shown('A value.', 'none'), {
         description: 'The values of a parameter that is a string. The first is the default.',
       }),
     ),
@@ -52,7 +50,7 @@ const Fault = Type.Object(
       examples: [true],
     }),
     parameters: Type.Array(FaultParameter, { description: 'Its own parameters.' }),
-    operations: Type.Array(Type.String({ description: 'An operationId.', examples: ['placeOrder'] }), {
+    operations: Type.Array(Shown('An operationId.', 'placeOrder'), {
       description: 'The operations that it can affect.',
     }),
     level: Shown(

@@ -82,8 +82,7 @@ export function applicableFaults(
   const isRefused = fitting.some((index) => faultAt(index).refusesAll);
   // A step never gets requests that a condition refuses.
   const eligible = fitting.filter(
-    (index) =>
-      (faultAt(index).isCondition || !isRefused) && (faultAt(index).canTouch?.(request, services) ?? true),
+    (index) => (faultAt(index).isCondition || !isRefused) && faultAt(index).canTouch(request, services),
   );
   return {
     eligible: new Set(eligible),
@@ -116,7 +115,6 @@ export function validateFaults(planned: readonly PlannedFault[], api: TargetApi)
   });
 }
 
-/** Problems of one fault. */
 function problemsOf(
   plan: PlannedFault,
   { name, isCondition, takesNoOperation, parameters, fits }: Fault,
@@ -150,7 +148,6 @@ function problemsOf(
   ];
 }
 
-/** Conditions that would apply twice to an operation. */
 function repeatedConditions(planned: readonly PlannedFault[]): string[] {
   const byName = Map.groupBy(planned, ({ fault }) => fault);
   return [...byName].flatMap(([name, same]) => {

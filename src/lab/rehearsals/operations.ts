@@ -1,11 +1,12 @@
 import { operation } from '../../http/operation.ts';
 import { created, resource } from '../../http/success.ts';
+import { end, rehearsals } from '../key-binding.ts';
 import { maxKept } from '../lab-bounds.ts';
 import type { TargetApi } from '../target-api.ts';
 import { FaultList, faultCatalogue } from './catalogue.ts';
 import { validateFaults } from './compiled-rehearsal.ts';
 import { defaultExpirySeconds, rehearsalId, rehearsalSchemas } from './schema.ts';
-import { endRehearsal, getRehearsal, listRehearsals, startRehearsal } from './store.ts';
+import { getRehearsal, listRehearsals, startRehearsal } from './store.ts';
 
 /** The operations on the faults and rehearsals of an API. */
 export function rehearsalOperations(api: TargetApi) {
@@ -79,7 +80,7 @@ export function rehearsalOperations(api: TargetApi) {
       success: resource(Rehearsal, 'The ended rehearsal.'),
       handle: async (sql, input) => {
         input.assertMayChange(await getRehearsal(sql, input, api, input.params.rehearsalId));
-        await endRehearsal(sql, input, input.params.rehearsalId, input.nowMs);
+        await end(sql, rehearsals, input, input.params.rehearsalId, input.nowMs);
         return getRehearsal(sql, input, api, input.params.rehearsalId);
       },
     }),

@@ -140,10 +140,7 @@ class FaultPipeline implements Interceptor {
     this.#names.add(fault);
   }
 
-  /**
-   * Performs conditions first, so that the step gets the response they have changed. Returns whether the request continues. Throws the error
-   * to return instead of running the operation.
-   */
+  /** Performs conditions first: the step gets their response. Returns whether the request continues, or throws the error to return. */
   async run({ nearLimit, step, lateStep }: SelectedFaults, conditions: readonly number[]): Promise<boolean> {
     try {
       if (nearLimit) this.#perform(nearLimit.index, nearLimit);

@@ -12,16 +12,12 @@ import {
   type SelectedFaults,
 } from './progress.ts';
 
-/** Identifies the row of a rehearsal. */
 type Named = Pick<CompiledRehearsal, 'workspaceId' | 'id'>;
 
 /** Stands in the column `operation` for the progress with the scope `key`. */
 const ofAllOperations = '';
 
-/**
- * Selects the faults for a request by the stored progress, and stores the progress after it. So all instances share one count. Returns
- * undefined if the rehearsal has ended. Writes only if the progress changes.
- */
+/** Selects by the stored progress, which all instances share. Writes only changes. Undefined if the rehearsal has ended. */
 export async function advanceStored(
   db: Database,
   rehearsal: Named,
@@ -50,10 +46,7 @@ export async function advanceStored(
   );
 }
 
-/**
- * Counts a late step that acts now, and runs `change` in the same transaction. Events of `change` carry the id of the rehearsal as their
- * request id. Returns false, and writes nothing, if the step is used up or the rehearsal has ended.
- */
+/** Counts a late step, and runs `change` in its transaction. False, without a write, if it is used up or the rehearsal has ended. */
 export function claimStep(
   db: Database,
   rehearsal: CompiledRehearsal,
@@ -113,7 +106,6 @@ async function lockProgress(
   return toProgress(rows);
 }
 
-/** Writes the parts that have changed. */
 async function saveProgress(
   sql: Sql,
   { workspaceId, id }: Named,
@@ -132,13 +124,11 @@ async function saveProgress(
 }
 
 function toProgress(rows: readonly Row[]): Progress {
-  const partOf = (isSuch: (operation: unknown) => boolean) => {
-    const row = rows.find(([operation]) => operation !== null && isSuch(operation));
-    return row ? parseProgress(row[1]) : noProgress;
-  };
+  const parse = (row: Row | undefined) => (row ? parseProgress(row[1]) : noProgress);
+  const stored = rows.filter(([operation]) => operation !== null);
   return {
-    operation: partOf((operation) => operation !== ofAllOperations),
-    key: partOf((operation) => operation === ofAllOperations),
+    operation: parse(stored.find(([operation]) => operation !== ofAllOperations)),
+    key: parse(stored.find(([operation]) => operation === ofAllOperations)),
   };
 }
 

@@ -1,53 +1,48 @@
 import { type Static, type TProperties, type TSchema, Type } from 'typebox';
-import { DateTime, Text } from '../../foundation/schema.ts';
-import { faultNames, faults } from '../faults/list.ts';
+import { DateTime, Shown, Text } from '../../foundation/schema.ts';
+import { faultNames, faults, faultsThat } from '../faults/list.ts';
+import { integer } from '../faults/shared/fault.ts';
 import { maxFaults, maxKept, maxLifeSeconds, maxUses } from '../lab-bounds.ts';
 import type { TargetApi } from '../target-api.ts';
 
-const forKey = faults
-  .filter(({ scope, isCondition }) => scope === 'key' && !isCondition)
-  .map(({ name }) => `\`${name}\``);
-const scopes = `of each operation (for ${forKey.join(', ')}: of the key)`;
+const listed = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(', ');
+
+const forKey = faultsThat(({ scope, isCondition }) => scope === 'key' && !isCondition);
+const scopes = `of each operation (for ${listed(forKey)}: of the key)`;
 
 export const rehearsalId = Text(64, 'The id of the rehearsal.', 'rhs_318204975513');
 
 export const defaultExpirySeconds = 600;
 
-const int32 = (bounds: { minimum: number; maximum?: number }, description: string, example: number) =>
-  Type.Integer({ format: 'int32', ...bounds, description, examples: [example] });
-
 /** Faults that share the name of a parameter share its schema. */
 const parameters: TProperties = Object.fromEntries(
   faults.flatMap((fault) =>
     Object.entries(fault.parameters).map(([name, schema]) => {
-      const takers = faults.filter((other) => name in other.parameters).map((other) => `\`${other.name}\``);
+      const takers = faultsThat((other) => name in other.parameters);
       const {
         description,
         default: _,
         ...rest
-      } = schema as typeof schema & {
-        description: string;
-        default: number | string;
-      };
+      } = schema as TSchema & { description: string; default: unknown };
       return [
         name,
-        Type.Optional({ ...rest, description: `Of ${takers.join(', ')}: ${description}` } as typeof schema),
+        Type.Optional({ ...rest, description: `Of ${listed(takers)}: ${description}` } as TSchema),
       ];
     }),
   ),
 );
 
 /** The parameters that every step takes. */
-export const stepCounts = {
+const stepCounts = {
   after: Type.Optional(
-    int32(
+    integer(
       { minimum: 0, maximum: maxUses },
       `How many requests ${scopes} pass before the fault. Not for conditions.`,
       0,
     ),
   ),
   times: Type.Optional(
-    int32(
+    integer(
       { minimum: 1, maximum: maxUses },
       `How often it is performed on requests ${scopes}. Default: 1. Not for conditions.`,
       1,
@@ -81,16 +76,15 @@ const openNames = {
       return names ? [[name, Type.Optional(Type.String(open))]] : [];
     }),
   ),
-  fault: Type.String({
-    description: 'The name of a fault. `GET /faults` lists them. Later versions may add faults.',
-    examples: ['rate-limited'],
-  }),
+  fault: Shown(
+    'The name of a fault. `GET /faults` lists them. Later versions may add faults.',
+    'rate-limited',
+  ),
   operation: Type.Optional(
-    Type.String({
-      description:
-        'The operationId of the only operation that it affects. Later versions may add operations. Absent: every operation that it fits.',
-      examples: ['placeOrder'],
-    }),
+    Shown(
+      'The operationId of the only operation that it affects. Later versions may add operations. Absent: every operation that it fits.',
+      'placeOrder',
+    ),
   ),
 };
 
@@ -135,7 +129,7 @@ export function rehearsalSchemas({ operations }: TargetApi) {
         description: 'Faults to perform. Steps are performed in this order. Conditions apply all the time.',
       }),
       expiresInSeconds: Type.Optional(
-        int32(
+        integer(
           { minimum: 1, maximum: maxLifeSeconds },
           `How long the rehearsal lasts, in seconds. Default: ${defaultExpirySeconds}.`,
           600,
@@ -150,20 +144,20 @@ export function rehearsalSchemas({ operations }: TargetApi) {
       {
         ...plan,
         ...openNames,
-        performed: int32(
+        performed: integer(
           { minimum: 0 },
           'How often it was performed. For a condition: how many responses it has changed.',
           0,
         ),
         remaining: Type.Optional(
-          int32(
+          integer(
             { minimum: 0 },
             'For a step: how many performances remain, on all its operations together. 0 after the end of the rehearsal. For the condition `near-limit`: its parameter, which does not change. Absent for other conditions.',
             1,
           ),
         ),
         repeated: Type.Optional(
-          int32(
+          integer(
             { minimum: 1 },
             'How many requests came before the end of `Retry-After`, and got the fault again.',
             1,

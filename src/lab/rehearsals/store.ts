@@ -1,11 +1,9 @@
 import { randomDigits } from '../../access/keys/store.ts';
-import type { Database } from '../../db/database.ts';
-import { batchSize, inBatches } from '../../db/database.ts';
+import { batchSize, type Database, inBatches } from '../../db/database.ts';
 import { fragment, type Row, type Sql } from '../../db/sql.ts';
-import { ApiError } from '../../foundation/errors.ts';
 import { dayMs, toTime } from '../../foundation/time.ts';
 import { faultNamed } from '../faults/list.ts';
-import { bind, end, endActive, type Owner, rehearsals } from '../key-binding.ts';
+import { bind, endActive, type Owner, rehearsals } from '../key-binding.ts';
 import { maxKept } from '../lab-bounds.ts';
 import type { TargetApi } from '../target-api.ts';
 import { type CompiledRehearsal, compileRehearsal } from './compiled-rehearsal.ts';
@@ -41,11 +39,6 @@ export async function startRehearsal(
   return id;
 }
 
-/** Ends a rehearsal of a key. Throws `not_found` if the key has no such rehearsal. */
-export async function endRehearsal(sql: Sql, owner: Owner, id: string, nowMs: number): Promise<void> {
-  if (!(await end(sql, rehearsals, owner, id, nowMs))) noSuchRehearsal();
-}
-
 /** Returns the rehearsals of a key, newest first, or the one with this id. */
 export async function listRehearsals(
   sql: Sql,
@@ -64,13 +57,8 @@ export async function listRehearsals(
     where r.workspace_id = ${workspaceId} and r.key_id = ${keyId} ${only}`;
   const byRehearsal = Map.groupBy(parts, ([rehearsalId]) => String(rehearsalId));
   return rows.map((row) => {
-    const own = byRehearsal.get(String(row[0])) ?? [];
-    return toRehearsal(
-      row,
-      own.map(([, state]) => parseProgress(state)),
-      nowMs,
-      api,
-    );
+    const own = byRehearsal.get(String(row[0]))?.map(([, state]) => parseProgress(state)) ?? [];
+    return toRehearsal(row, own, nowMs, api);
   });
 }
 
@@ -82,11 +70,7 @@ export async function getRehearsal(
   id: string,
 ): Promise<Rehearsal> {
   const [rehearsal] = await listRehearsals(sql, reader, api, id);
-  return rehearsal ?? noSuchRehearsal();
-}
-
-function noSuchRehearsal(): never {
-  throw new ApiError('not_found', 'This key has no rehearsal with this rehearsalId.');
+  return rehearsal ?? rehearsals.noSuch();
 }
 
 /** Returns undefined if the rehearsal was removed. */

@@ -1,27 +1,23 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { cameOverConnection, disconnected, resetConnection } from '../../../http/connections.ts';
+import { disconnected, resetConnection } from '../../../http/connections.ts';
 import type { Operation } from '../../../http/operation.ts';
 import { maxDelayed, maxDelayMs } from '../../lab-bounds.ts';
 import { waitUnlessReleased } from './delay-queue.ts';
-import { type Effect, type FaultInvocation, type FaultServices, integer } from './fault.ts';
+import { type Effect, type FaultInvocation, integer } from './fault.ts';
 
-/**
- * Whether the client is connected directly. A load balancer would hide a broken connection from the client, and treat the instance as
- * unhealthy, which affects other clients.
- */
-export const isDirect = (request: FastifyRequest, services: FaultServices) =>
-  cameOverConnection(request.raw) && !services.isPassedOn(request);
+/** For faults of bodies: operations that send one at once, and requests that cannot get a 304 or a response without a body. */
+export const onBodies = {
+  fits: ({ success }: Operation) => success.kind !== 'stream' && success.kind !== 'empty',
+  canTouch: ({ method, headers }: FastifyRequest) =>
+    method !== 'HEAD' && (method !== 'GET' || headers['if-none-match'] === undefined),
+};
 
-/** For the descriptions of faults that need `isDirect`. */
-export const onlyDirect =
-  'Requests through a proxy are not affected. If proxies are configured (`TRUST_PROXY`), no request is affected.';
-
-/** For `fits`: operations that send a body at once. */
-export const hasBody = ({ success }: Operation) => success.kind !== 'stream' && success.kind !== 'empty';
-
-/** For `canTouch`: requests that cannot get a 304 or a response without a body. */
-export const surelyHasBody = ({ method, headers }: FastifyRequest) =>
-  method !== 'HEAD' && (method !== 'GET' || headers['if-none-match'] === undefined);
+/** For faults of streams. HEAD gets no events. */
+export const onStreams = {
+  fits: ({ success }: Operation) => success.kind === 'stream',
+  canTouch: ({ method }: FastifyRequest) => method !== 'HEAD',
+};
 
 /** Calls `deliver` with the body of the response instead of sending it. */
 export function delivering(
@@ -32,10 +28,7 @@ export function delivering(
   return { answer: (answer) => ({ ...answer, deliver }) };
 }
 
-/**
- * Calls `notify` if the client disconnects before its response is sent: Fastify reports only sent responses. Returns a function that
- * stops watching.
- */
+/** Calls `notify` if the client disconnects before its response is sent: Fastify reports only sent ones. Returns a function that stops it. */
 export function onDisconnect({ raw: response, request }: FastifyReply, notify: () => void): () => void {
   const stop = () => {
     response.off('finish', stop);
@@ -65,4 +58,23 @@ export async function resetAfterSilence(
   );
   cutOff();
   resetConnection(request.raw.socket);
+}
+
+/** The ids of events that a stream sent only half of. Recordings store them. */
+export const cutEvents = new WeakMap<IncomingMessage, string>();
+
+type Sent = () => void;
+/** Sends bytes on a stream, and calls `sent` when the operating system has accepted them. */
+type Send = (bytes: Buffer, sent?: Sent) => void;
+
+/** Calls `write` with the bytes that a stream would send. `write` calls `sent` when the stream may continue. */
+export function interceptWrites(
+  { raw: response }: FastifyReply,
+  write: (bytes: Buffer, sent: Sent, send: Send) => void,
+): void {
+  const send = response.write.bind(response) as Send;
+  response.write = (chunk: string | Buffer, sent?: unknown) => {
+    write(Buffer.from(chunk as string), sent as Sent, send);
+    return true;
+  };
 }

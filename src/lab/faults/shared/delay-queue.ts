@@ -6,10 +6,7 @@ import { maxDelayed } from '../../lab-bounds.ts';
 /** For the descriptions of parameters of faults that delay responses. */
 export const maxDelayedNote = `At most ${maxDelayed} requests of a key wait. One more ends the wait of the oldest.`;
 
-/**
- * The responses that faults delay. A delay ends early when its client disconnects, when the instance stops, and when its key has too many
- * (the oldest first).
- */
+/** Delays responses until the client disconnects, the instance stops, or the key has too many (the oldest first). */
 export class DelayQueue {
   /** Releases the delayed responses of each key, oldest first. */
   readonly #ofKeys = new Map<string, Set<AbortController>>();

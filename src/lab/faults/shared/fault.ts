@@ -3,6 +3,7 @@ import { type Static, type TObject, type TProperties, Type } from 'typebox';
 import type { Decision } from '../../../access/limits/decision.ts';
 import type { Database, Transaction } from '../../../db/database.ts';
 import type { ErrorCode } from '../../../foundation/errors.ts';
+import { cameOverConnection } from '../../../http/connections.ts';
 import type { Operation } from '../../../http/operation.ts';
 import type { Interceptor } from '../../../http/request-context.ts';
 import type { TargetApi } from '../../target-api.ts';
@@ -26,8 +27,12 @@ export type Group =
 /** Which requests share a counter: those for one operation, or all of the key. */
 export type Scope = 'operation' | 'key';
 
-/** When a fault fires, for rehearsals. It is a step, which is performed a number of times, or a condition, which lasts as long as its rehearsal. */
-interface Trigger {
+/** A failure that the lab performs on demand. */
+export interface Fault {
+  name: string;
+
+  // When it fires, for rehearsals.
+  /** It lasts as long as its rehearsal. Other faults are steps, which are performed a number of times. */
   isCondition?: boolean;
   /** The fault has no `operation` parameter, since all operations must show the same values. */
   takesNoOperation?: boolean;
@@ -38,17 +43,15 @@ interface Trigger {
   /** Whether the fault can affect responses of an operation. */
   fits(operation: Operation, api: TargetApi): boolean;
   /** Whether a step can affect this request. Otherwise it waits for the next one. */
-  canTouch?(request: FastifyRequest, services: FaultServices): boolean;
+  canTouch(request: FastifyRequest, services: FaultServices): boolean;
   /** `operation` if absent. */
   scope?: Scope;
   /** How long a performed fault lasts. Until then, all requests in its scope get it again. */
   holdMs?(parameters: Parameters): number;
   /** A late step: it acts only if the request is valid, and counts itself with `claim`. */
   actsAfterValidation?: boolean;
-}
 
-/** What a fault answers, for the description and the checks. */
-interface FaultAnswer {
+  // What it answers, for the description and the checks.
   /** The errors that it returns. The description lists them for each operation that it fits. */
   errors?: readonly ErrorCode[];
   /** It returns this status and an HTML page, like a gateway. The description has no such responses. */
@@ -61,10 +64,8 @@ interface FaultAnswer {
   shortensPages?: boolean;
   /** How its responses break the description on purpose: other values, a broken body, another `Retry-After`. */
   undescribed?: readonly ('values' | 'body' | 'Retry-After')[];
-}
 
-/** How clients are judged under a fault, for `grade`. */
-interface Judging {
+  // How clients are judged under it, for `grade`.
   /** Whether a client must, or should, produce the same result with the fault as without. */
   level: Level;
   /** It sends nothing for a while. The time that the client waits is judged. */
@@ -73,21 +74,14 @@ interface Judging {
   mayEnd?: true;
   /** It changes the content of responses, so a good client may print other lines than without it. */
   changesResponses?: true;
-}
 
-/** What people read about a fault. */
-interface FaultTexts {
-  name: string;
+  // What people read about it.
   group: Group;
-  /** What the service does. */
   does: string;
   goodClient: string;
   /** Why it matters: what went wrong for real users. */
   whyItMatters: string;
-}
 
-/** A failure that the lab performs on demand. */
-export interface Fault extends Trigger, FaultAnswer, Judging, FaultTexts {
   /** Parameters in addition to `operation`, `after` and `times`. Declare them with `integer` or `choice`. Each has a default. */
   parameters: TProperties;
   perform(invocation: FaultInvocation): Effect | undefined;
@@ -98,7 +92,6 @@ export type Parameters = Readonly<Record<string, number | string>>;
 /** What a fault changes about a request that continues through `mount.ts`. */
 export type Effect = Omit<Interceptor, 'faults' | 'fields'>;
 
-/** The request that faults act on. */
 export interface FaultContext {
   request: FastifyRequest;
   reply: FastifyReply;
@@ -119,20 +112,15 @@ export interface FaultInvocation extends FaultContext {
   decision: Decision;
   /** A condition calls this when it changes the response. */
   touch(): void;
-  /**
-   * A late step calls this when it acts. Counts the step and runs `change` in one transaction, which may be retried. Resolves to false,
-   * and writes nothing, if another request has used up the step.
-   */
+  /** Counts a late step that acts, and runs `change` in the transaction, which may repeat. False if the step was used up. */
   claim(change?: (sql: Transaction) => Promise<unknown>): Promise<boolean>;
   /** A fault calls this before it cuts the connection, or when the client disconnects: no response follows. May be called again. */
   cutOff(): void;
 }
 
-/** What faults need from the service. */
 export interface FaultServices {
   db: Database;
   api: TargetApi;
-  /** Where callers find the API. */
   baseUrl: string;
   clock: () => number;
   hasDraftLimits: boolean;
@@ -143,37 +131,47 @@ export interface FaultServices {
   log: Pick<FastifyBaseLogger, 'warn' | 'info'>;
 }
 
-/** A fault whose name and parameters are also types. */
-type Declared<Name extends string, P extends TProperties> = Omit<Fault, 'name' | 'parameters'> & {
-  name: Name;
-  parameters: P;
-};
+/** The last sentence of each fault that needs a direct connection. */
+export const onlyDirect =
+  'Requests through a proxy are not affected. If proxies are configured (`TRUST_PROXY`), no request is affected.';
 
 /** Declares a fault, with types that follow from its parameters. By default it has none, and fits every operation. */
 export function fault<const Name extends string, const P extends TProperties = Record<never, never>>(
-  definition: Omit<Fault, 'name' | 'parameters' | 'fits' | 'perform' | 'perMinute' | 'holdMs'> & {
+  definition: Omit<
+    Fault,
+    'name' | 'parameters' | 'fits' | 'canTouch' | 'perform' | 'perMinute' | 'holdMs'
+  > & {
     name: Name;
     parameters?: P;
+    /** A load balancer would hide a broken connection from the client, and treat the instance as unhealthy, which affects other clients. */
+    needsDirectConnection?: boolean;
     fits?: Fault['fits'];
+    canTouch?: Fault['canTouch'];
     perMinute?(parameters: Static<TObject<P>>): number;
     holdMs?(parameters: Static<TObject<P>>): number;
     perform(
       invocation: Omit<FaultInvocation, 'parameters'> & { parameters: Static<TObject<P>> },
     ): Effect | undefined;
   },
-): Declared<Name, P> {
-  return { parameters: {}, fits: () => true, ...definition } as unknown as Declared<Name, P>;
+) {
+  const { needsDirectConnection, canTouch = () => true, ...rest } = definition;
+  const direct: Partial<Fault> = needsDirectConnection
+    ? {
+        does: `${rest.does} ${onlyDirect}`,
+        canTouch: (request, services) =>
+          cameOverConnection(request.raw) && !services.isPassedOn(request) && canTouch(request, services),
+      }
+    : { canTouch };
+  const declared = { parameters: {}, fits: () => true, ...rest, ...direct };
+  return declared as unknown as Omit<Fault, 'name' | 'parameters'> & { name: Name; parameters: P };
 }
 
-interface Bounds {
-  minimum: number;
-  maximum: number;
-  default: number;
-}
-
-/** A parameter of a fault: an integer. */
-export const integer = (bounds: Bounds, description: string, example = bounds.default) =>
-  Type.Integer({ format: 'int32', ...bounds, description, examples: [example] });
+/** An integer of 32 bits, such as a parameter of a fault. */
+export const integer = (
+  bounds: { minimum?: number; maximum?: number; default?: number },
+  description: string,
+  example = bounds.default,
+) => Type.Integer({ format: 'int32', ...bounds, description, examples: [example] });
 
 /** A parameter of a fault: one of several names. The first is the default. */
 export const choice = <const Name extends string>(names: readonly [Name, ...Name[]], description: string) =>

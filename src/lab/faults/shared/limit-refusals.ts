@@ -11,11 +11,7 @@ export const retryAfterSeconds = integer(
   2,
 );
 
-interface Parameters {
-  retryAfterSeconds: number;
-}
-
-export const holdMs = (parameters: Parameters) => parameters.retryAfterSeconds * secondMs;
+export const holdMs = (parameters: { retryAfterSeconds: number }) => parameters.retryAfterSeconds * secondMs;
 
 /** The windows that a rehearsed limit shows. A practically unlimited quota shows as that of the largest plan. */
 export function shownWindows({ minute, day }: Decision): Pick<Decision, 'minute' | 'day'> {
@@ -57,5 +53,5 @@ export function refuse(
 
 /** The refusal of a used-up limit: the limit of the day if it lasts longer than a minute. */
 export const refuseByLimit = (
-  invocation: Omit<FaultInvocation, 'parameters'> & { parameters: Parameters },
+  invocation: Omit<FaultInvocation, 'parameters'> & { parameters: { retryAfterSeconds: number } },
 ): ApiError => refuse(invocation, holdMs(invocation.parameters) > minuteMs ? 'day' : 'minute');

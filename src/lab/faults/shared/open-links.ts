@@ -17,10 +17,7 @@ interface Link {
   rehearsalId: string;
 }
 
-/**
- * Links to single requests that need no key, like signed URLs. The owner of a link may send the redirected request, with this method and
- * target, for a minute and while the rehearsal lasts. Links are kept in memory only.
- */
+/** Links to single requests that need no key, like signed URLs, for a minute and while the rehearsal lasts. In memory only. */
 export class OpenLinks {
   readonly #links = new LRUCache<string, Link>({ max: maxLinks, ttl: lifeMs });
 

@@ -21,10 +21,7 @@ export function redirect(reply: FastifyReply, status: number, Location: string):
     .send();
 }
 
-/**
- * The origin that the client used. `Host` only chooses between the base URL and the two names of the loopback address, so that no client
- * is redirected elsewhere. Undefined for any other Host.
- */
+/** The origin that the client used: the base URL or a name of the loopback address, since `Host` could name any other. */
 export function originOf(
   request: FastifyRequest,
   { baseUrl }: Pick<FaultServices, 'baseUrl'>,
@@ -35,10 +32,7 @@ export function originOf(
   return loopbackOrigins(request).find((origin) => origin === `http://${host}`);
 }
 
-/**
- * Another origin of this service: `localhost` for a client that uses `127.0.0.1`, and vice versa, on the port of the connection.
- * Undefined unless the client is connected directly to 127.0.0.1.
- */
+/** `localhost` for a client that is connected directly to `127.0.0.1`, and vice versa; undefined for any other client. */
 export function otherOriginOf(request: FastifyRequest, services: FaultServices): string | undefined {
   if (services.isPassedOn(request)) return undefined;
   const origins = loopbackOrigins(request);

@@ -19,10 +19,7 @@ interface Keywords {
 
 const nextToken = /[ \n\r\t\uFEFF]*("[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^ \n\r\t,:"[\]{}]+)/y;
 
-/**
- * Rewrites parts of a valid JSON text. The rest stays the same, byte for byte. Members of a union before its discriminator are read with
- * the first schema of the union.
- */
+/** Rewrites parts of a JSON text. Before its discriminator, a union is read with its first schema. */
 export function rewriteJson(text: string, schema: TSchema, { token, members }: Rewriting): string {
   let [at, written] = [0, 0];
   let rewritten = '';

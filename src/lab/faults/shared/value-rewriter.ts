@@ -24,11 +24,17 @@ export interface ValueRewriter {
   /** Whether the client has damaged a translated value. The value stays unchanged, and the fault counts as performed. */
   isDamaged?(text: string, schema: TSchema): boolean;
   /** JSON members to add to an object of a response; empty for none. */
-  addedMembers(schema: TSchema): string;
+  addedMembers?(schema: TSchema): string;
 }
 
-/** For rewriters that leave values as they are. */
-export const unchanged: ReplaceValue = (text) => text;
+/** For faults of values: conditions that rewrite the values of all operations, so that all show the same. */
+export const ofValues = {
+  isCondition: true,
+  takesNoOperation: true,
+  undescribed: ['values'],
+  changesResponses: true,
+  group: 'Values',
+} as const;
 
 export const titleOf = (schema: TSchema) => (schema as { title?: string }).title;
 
@@ -50,7 +56,7 @@ export function handlesValues(
 
 /** Rewrites a request and its response. The fault counts as performed if this changed anything. */
 export function rewriteValues(
-  { etagMark, toClient, fromClient, isDamaged, addedMembers }: ValueRewriter,
+  { etagMark, toClient, fromClient, isDamaged, addedMembers = () => '' }: ValueRewriter,
   { request, operation, services, touch }: Omit<FaultInvocation, 'parameters'>,
 ): Effect {
   const schema = answerSchemaOf(operation);
