@@ -321,10 +321,7 @@ function commandLines(words: string[], options: Parsed, env: NodeJS.ProcessEnv):
   };
 }
 
-/**
- * How the user calls this command. npm sets variables for npx, for its script `petstore`, and for other scripts. In another folder its script
- * needs the one of the tree.
- */
+/** How the user calls this command. In another folder the npm script `petstore` needs the folder of the tree. */
 function calledAs(env: NodeJS.ProcessEnv): string {
   const { npm_command: by, npm_lifecycle_event: script } = env;
   if (by === undefined) return 'petstore';

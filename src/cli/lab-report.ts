@@ -71,10 +71,7 @@ interface FaultCount
   rehearsal: string;
 }
 
-/**
- * The faults of the rehearsals that were active after `sinceMs`, and how often each was performed while the client ran. `before` and `after`
- * are the rehearsals before and after that.
- */
+/** Faults that were active after `sinceMs`, and how often each was performed between the rehearsals `before` and `after`. */
 export function countFaults(
   before: readonly LabTypes.Rehearsal[],
   after: readonly LabTypes.Rehearsal[],

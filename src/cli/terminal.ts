@@ -66,10 +66,7 @@ export const helpNote =
 /** Milliseconds since 1970 as an ISO 8601 time. */
 export const isoTime = (ms: number) => new Date(ms).toISOString();
 
-/**
- * Asks the user at the terminal, and throws unless the answer is yes. Does not ask a script, which cannot answer. Throws if the user could
- * answer but not see the question.
- */
+/** Asks at a terminal, and throws unless the answer is yes or the user cannot see the question. Never asks a script. */
 export async function confirm(question: string): Promise<void> {
   if (!process.stdin.isTTY) return;
   const output = [process.stderr, process.stdout].find(({ isTTY }) => isTTY);

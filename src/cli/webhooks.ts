@@ -80,10 +80,7 @@ interface ListenOptions extends ServiceAccess {
 const forwardWithinMs = 15_000;
 const leastRetryMs = 2_000;
 
-/**
- * Prints or forwards events until the process ends. After an interruption it continues after the last event. Throws if the service would
- * refuse every further request.
- */
+/** Prints or forwards events, and continues after interruptions. Throws if the service would refuse every further request. */
 async function listen(options: ListenOptions): Promise<never> {
   const { forwardTo, secret } = options;
   if (forwardTo) note(`Forwarding to ${forwardTo.href}, signed with the secret ${secret}`);

@@ -209,9 +209,8 @@ interface History {
 }
 
 /**
- * If a refused request had in fact been applied, returns the resource after it. Then an earlier attempt made the change and its
- * answer was lost. Browsers, Deno, Bun and load balancers also send a request again by themselves when a connection breaks.
- * An event of the history contains the id of the request that caused it. `types` are the types of events that record such a request.
+ * The resource after a refused request that had been applied: an earlier attempt made the change, and its answer was lost.
+ * Browsers, Deno, Bun and load balancers also repeat requests by themselves. Each event has the id of the request that caused it.
  */
 async function recoverLostWrite(
   history: History,

@@ -8,10 +8,7 @@ import type { CallOptions, ChangeOptions, PetstoreOptions } from './options.ts';
 /** A change gives up after this many attempts if another change overtakes each of them. */
 const mostRounds = 10;
 
-/**
- * Decides on a change from the current resource. If somebody else changes the resource meanwhile, it is called again. Return `undefined` to
- * change nothing.
- */
+/** Decides on a change from the current resource, again whenever somebody else changes it. `undefined` changes nothing. */
 export type Decide<Resource, Change> = (
   current: Resource,
 ) => Change | undefined | PromiseLike<Change | undefined>;

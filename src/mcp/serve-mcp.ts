@@ -21,10 +21,7 @@ interface McpSettings {
   texts: () => Promise<readonly AgentText[]>;
 }
 
-/**
- * Messages have limits of their own, because the request of a tool counts already. They are so wide that the limits and bans of the key
- * apply first.
- */
+/** Messages have their own limits, since requests of tools count already. They are wide: those of the key apply first. */
 export const mcpAccount: Admission['accountOf'] = ({ workspaceId, keyId, quota }) => {
   const perMinute = Math.max(labQuota.perMinute, 4 * quota.perMinute);
   return {

@@ -37,9 +37,7 @@ interface Agents {
 const instructions =
   'A demo pet store: categories, pets, their stock, orders, and a history of all changes. A failed call returns a code and a message with the reason. If it has retryAfterSeconds, wait that long, then send the same call again. If you get no result, send the same call again with the same idempotencyKey. Ids above 2^53 are strings of digits: send them back unchanged.';
 
-/**
- * Handles messages of the Model Context Protocol. Nothing is kept between two messages, so each has its own server.
- */
+/** Handles messages of the Model Context Protocol. Nothing is kept between two messages, so each has its own server. */
 export function answerer({ app, baseUrl, hasLab, clock, texts }: Agents) {
   const tools = toolsFor(hasLab).map(callable);
   const listed = tools.map((tool) => ({

@@ -45,7 +45,6 @@ export interface Evidence {
   key?: string;
   /** The status, or how it ended without one. */
   outcome: string;
-  /** Whether the fault affected it. */
   isAffected: boolean;
 }
 
@@ -141,24 +140,18 @@ export function toCard(graded: Grade, atMs: number, lines: CommandLines): Card {
     runs: runsInWords(grade, rows),
     passed: passedOf(grade),
     notes: [
-      ...(baseline.nothingToCompare
-        ? ['Nothing to compare, so a survived run only means exit status 0.']
-        : []),
-      ...(notCompared.length > 0
-        ? [`Not compared, because it also varies without faults: ${notCompared.join('; ')}.`]
-        : []),
-    ],
+      baseline.nothingToCompare && 'Nothing to compare, so a survived run only means exit status 0.',
+      notCompared.length > 0 &&
+        `Not compared, because it also varies without faults: ${notCompared.join('; ')}.`,
+    ].filter((note) => note !== false),
     refused: baseline.refused.map((one) => refusal(one, baseline)),
     next: worst ? [...(worst.fault ? [lines.about(worst.fault)] : []), worst.again] : [],
     again: lines.again(),
   };
 }
 
-function rowsOf(
-  { fault, required, runs }: FaultGrade,
-  known: readonly string[],
-  lines: CommandLines,
-): CardRow[] {
+function rowsOf(grade: FaultGrade, known: readonly string[], lines: CommandLines): CardRow[] {
+  const { fault, required, runs } = grade;
   if (runs.length === 0) {
     const none = { verdict: 'not-reached', rank: 'not-reached', word: verdictWords['not-reached'] } as const;
     const happened = 'fits no operation that the program uses';
@@ -361,11 +354,8 @@ function runsInWords({ runCount, faults, baseline, goal }: Grade, rows: readonly
   return `${counted(runCount, 'run')}: ${runCount - under} without faults, ${under} under ${counted(reached, 'fault')}.${each}`;
 }
 
-function sentenceOf(
-  { baseline, faults, verdict, goal }: Grade,
-  rows: CardRow[],
-  problems: CardProblem[],
-): string {
+function sentenceOf(grade: Grade, rows: CardRow[], problems: CardProblem[]): string {
+  const { baseline, faults, verdict, goal } = grade;
   if (baseline.problem !== undefined) return baseline.problem;
   if (verdict === 'incomplete')
     return 'No fault was performed on the requests of the program, so nothing was tested.';
@@ -378,9 +368,9 @@ function sentenceOf(
   const failing = mustFix(rows);
   const failedIn = (some: readonly FaultGrade[]) =>
     mustFix(some.map((one) => ({ rank: worstRank(one) }))).length;
-  const [required, recommended] = [true, false].map((is) =>
-    faults.filter((fault) => fault.required === is),
-  ) as [FaultGrade[], FaultGrade[]];
+  const { required = [], recommended = [] } = Object.groupBy(faults, (fault) =>
+    fault.required ? 'required' : 'recommended',
+  );
   const trials = failing.filter(({ fault }) => fault === withoutFaults).length;
   const checks = mustFix(problems).filter(({ kind }) => kind === 'check').length;
   const parts = [

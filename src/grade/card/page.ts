@@ -47,12 +47,7 @@ ${header(card)}
 ${isBroken && baseline(card)}
 ${card.passed.length > 0 && passed(card)}
 ${card.changes && changed(card.changes, grade.verdict)}
-${(['must-fix', 'should-fix'] as const).map((rank) =>
-  problemList(
-    rank,
-    problems.filter((problem) => problem.rank === rank),
-  ),
-)}
+${(['must-fix', 'should-fix'] as const).map((rank) => problemList(rank, problems))}
 ${!isBroken && baseline(card)}
 ${runs(card)}
 </main>
@@ -126,21 +121,23 @@ ${(['new', 'gone'] as const).map((what) => changes[what].length > 0 && html`<det
 </section>`;
 }
 
-const problemList = (rank: keyof typeof headings, problems: CardProblem[]) =>
-  problems.length > 0 &&
-  html`<section aria-labelledby="${rank}">
+function problemList(rank: keyof typeof headings, all: CardProblem[]): Markup | false {
+  const problems = all.filter((problem) => problem.rank === rank);
+  return (
+    problems.length > 0 &&
+    html`<section aria-labelledby="${rank}">
 <h2 id="${rank}">${headings[rank]} <span class="count">${problems.length}</span></h2>
-${problems.map(
-  (
-    problem,
-    i,
-  ) => html`<details class="problem ${rank}"${i < openProblems && rank === 'must-fix' && new Markup(' open')}>
+${problems.map(problemDetails)}
+</section>`
+  );
+}
+
+const problemDetails = (problem: CardProblem, i: number) =>
+  html`<details class="problem ${problem.rank}"${i < openProblems && problem.rank === 'must-fix' && new Markup(' open')}>
 <summary><h3>${problemTitle(problem)}</h3>
 <p class="where">${problem.where}${problem.alsoAt.length > 0 && `, and in ${counted(problem.alsoAt.length, 'more run')}`}</p></summary>
 ${cause(problem)}
-</details>`,
-)}
-</section>`;
+</details>`;
 
 const problemTitle = ({ kind, title, what }: CardFinding) =>
   html`${kind === 'check' ? html`<code>${title}</code>` : html`<b>${title}</b>`}${what !== '' && html`: ${what}`}`;
@@ -173,13 +170,9 @@ const evidenceTable = (evidence: readonly Evidence[], what: string) =>
     evidence.length - maxEvidence,
   );
 
-const baseline = ({
-  grade: { baseline },
-  baseline: findings,
-  notes,
-  refused,
-  rows,
-}: Card) => html`<section class="baseline" aria-labelledby="baseline">
+function baseline({ grade, baseline: findings, notes, refused, rows }: Card): Markup {
+  const { baseline } = grade;
+  return html`<section class="baseline" aria-labelledby="baseline">
 <h2 id="baseline">Without faults</h2>
 <dl>
 <dt>Ended</dt><dd>${howEndedWhen(baseline)}</dd>
@@ -195,21 +188,19 @@ ${evidenceTable(refused, 'refused without any fault')}`
 ${baseline.problem !== undefined && lines(baseline.lastLines, 'without faults')}
 ${rows.filter(({ fault }) => fault === withoutFaults).map(runDetails)}
 </section>`;
+}
 
 const runs = (card: Card) =>
   card.rows.length > 0 &&
   html`<section aria-labelledby="runs">
 <h2 id="runs">Every fault <span class="count">${card.grade.faults.length}</span></h2>
-${inOrder(card).map((fault) =>
-  faultDetails(
-    fault,
-    card.rows.filter((row) => row.fault === fault.fault),
-  ),
-)}
+${inOrder(card).map((grade) => faultDetails(grade, card))}
 </section>`;
 
 /** A fault as a line that opens. The id is inside the line, so that a link to the id opens it. */
-const faultDetails = (grade: FaultGrade, rows: CardRow[]) => html`<details class="fault">
+function faultDetails(grade: FaultGrade, card: Card): Markup {
+  const rows = card.rows.filter(({ fault }) => fault === grade.fault);
+  return html`<details class="fault">
 <summary><span class="chip ${worstRank(grade)}">${verdictWords[grade.verdict]}</span>
 <span class="name">${grade.fault}</span> <span class="level">${grade.required ? 'required' : 'recommended'}</span>
 <span class="happened">${rows.length > 1 ? counted(rows.length, 'run') : rows[0]?.happened}</span></summary>
@@ -219,6 +210,7 @@ ${rows.map(runDetails)}
 </div>
 </details>
 `;
+}
 
 function runDetails(row: CardRow): Markup | false {
   const { name, rank, word, happened, run, findings, again } = row;

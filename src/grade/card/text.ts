@@ -26,10 +26,7 @@ const looks = {
 
 const verdictStyles = { passed: 'green', failed: 'red', incomplete: 'yellow' } as const;
 
-/**
- * A card for a terminal: a summary of at most 40 lines. If `isVerbose`, a table of all runs and the details of those with findings come
- * first.
- */
+/** A card for a terminal: a summary of at most 40 lines, below a table of all runs and their findings if `isVerbose`. */
 export const toText = (card: Card, { isVerbose = false } = {}): string =>
   [...(isVerbose ? details(card) : []), summary(card)].join('\n\n');
 
@@ -68,10 +65,7 @@ function summary(card: Card): string {
     .join('\n\n');
 }
 
-/**
- * Problems in at most `room` lines. The worst comes first, with its cause. Each other problem gets a line or two, and its cause if there is
- * room. The last line says how many problems were left out.
- */
+/** Problems in at most `room` lines, the worst first. It always shows its cause, the others only if there is room. */
 function fitted(problems: readonly CardProblem[], room: number): string[] {
   const heads = problems.map((problem) => clipped(headLines(problem), maxLines.head));
   const [worst, ...others] = heads;
@@ -96,12 +90,8 @@ function headLines({ rank, title, what, where, alsoAt }: CardProblem): string[] 
   const { mark, style } = looks[rank];
   const also = alsoAt.length > 0 ? ` and in ${counted(alsoAt.length, 'more run')}` : '';
   const text = cut(what === '' ? title : `${title}: ${what}`, maxText);
-  return linesOf([
-    [
-      { text: mark, style },
-      { text: `${text} (${where}${also})`, style: 'bold' },
-    ],
-  ]);
+  const head = { text: `${text} (${where}${also})`, style: 'bold' } as const;
+  return linesOf([[{ text: mark, style }, head]]);
 }
 
 /** The requests behind a finding, what the service did, what a good client does, and what to change. */
@@ -217,15 +207,11 @@ function rowDetails({ rank, name, word, required, run, findings, again }: CardRo
 }
 
 const findingLines = (findings: readonly CardFinding[]) =>
-  findings.flatMap((finding) => [
-    ...linesOf([
-      [
-        { text: looks[finding.rank].mark, style: looks[finding.rank].style },
-        `${finding.title}: ${finding.what}`,
-      ],
-    ]),
-    ...causeLines(finding, maxEvidenceInDetails),
-  ]);
+  findings.flatMap((finding) => {
+    const { mark, style } = looks[finding.rank];
+    const head = linesOf([[{ text: mark, style }, `${finding.title}: ${finding.what}`]]);
+    return [...head, ...causeLines(finding, maxEvidenceInDetails)];
+  });
 
 const endingRows = (ending: Ending): Cell[][] => [
   ['Ended', howEndedWhen(ending)],
