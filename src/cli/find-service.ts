@@ -30,9 +30,8 @@ export async function readAccess(options: { key?: string; url?: URL }): Promise<
   const { dataDir } = readConfig(process.env);
   const key =
     options.key || process.env[clientKeyVariable]?.trim() || readOwnFile(join(dataDir, 'demo.key'))?.trim();
-  if (!key) {
+  if (!key)
     throw new Error(`There is no API key. Use --key or ${clientKeyVariable}. "keys create" creates a key.`);
-  }
   const baseUrl =
     options.url?.href.replace(/\/$/, '') ?? urlInSettings(process.env) ?? (await findService(dataDir));
   return { baseUrl, key, addressSetBy: '--url' };

@@ -205,9 +205,9 @@ async function list({ json, fault: asked }: Options): Promise<void> {
     ({ name }) => asked?.some(({ fault }) => fault === name) ?? true,
   );
   if (json) {
-    const shown = faults.map(({ name, level, does, goodClient }) => ({
-      ...{ fault: name, required: level === 'required', does, goodClient },
-    }));
+    const shown = faults.map(({ name: fault, level, does, goodClient }) => {
+      return { fault, required: level === 'required', does, goodClient };
+    });
     return console.log(toJson(shown));
   }
   const rows = faults.map(({ name, level, does }) => [name, level, does]);

@@ -101,12 +101,9 @@ export const noFaultPerformed = (faults: readonly FaultCount[]) =>
 
 export const faultsTable = (faults: readonly FaultCount[]) =>
   toTable(
-    faults.map(({ fault, operation, performed, remaining }) => ({
-      fault,
-      operation: operation ?? 'every one',
-      performed,
-      remaining,
-    })),
+    faults.map(({ fault, operation = 'every one', performed, remaining }) => {
+      return { fault, operation, performed, remaining };
+    }),
   );
 
 /** A sentence about the faults that were never performed; undefined if every fault was. */
