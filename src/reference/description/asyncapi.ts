@@ -38,12 +38,7 @@ export function describeEvents(operations: readonly Operation[], baseUrl: string
     },
     defaultContentType: 'application/json',
     servers: {
-      api: {
-        host,
-        pathname,
-        protocol: protocol.slice(0, -1),
-        description: 'The API.',
-      },
+      api: { host, pathname, protocol: protocol.slice(0, -1), description: 'The API.' },
       receiver: {
         host: '{host}',
         protocol: 'https',
@@ -105,20 +100,11 @@ export function describeEvents(operations: readonly Operation[], baseUrl: string
 
 /** The messages by their types, each a titled schema. */
 function describeMessages(bodies: TSchema[], trait: string, schemas: Schemas): JsonObject {
+  const traits = [ref('components', 'messageTraits', trait)];
   const described = bodies.map((body) => {
-    const { title, description, properties } = body as Titled;
-    const { const: type } = properties.type;
-    const payload = schemas.use(body);
-    return [
-      type,
-      {
-        name: type,
-        title,
-        summary: description,
-        payload,
-        traits: [ref('components', 'messageTraits', trait)],
-      },
-    ];
+    const { title, description: summary, properties } = body as Titled;
+    const { const: name } = properties.type;
+    return [name, { name, title, summary, payload: schemas.use(body), traits }];
   });
   return Object.fromEntries(described);
 }

@@ -1,8 +1,7 @@
 import type { TSchema } from 'typebox';
 import { Event } from '../../store/events/schema.ts';
 import { EventsMissed, Ping } from '../../store/webhooks/schema.ts';
-import type { JsonObject, Schemas } from './schemas.ts';
-import { exampleOf } from './schemas.ts';
+import { exampleOf, type JsonObject, type Schemas } from './schemas.ts';
 
 /** The messages of webhooks, by kind. */
 const messages: Record<string, { id: string; summary: string; description: string; body: TSchema }> = {
@@ -74,9 +73,7 @@ function describeMessage({ id, summary, description, body }: Message, schemas: S
     responses: {
       '2XX': { description: 'The message has arrived. The body is ignored.' },
       '410': { description: 'The receiver wants no more messages. The webhook is disabled.' },
-      default: {
-        description: 'The message is retried later. `Retry-After` is obeyed, up to an hour.',
-      },
+      default: { description: 'The message is retried later. `Retry-After` is obeyed, up to an hour.' },
     },
   };
 }

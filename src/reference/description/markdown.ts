@@ -94,9 +94,9 @@ function bodyLines(body: Part | undefined): string[] {
 
 /** The successful responses, then the statuses of errors, with their codes if a status has several. */
 function answerLines(responses: Record<string, Part>, resolve: (part: Part) => Part): string[] {
-  const [answers, errors] = [false, true].map((isError) =>
-    Object.keys(responses).filter((status) => Number(status) >= 400 === isError),
-  ) as [string[], string[]];
+  const { answers = [], errors = [] } = Object.groupBy(Object.keys(responses), (status) =>
+    Number(status) >= 400 ? 'errors' : 'answers',
+  );
   const answer = (status: string) => {
     const { description, content } = resolve(responses[status] as Part);
     const [media] = Object.entries<Part>(content ?? {});

@@ -126,13 +126,10 @@ export class ResponseDescriptions {
 }
 
 /** An error of this code, as examples show it. */
-export const exampleError = (code: ErrorCode): ApiError =>
-  new ApiError(
-    code,
-    errorCodes[code][1],
-    {},
-    code === 'rate_limited' ? { violatedPolicies: ['minute'] } : {},
-  );
+export function exampleError(code: ErrorCode): ApiError {
+  const facts = code === 'rate_limited' ? { violatedPolicies: ['minute'] } : {};
+  return new ApiError(code, errorCodes[code][1], {}, facts);
+}
 
 /** The codes in the order of their declaration. */
 const codesByStatus = (errors: readonly ErrorCode[]): Map<number, ErrorCode[]> =>

@@ -15,13 +15,12 @@ export function operationPage({ document, path: source }: Described, id: string,
   const show = tables(resolve, `${root}reference`);
   const { url, method, operation } = operationIn(document, id);
   const parameters: Part[] = operation.parameters.map(resolve);
-  const statuses = Object.entries<Part>(operation.responses).map(([status, response]) => ({
-    status,
-    ...resolve(response),
-  })) as Part[];
-  const [answers, errors] = [false, true].map((isError) =>
-    statuses.filter(({ status }) => Number(status) >= 400 === isError),
-  ) as [Part[], Part[]];
+  const statuses: Part[] = Object.entries<Part>(operation.responses).map(([status, response]) => {
+    return { status, ...resolve(response) };
+  });
+  const { answers = [], errors = [] } = Object.groupBy(statuses, ({ status }) =>
+    Number(status) >= 400 ? 'errors' : 'answers',
+  );
   return `<article class="operation" data-operation="${id}" data-description="${source}">
 <div class="lead">
 <h1>${inline(operation.summary)}</h1>

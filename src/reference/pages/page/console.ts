@@ -30,7 +30,8 @@ async function fetchDescription(path: string): Promise<Part> {
 /** The form of an operation of the description at a path. Its requests go to the service that this page is from. */
 export async function consoleFor(id: string, path: string): Promise<HTMLFormElement> {
   const description = await loadDescription(path);
-  const { method, url, operation } = find(description, id);
+  const found = find(description, id);
+  const { method, operation } = found;
   const resolve = (part: Part): Part =>
     part.$ref
       ?.slice(2)
@@ -57,7 +58,7 @@ export async function consoleFor(id: string, path: string): Promise<HTMLFormElem
     if (underWay) return underWay.abort();
     underWay = new AbortController();
     send.textContent = 'Stop';
-    const request = requestOf({ method, start: new URL(path, root), url, fields, body });
+    const request = requestOf(found, new URL(path, root), fields, body);
     await show(request, answer, underWay.signal);
     underWay = undefined;
     send.textContent = 'Send';
@@ -127,16 +128,8 @@ function bodyField({ content }: Part): Body {
   return { mediaType, input, label: element('label', {}, `Body (${mediaType})`, input) };
 }
 
-interface Entered {
-  method: string;
-  /** The URL of the description, which is beside the paths. */
-  start: URL;
-  url: string;
-  fields: readonly Field[];
-  body: Body | undefined;
-}
-
-function requestOf({ method, start, url, fields, body }: Entered): Request {
+/** `start`: the URL of the description, which is beside the paths. */
+function requestOf({ method, url }: Operation, start: URL, fields: Field[], body: Body | undefined): Request {
   const used = fields.filter(({ input }) => input.value !== '');
   const inPath = (name: string) =>
     encodeURIComponent(fields.find((field) => field.name === name)?.input.value ?? '');
