@@ -55,7 +55,6 @@ export function operationOf(connection: Connection, base: string, name: string, 
   };
 }
 
-/** Which options an operation takes. */
 const optionsOf = (method: string, kind: string | undefined) =>
   kind === 'stream' ? kind : method === 'GET' || method === 'POST' ? method : 'change';
 

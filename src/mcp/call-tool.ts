@@ -131,7 +131,6 @@ async function run(tool: CallableTool, values: Values, client: Requests): Promis
   };
 }
 
-/** Why a request failed. */
 function failureOf({ code, message, headers, mayBeDone }: PetstoreError, nowMs: number): Values {
   const waitMs = headers && askedWaitMs(headers, nowMs);
   const shown = shortMessage(message, maxMessageBytes);

@@ -35,7 +35,6 @@ import { errorLine, gaveUpInWords, howEnded, useOf, verdictInWords, verdictWords
 
 /** A request behind a finding. */
 export interface Evidence {
-  /** Its number. */
   id: string;
   /** The time since the first request of the run: `+0.52 s`. */
   at: string;
@@ -75,7 +74,6 @@ export interface CardRow {
   name: string;
   /** The verdict in words. */
   word: string;
-  /** What happened, in a few words. */
   happened: string;
   /** What it did wrong, without the checks that also fail without faults. */
   findings: CardFinding[];
@@ -113,7 +111,6 @@ export interface Card {
   next: string[];
   /** Grades the program again under all faults of the card. */
   again: string;
-  /** When the program was graded. */
   atMs: number;
   /** What changed since an earlier card. */
   changes?: Changes;
@@ -291,7 +288,7 @@ const failedChecks = (checks: readonly CheckResult[]) => checks.filter(({ result
 const shownKeyLength = 8;
 
 /** The requests with these ids. */
-export function evidenceOf(
+function evidenceOf(
   requests: readonly RecordedRequest[],
   ids: readonly (string | undefined)[],
   fault = '',

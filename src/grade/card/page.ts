@@ -7,11 +7,11 @@ import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import type { Changes } from '../card-schema.ts';
 import { type FaultGrade, type Grade, withoutFaults } from '../grade.ts';
-import { type Rank, worstRank } from '../verdict.ts';
+import { worstRank } from '../verdict.ts';
 import { type Card, type CardFinding, type CardProblem, type CardRow, type Evidence, keyOf } from './card.ts';
 import { html, Markup } from './markup.ts';
 import { timeline } from './timeline.ts';
-import { changeInWords, howEndedWhen, verdictWords } from './words.ts';
+import { changeInWords, howEndedWhen, rankMarks, verdictWords } from './words.ts';
 
 const style = readFileSync(new URL('page.css', import.meta.url), 'utf8');
 /** The page loads nothing and runs nothing. Only its own style applies. */
@@ -23,7 +23,6 @@ const [maxListed, maxEvidence] = [200, 20];
 const openProblems = 2;
 
 const headings = { 'must-fix': 'Must fix', 'should-fix': 'Should fix' } as const;
-const signs: Record<Rank, string> = { 'must-fix': '✗', 'should-fix': '!', survived: '✓', 'not-reached': '–' };
 const verdictSigns: Record<Grade['verdict'], string> = { passed: '✓', failed: '✗', incomplete: '?' };
 
 /** A grade as an HTML page without further files. */
@@ -84,10 +83,9 @@ const time = (at: string) => html`<time datetime="${at}">${at.slice(0, 16).repla
 function tile(fault: FaultGrade): Markup {
   const name = `${fault.fault}: ${verdictWords[fault.verdict]}`;
   const rank = worstRank(fault);
-  return html`<li><a class="${rank}" href="#${fault.fault}" title="${name}"><span aria-hidden="true">${signs[rank]}</span><span class="for-readers">${name}</span></a></li>`;
+  return html`<li><a class="${rank}" href="#${fault.fault}" title="${name}"><span aria-hidden="true">${rankMarks[rank]}</span><span class="for-readers">${name}</span></a></li>`;
 }
 
-/** How often an agent passed. */
 const passed = ({ passed, grade: { goal } }: Card) => html`<section aria-labelledby="passed">
 <h2 id="passed">Passed</h2>
 <p>${goal?.text}</p>
@@ -233,7 +231,6 @@ ${run.exitStatus !== 0 && html`<p>Ended: ${howEndedWhen(run)}.</p>${lines(run.la
 const requestNumbers = ({ evidence }: CardFinding) =>
   evidence.length === 0 ? 'no request' : evidence.map(({ id }) => `#${id}`).join(' ');
 
-/** The description of a fault. */
 function about(name: string): Markup | undefined {
   const fault = faultNamed(name);
   return (

@@ -6,7 +6,7 @@ import { type Ending, withoutFaults } from '../grade.ts';
 import type { Rank } from '../verdict.ts';
 import type { Card, CardFinding, CardProblem, CardRow, Evidence } from './card.ts';
 import { allFaults, type Passed } from './trials.ts';
-import { changeInWords, gaveUpInWords, howEndedWhen, verdictInWords } from './words.ts';
+import { changeInWords, gaveUpInWords, howEndedWhen, rankMarks, verdictInWords } from './words.ts';
 
 /** The longest summary, in lines. */
 export const maxSummaryLines = 40;
@@ -17,14 +17,15 @@ const [maxEvidence, maxEvidenceInDetails] = [4, 20];
 /** The longest texts, in characters. */
 const [maxText, maxTarget] = [240, 40];
 
-const looks = {
-  'must-fix': { mark: '✗', style: 'red' },
-  'should-fix': { mark: '!', style: 'yellow' },
-  survived: { mark: '✓', style: 'green' },
-  'not-reached': { mark: '–', style: 'dim' },
-} as const satisfies Record<Rank, object>;
-
+const styles = {
+  'must-fix': 'red',
+  'should-fix': 'yellow',
+  survived: 'green',
+  'not-reached': 'dim',
+} as const;
 const verdictStyles = { passed: 'green', failed: 'red', incomplete: 'yellow' } as const;
+
+const markOf = (rank: Rank) => ({ text: rankMarks[rank], style: styles[rank] });
 
 /** A card for a terminal: a summary of at most 40 lines, below a table of all runs and their findings if `isVerbose`. */
 export const toText = (card: Card, { isVerbose = false } = {}): string =>
@@ -42,8 +43,7 @@ export function lineOf(row: RowInWords, nameWidth: number): string {
 const verdictWidth = verdictInWords({ verdict: 'failed', exitStatus: 1 }).length;
 
 function cellsOf({ rank, name, word, happened }: RowInWords): Cell[] {
-  const { mark, style } = looks[rank];
-  return [{ text: mark, style }, name, { text: word, style }, cut(happened, maxText)];
+  return [markOf(rank), name, { text: word, style: styles[rank] }, cut(happened, maxText)];
 }
 
 function summary(card: Card): string {
@@ -87,11 +87,10 @@ function fitted(problems: readonly CardProblem[], room: number): string[] {
 }
 
 function headLines({ rank, title, what, where, alsoAt }: CardProblem): string[] {
-  const { mark, style } = looks[rank];
   const also = alsoAt.length > 0 ? ` and in ${counted(alsoAt.length, 'more run')}` : '';
   const text = cut(what === '' ? title : `${title}: ${what}`, maxText);
   const head = { text: `${text} (${where}${also})`, style: 'bold' } as const;
-  return linesOf([[{ text: mark, style }, head]]);
+  return linesOf([[markOf(rank), head]]);
 }
 
 /** The requests behind a finding, what the service did, what a good client does, and what to change. */
@@ -116,7 +115,6 @@ function requestCells({ id, at, method, target, key, outcome, isAffected }: Evid
   return [`#${id}`, at, outcome, isAffected ? 'fault' : '', known, `${method} ${cut(target, maxTarget)}`];
 }
 
-/** Further facts of the grade. */
 function factLines({ grade, rows, refused, notes, problems }: Card): string[] {
   const faultsBy = (verdict: string) => {
     const names = grade.faults.filter((one) => one.verdict === verdict).map(({ fault }) => fault);
@@ -199,7 +197,7 @@ function details({ rows, baseline, grade }: Card): string[] {
 
 function rowDetails({ rank, name, word, required, run, findings, again }: CardRow): string {
   return [
-    styleText([looks[rank].style, 'bold'], `${name}: ${word} (${required ? 'required' : 'recommended'})`),
+    styleText([styles[rank], 'bold'], `${name}: ${word} (${required ? 'required' : 'recommended'})`),
     ...(run && run.exitStatus !== 0 ? linesOf(endingRows(run), '  ') : []),
     ...findingLines(findings),
     `  ${escapeTerminal(again)}`,
@@ -208,8 +206,7 @@ function rowDetails({ rank, name, word, required, run, findings, again }: CardRo
 
 const findingLines = (findings: readonly CardFinding[]) =>
   findings.flatMap((finding) => {
-    const { mark, style } = looks[finding.rank];
-    const head = linesOf([[{ text: mark, style }, `${finding.title}: ${finding.what}`]]);
+    const head = linesOf([[markOf(finding.rank), `${finding.title}: ${finding.what}`]]);
     return [...head, ...causeLines(finding, maxEvidenceInDetails)];
   });
 

@@ -5,6 +5,8 @@ import type { Changes } from '../card-schema.ts';
 import { type Ending, type FaultRun, isAffectedBy, type Verdict } from '../grade.ts';
 import { useInWords } from '../run/plan.ts';
 
+export const rankMarks = { 'must-fix': '✗', 'should-fix': '!', survived: '✓', 'not-reached': '–' } as const;
+
 export const verdictWords: Record<Verdict, string> = {
   survived: 'survived',
   'did-it-twice': 'did it twice',

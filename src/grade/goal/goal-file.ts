@@ -16,7 +16,6 @@ export interface WantedRows {
   count: number;
 }
 
-/** The goal of an agent. */
 export interface Goal {
   /** The task for the agent, and for people. */
   text: string;

@@ -213,11 +213,7 @@ function derivedParameters({ parameters }: Fault, { longestMs }: Usage): Partial
 }
 
 /** How long a fault with these parameters makes the program wait if it affects this many uses. */
-function waitsOf(
-  fault: Fault,
-  given: PlannedFault,
-  count: number,
-): Pick<RunPlan, 'waitsMs' | 'lingersMs' | 'isMostlyWaiting'> {
+function waitsOf(fault: Fault, given: PlannedFault, count: number) {
   const all = parametersOf(fault, given);
   const waitMs = ([name, value]: [string, unknown]) =>
     name.endsWith('Ms') ? Number(value) : name.endsWith('Seconds') ? 1_000 * Number(value) : 0;

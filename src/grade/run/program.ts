@@ -175,7 +175,6 @@ function lastOf(lines: Line[], most: number): Line[] {
   return (surplus > 0 ? lines.filter((line) => !isDropped(line)) : lines).slice(-most);
 }
 
-/** The last lines of one stream. */
 class LastLines {
   #lines: Line[] = [];
   /** The last line, which has no line end yet. */

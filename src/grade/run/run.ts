@@ -128,7 +128,6 @@ async function readState(listAt: Clients['listAt']): Promise<StoreState> {
   return Object.fromEntries(await Promise.all(items));
 }
 
-/** Reads the history of a workspace through the API. */
 const readHistory = (store: Petstore): Promise<StoreEvent[]> =>
   readAll('/store/events', store.listEvents() as unknown as List<StoreEvent>);
 

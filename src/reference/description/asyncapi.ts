@@ -3,10 +3,9 @@ import { version } from '../../foundation/version.ts';
 import type { Operation } from '../../http/operation.ts';
 import { Event } from '../../store/events/schema.ts';
 import { EventsMissed, Ping } from '../../store/webhooks/schema.ts';
-import { webhookHeaders } from './callbacks.ts';
 import { contact, license, securitySchemes } from './document.ts';
+import { StreamedEvent, streamNote, webhookHeaders } from './messages.ts';
 import { type JsonObject, Schemas } from './schemas.ts';
-import { StreamedEvent, streamNote } from './streamed-event.ts';
 
 const { id, event } = StreamedEvent.properties;
 /** The fields of a block of the stream, except its data. */

@@ -4,7 +4,6 @@ import { exampleOf, type Json } from './schemas.ts';
 /** A sample in the form of `x-codeSamples`: `lang` selects the colours, `label` is shown. */
 export type CodeSample = { lang: string; label: string; source: string };
 
-/** The request of a sample. */
 interface SampleRequest {
   method: string;
   url: string;

@@ -1,4 +1,4 @@
-import { type Part, resolverOf, typeOf } from '../description/markdown.ts';
+import { operationIn, type Part, resolverOf, typeOf } from '../description/part.ts';
 import { blocks, escapeHtml, inline, rootFrom } from './static-page.ts';
 
 /** A description, and where it is served. */
@@ -60,14 +60,6 @@ ${blocks(description)}${properties ? show.properties(schema) : `<p>${show.type(s
 </section>`;
   })
   .join('\n')}`;
-}
-
-/** An operation of a description, its method and its path below the base URL. */
-function operationIn(document: Part, id: string): { url: string; method: string; operation: Part } {
-  for (const [url, item] of Object.entries<Part>(document.paths))
-    for (const [method, operation] of Object.entries<Part>(item))
-      if (operation.operationId === id) return { url, method: method.toUpperCase(), operation };
-  throw new Error(`The description has no operation ${id}.`);
 }
 
 const marksOf = (operation: Part): string[] =>

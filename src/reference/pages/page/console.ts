@@ -3,7 +3,7 @@
 import { currentKey } from '../../../access/keys/tab-key.ts';
 import { randomId } from '../../../client/platform.ts';
 import { prettyJson } from '../../../http/pages/pretty-json.ts';
-import type { Part } from '../../description/markdown.ts';
+import { operationIn, type Part, resolverOf } from '../../description/part.ts';
 import { element } from './element.ts';
 
 const root = new URL('.', location.href);
@@ -30,13 +30,9 @@ async function fetchDescription(path: string): Promise<Part> {
 /** The form of an operation of the description at a path. Its requests go to the service that this page is from. */
 export async function consoleFor(id: string, path: string): Promise<HTMLFormElement> {
   const description = await loadDescription(path);
-  const found = find(description, id);
+  const found = operationIn(description, id);
   const { method, operation } = found;
-  const resolve = (part: Part): Part =>
-    part.$ref
-      ?.slice(2)
-      .split('/')
-      .reduce((found: Part, name: string) => found[name], description) ?? part;
+  const resolve = resolverOf(description);
   const fields = operation.parameters
     .map(resolve)
     .map((parameter: Part) => fieldOf(parameter, resolve, method));
@@ -66,19 +62,7 @@ export async function consoleFor(id: string, path: string): Promise<HTMLFormElem
   return form;
 }
 
-interface Operation {
-  method: string;
-  /** Its path, with placeholders. */
-  url: string;
-  operation: Part;
-}
-
-function find({ paths }: Part, id: string): Operation {
-  for (const [url, item] of Object.entries<Part>(paths))
-    for (const [method, operation] of Object.entries<Part>(item))
-      if (operation.operationId === id) return { method: method.toUpperCase(), url, operation };
-  throw new Error(`The description has no operation ${id}.`);
-}
+type Operation = ReturnType<typeof operationIn>;
 
 /** The input of a parameter. */
 interface Field {

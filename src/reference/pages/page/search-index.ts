@@ -2,7 +2,7 @@
 
 import MiniSearch from 'minisearch';
 import { slugOf } from '../../description/guide-names.ts';
-import type { Part } from '../../description/markdown.ts';
+import type { Part } from '../../description/part.ts';
 
 /** Words that readers search for, and the words that the texts use instead. */
 const topics = new Map([
