@@ -65,7 +65,7 @@ function summary(card: Card): string {
     .join('\n\n');
 }
 
-/** Problems in at most `room` lines, the worst first. It always shows its cause, the others only if there is room. */
+/** Problems in at most `room` lines, the worst first, with its cause. The others get theirs only if there is room. */
 function fitted(problems: readonly CardProblem[], room: number): string[] {
   const heads = problems.map((problem) => clipped(headLines(problem), maxLines.head));
   const [worst, ...others] = heads;
