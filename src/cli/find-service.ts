@@ -25,17 +25,13 @@ export const withServiceOptions = <C extends Command>(command: C) =>
       parseUrl,
     );
 
-/**
- * The address of the service and the key, from the options of a command or their defaults. Throws if there is no key or no service, because a
- * key is never sent to a guessed address.
- */
+/** The address and the key, from options or their defaults. Throws without either: a key is never sent to a guessed address. */
 export async function readAccess(options: { key?: string; url?: URL }): Promise<ServiceAccess> {
   const { dataDir } = readConfig(process.env);
   const key =
     options.key || process.env[clientKeyVariable]?.trim() || readOwnFile(join(dataDir, 'demo.key'))?.trim();
-  if (!key) {
+  if (!key)
     throw new Error(`There is no API key. Use --key or ${clientKeyVariable}. "keys create" creates a key.`);
-  }
   const baseUrl =
     options.url?.href.replace(/\/$/, '') ?? urlInSettings(process.env) ?? (await findService(dataDir));
   return { baseUrl, key, addressSetBy: '--url' };
@@ -48,10 +44,7 @@ function urlInSettings(env: Environment): string | undefined {
   return env[settings.port.variable]?.trim() && port !== 0 ? localUrl({ address: host, port }) : undefined;
 }
 
-/**
- * The address of the service that uses a data folder. The service proves that it wrote the address before a key is sent to it: after a crash
- * another program may listen on its port.
- */
+/** The service of a data folder. It must prove its address first: after a crash another program may listen there. */
 export async function findService(dataDir: string, withinMs = proofTimeoutMs): Promise<string> {
   const address = readServiceAddress(dataDir);
   const challenge = newChallenge();

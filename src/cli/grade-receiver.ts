@@ -77,7 +77,6 @@ async function gradeAndPrint(url: URL, options: Options): Promise<void> {
   }
 }
 
-/** A delivery as a row of cells. */
 const cellsOf = ({ number, what, status, tookMs, error }: TrialDelivery) => [
   String(number).padStart(2),
   String(status ?? '—'),

@@ -205,9 +205,9 @@ async function list({ json, fault: asked }: Options): Promise<void> {
     ({ name }) => asked?.some(({ fault }) => fault === name) ?? true,
   );
   if (json) {
-    const shown = faults.map(({ name, level, does, goodClient }) => ({
-      ...{ fault: name, required: level === 'required', does, goodClient },
-    }));
+    const shown = faults.map(({ name: fault, level, does, goodClient }) => {
+      return { fault, required: level === 'required', does, goodClient };
+    });
     return console.log(toJson(shown));
   }
   const rows = faults.map(({ name, level, does }) => [name, level, does]);
@@ -321,10 +321,7 @@ function commandLines(words: string[], options: Parsed, env: NodeJS.ProcessEnv):
   };
 }
 
-/**
- * How the user calls this command. npm sets variables for npx, for its script `petstore`, and for other scripts. In another folder its script
- * needs the one of the tree.
- */
+/** How the user calls this command. In another folder the npm script `petstore` needs the folder of the tree. */
 function calledAs(env: NodeJS.ProcessEnv): string {
   const { npm_command: by, npm_lifecycle_event: script } = env;
   if (by === undefined) return 'petstore';

@@ -22,11 +22,6 @@ import { withStorage } from './storage.ts';
 import { isoTime, printFields, printRows } from './terminal.ts';
 import { workspaceNamed } from './workspaces.ts';
 
-interface QuotaOptions {
-  perMinute?: number;
-  perDay?: number;
-}
-
 const json = () => new Option('--json', 'print JSON');
 const plan = () =>
   new Option('--plan <plan>', 'plan of the key; required').choices(planNames).makeOptionMandatory();
@@ -51,12 +46,11 @@ export function keysCommand(): Command {
     .action(async (options, command: Command) => {
       const quota = enterpriseQuota(options.plan, options, command);
       await withStorage(async (db) => {
-        const created = await db.write(async (sql) => {
+        const { id, key } = await db.write(async (sql) => {
           const { id: workspaceId } = await workspaceNamed(sql, options.workspace);
           const key = { workspaceId, plan: options.plan, ...(quota && { quota }), label: options.name };
           return createKey(sql, key, Date.now());
         });
-        const { id, key } = created;
         const { workspace, plan, name: label } = options;
         printFields({ id, key, plan, workspace, ...limitsOf(plan, quota), label }, options.json);
       });
@@ -90,8 +84,8 @@ export function keysCommand(): Command {
     .description('Revoke a key permanently. A running service refuses it within a second.')
     .argument('<id>', 'id of the key, as in "keys list"')
     .action(async (id) => {
-      const isKnown = await withStorage((db) => db.write((sql) => revokeKey(sql, id, Date.now())));
-      console.log(isKnown ? `Key ${id} is revoked.` : noSuchKey(id));
+      await changeKey(id, (sql) => revokeKey(sql, id, Date.now()));
+      console.log(`Key ${id} is revoked.`);
     });
 
   keys
@@ -103,8 +97,8 @@ export function keysCommand(): Command {
     .addOption(perWindow('day'))
     .action(async (id, plan, options, command: Command) => {
       const quota = enterpriseQuota(plan, options, command);
-      const isKnown = await withStorage((db) => db.write((sql) => setPlan(sql, id, plan, quota)));
-      console.log(isKnown ? `Key ${id} is on plan ${plan}.` : noSuchKey(id));
+      await changeKey(id, (sql) => setPlan(sql, id, plan, quota));
+      console.log(`Key ${id} is on plan ${plan}.`);
     });
 
   keys
@@ -115,13 +109,16 @@ export function keysCommand(): Command {
     .argument('<id>', 'id of the key, as in "keys list"')
     .action(async (id) => {
       const nowMs = await latestClockMs();
-      const isKnown = await withStorage((db) => db.write((sql) => clearBan(sql, id, nowMs)));
-      console.log(
-        isKnown ? `Key ${id} is not banned any more, and its earlier bans are forgotten.` : noSuchKey(id),
-      );
+      await changeKey(id, (sql) => clearBan(sql, id, nowMs));
+      console.log(`Key ${id} is not banned any more, and its earlier bans are forgotten.`);
     });
 
   return keys;
+}
+
+/** Writes to a key. Throws if `change` finds none. */
+async function changeKey(id: string, change: (sql: Sql) => Promise<boolean>): Promise<void> {
+  if (!(await withStorage((db) => db.write(change)))) noSuchKey(id);
 }
 
 function noSuchKey(id: string): never {
@@ -129,21 +126,16 @@ function noSuchKey(id: string): never {
 }
 
 /** The quota of an Enterprise key. The other plans have fixed quotas. */
-function enterpriseQuota(
-  plan: Plan,
-  { perMinute, perDay }: QuotaOptions,
-  command: Command,
-): Quota | undefined {
+function enterpriseQuota(plan: Plan, options: Partial<Quota>, command: Command): Quota | undefined {
+  const { perMinute, perDay } = options;
   if (plan !== 'enterprise') {
-    if (perMinute !== undefined || perDay !== undefined) {
+    if (perMinute !== undefined || perDay !== undefined)
       command.error(`error: --per-minute and --per-day are for the plan enterprise, not ${plan}`);
-    }
     return undefined;
   }
-  if (perMinute === undefined || perDay === undefined) {
-    command.error('error: the plan enterprise needs --per-minute and --per-day');
-  }
-  return { perMinute: perMinute as number, perDay: perDay as number };
+  if (perMinute === undefined || perDay === undefined)
+    return command.error('error: the plan enterprise needs --per-minute and --per-day');
+  return { perMinute, perDay };
 }
 
 const limitsOf = (plan: Plan, quota: Quota | undefined): Partial<Quota> => quota ?? plans[plan] ?? {};
@@ -165,20 +157,15 @@ function usageFields(account: LimitAccount, { plan, quota, banClearedAtMs }: Sto
 
 function keyFields({ id, workspace, plan, quota, label, createdAtMs, revokedAtMs }: StoredKey) {
   return {
-    id,
-    workspace,
-    plan,
-    ...limitsOf(plan, quota),
-    createdAt: isoTime(createdAtMs),
+    ...{ id, workspace, plan, ...limitsOf(plan, quota), createdAt: isoTime(createdAtMs) },
     ...(label !== undefined && { label }),
     ...(revokedAtMs !== undefined && { revokedAt: isoTime(revokedAtMs) }),
   };
 }
 
 function parseLabel(text: string): string {
-  if (!/^[^\p{Cc}]{1,100}$/u.test(text)) {
+  if (!/^[^\p{Cc}]{1,100}$/u.test(text))
     throw new InvalidArgumentError('It must be 1 to 100 characters, without control characters.');
-  }
   return text;
 }
 

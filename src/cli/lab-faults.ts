@@ -53,7 +53,7 @@ async function describe({ name, kind, takesOperation, parameters, ...fault }: Fa
     ['Why it matters', fault.bites],
     [
       'Kind',
-      kind === 'step' ? 'step: performed a number of times' : 'condition: lasts as long as its rehearsal',
+      `${kind}: ${kind === 'step' ? 'performed a number of times' : 'lasts as long as its rehearsal'}`,
     ],
     ...parameters.map((parameter) => [
       'Parameter',
@@ -81,11 +81,7 @@ const exampleOf = ({ name, takesOperation, operations, parameters }: Fault): str
   });
 
 /** Ends the command with an error for the first fault that does not exist or has a wrong parameter. */
-export async function assertFaults(
-  command: Command,
-  faults: readonly PlannedFault[],
-  listCommand = 'lab faults',
-): Promise<void> {
+export async function assertFaults(command: Command, faults: PlannedFault[], listCommand = 'lab faults') {
   const catalogue = await readCatalogue();
   const names = catalogue.map(({ name }) => name);
   const operations = [...new Set(catalogue.flatMap((fault) => fault.operations))];

@@ -6,7 +6,6 @@ import type { Lab, LabTypes } from '../client/index.ts';
 import { withoutSecrets } from '../foundation/redact.ts';
 import { clientKeyVariable, settings } from '../foundation/settings/config.ts';
 import { spawnUserProgram } from '../foundation/spawn-user-program.ts';
-import { escapeTerminal } from '../foundation/terminal-text.ts';
 import { labUrlOfService, type ServiceAccess, withService } from '../service/start/running-service.ts';
 import { readAccess, withServiceOptions } from './find-service.ts';
 import {
@@ -19,17 +18,17 @@ import {
   unperformedFaults,
   verdictText,
 } from './lab-report.ts';
-import { helpNote, printLines, statusOf, toJson, writeUserFile } from './terminal.ts';
+import { endSignals, helpNote, note, printLines, statusOf, toJson, writeUserFile } from './terminal.ts';
 
-const failedStatus = 1;
-const incompleteStatus = 3;
+/** The exit status for a verdict. Otherwise it is that of the client. */
+const statuses: Readonly<Record<string, number>> = { failed: 1, incomplete: 3 };
 
 const more = `
 COMMAND gets PETSTORE_BASE_URL and PETSTORE_API_KEY:
   petstore lab record -- node my-client.mjs
 Without COMMAND, all requests of the key are recorded until Ctrl-C.
 If a rehearsal is active, its faults are listed with the card. The verdict is incomplete if none of them was performed.
-The exit status is ${failedStatus} if the verdict is failed, ${incompleteStatus} if it is incomplete, and otherwise that of COMMAND.`;
+The exit status is ${statuses.failed} if the verdict is failed, ${statuses.incomplete} if it is incomplete, and otherwise that of COMMAND.`;
 
 export const recordCommand = () =>
   withServiceOptions(
@@ -79,19 +78,12 @@ export const recordCommand = () =>
       });
     });
 
-const statuses: Record<string, number> = { failed: failedStatus, incomplete: incompleteStatus };
-
 /** If no fault was performed, a passed report proves nothing about the faults, so it is incomplete. */
 const judged = (report: LabTypes.Report, noFaultPerformed: boolean): LabTypes.Report =>
   noFaultPerformed && report.verdict === 'passed' ? { ...report, verdict: 'incomplete' } : report;
 
 /** Runs the command, or waits for Ctrl-C if there is none. Returns the exit status. */
-async function untilEnd(
-  command: string[],
-  access: ServiceAccess,
-  id: string,
-  isData: boolean,
-): Promise<number> {
+async function untilEnd(command: string[], access: ServiceAccess, id: string, isData: boolean) {
   if (command.length === 0) {
     // Listens before the note is shown, since the user may end the recording at once.
     const ended = untilSignal();
@@ -113,11 +105,7 @@ async function end(lab: Lab, id: string): Promise<void> {
 }
 
 /** The requests of a recording with these ids, as cells. */
-async function requestsOf(
-  lab: Lab,
-  recordingId: string,
-  ids: readonly string[],
-): Promise<Map<string, string[]>> {
+async function requestsOf(lab: Lab, recordingId: string, ids: readonly string[]) {
   const found = new Map<string, string[]>();
   if (ids.length === 0) return found;
   for await (const request of lab.listRecordedRequests(recordingId)) {
@@ -127,20 +115,12 @@ async function requestsOf(
   return found;
 }
 
-/** Prints to standard error, because standard output contains only the report. */
-const note = (text: string) => console.error(escapeTerminal(text));
-
-const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-
 /**
  * Runs a client with the address and the key in its environment, and returns its exit status. Passes termination signals on to the client,
  * so that the report is still printed. With `isData` the output of the client goes to standard error.
  */
-async function runClient(
-  command: string[],
-  { baseUrl, key }: ServiceAccess,
-  isData: boolean,
-): Promise<number> {
+async function runClient(command: string[], access: ServiceAccess, isData: boolean): Promise<number> {
+  const { baseUrl, key } = access;
   const env = { ...process.env, [settings.baseUrl.variable]: baseUrl, [clientKeyVariable]: key };
   const child = spawnUserProgram(command, { env, stdio: ['inherit', isData ? 2 : 'inherit', 'inherit'] });
   for (const signal of endSignals) process.on(signal, () => passOn(signal, child));

@@ -32,15 +32,13 @@ export const rehearseCommand = () =>
       if (hasFaults === Boolean(options.show || options.end))
         command.error('error: name the faults to perform, or use --show or --end alone');
       await assertFaults(command, faults);
+      const planned = { faults, expiresInSeconds: options.expires } as LabTypes.NewRehearsal;
       const rehearsal = await withService(await readAccess(options), ({ lab }) =>
-        hasFaults ? start(lab, faults, options.expires) : lastRehearsal(lab, options.end === true),
+        hasFaults ? lab.startRehearsal(planned) : lastRehearsal(lab, options.end === true),
       );
       if (options.json) printLines(toJson(rehearsal));
       else show(rehearsal);
     });
-
-const start = (lab: Lab, faults: PlannedFault[], expiresInSeconds: number | undefined) =>
-  lab.startRehearsal({ faults, expiresInSeconds } as LabTypes.NewRehearsal);
 
 /** The newest rehearsal. Ends it first if `isToEnd`. */
 async function lastRehearsal(lab: Lab, isToEnd: boolean): Promise<LabTypes.Rehearsal> {
@@ -72,22 +70,20 @@ function show(rehearsal: LabTypes.Rehearsal): void {
 }
 
 /** Parses `rate-limited:operation=placeOrder,times=2`, and adds it to the earlier faults. */
-export function addFault(text: string, before: PlannedFault[] | undefined): PlannedFault[] {
+export function addFault(text: string, before: PlannedFault[] = []): PlannedFault[] {
   const fault = parseSelector(text);
-  if (!fault) {
+  if (!fault)
     throw new InvalidArgumentError(
       'It must look like rate-limited or rate-limited:operation=createPet,times=2.',
     );
-  }
-  return [...(before ?? []), fault];
+  return [...before, fault];
 }
 
 /** Parses a whole number above 0. */
 export function parseCount(text: string): number {
   const count = Number(text);
-  if (!/^\d+$/.test(text) || count < 1 || !Number.isSafeInteger(count)) {
+  if (!/^\d+$/.test(text) || count < 1 || !Number.isSafeInteger(count))
     throw new InvalidArgumentError('It must be an integer above 0.');
-  }
   return count;
 }
 

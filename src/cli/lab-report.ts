@@ -71,10 +71,7 @@ interface FaultCount
   rehearsal: string;
 }
 
-/**
- * The faults of the rehearsals that were active after `sinceMs`, and how often each was performed while the client ran. `before` and `after`
- * are the rehearsals before and after that.
- */
+/** Faults that were active after `sinceMs`, and how often each was performed between the rehearsals `before` and `after`. */
 export function countFaults(
   before: readonly LabTypes.Rehearsal[],
   after: readonly LabTypes.Rehearsal[],
@@ -104,12 +101,9 @@ export const noFaultPerformed = (faults: readonly FaultCount[]) =>
 
 export const faultsTable = (faults: readonly FaultCount[]) =>
   toTable(
-    faults.map(({ fault, operation, performed, remaining }) => ({
-      fault,
-      operation: operation ?? 'every one',
-      performed,
-      remaining,
-    })),
+    faults.map(({ fault, operation = 'every one', performed, remaining }) => {
+      return { fault, operation, performed, remaining };
+    }),
   );
 
 /** A sentence about the faults that were never performed; undefined if every fault was. */

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { readConfig } from '../foundation/settings/config.ts';
 
-export function openapiCommand(): Command {
-  return new Command('openapi')
+export const openapiCommand = () =>
+  new Command('openapi')
     .description('Print the OpenAPI description. Its server is PETSTORE_BASE_URL.')
     .option('--yaml', 'print YAML instead of JSON')
     .option('--lab', 'print the description of the lab instead')
@@ -14,4 +14,3 @@ export function openapiCommand(): Command {
       const document = options.lab ? describeLab(baseUrl, shown) : describeStore(operations, baseUrl, shown);
       process.stdout.write(options.yaml ? await asYaml(document) : asJson(document));
     });
-}

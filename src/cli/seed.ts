@@ -29,18 +29,14 @@ export function seedCommand(): Command {
       })
         .catch((error: Error) => {
           if (added === 0) throw error;
-          throw new Error(`${error.message} ${added} of ${pets} pets were added before this.`, {
-            cause: error,
-          });
+          const message = `${error.message} ${added} of ${pets} pets were added before this.`;
+          throw new Error(message, { cause: error });
         })
         .finally(line.end);
       const took = ((Date.now() - startedMs) / 1000).toFixed(1);
-      if (added === pets) console.log(`Added ${counted(pets, 'pet')} to ${workspace} in ${took} s.`);
-      else
-        endBy(
-          received() as NodeJS.Signals,
-          `Added ${added} of ${pets} pets to ${workspace}. They stay there.`,
-        );
+      if (added === pets) return console.log(`Added ${counted(pets, 'pet')} to ${workspace} in ${took} s.`);
+      const signalled = received() as NodeJS.Signals;
+      endBy(signalled, `Added ${added} of ${pets} pets to ${workspace}. They stay there.`);
     });
 }
 

@@ -11,10 +11,7 @@ import { printFields } from './terminal.ts';
 const deadlineMs = 120_000;
 
 /** Runs a command's work on the configured storage. `isAlone`: fails if a service uses the storage. */
-export async function withStorage<T>(
-  work: (db: Database) => Promise<T>,
-  { isAlone = false } = {},
-): Promise<T> {
+export async function withStorage<T>(work: (db: Database) => Promise<T>, { isAlone = false } = {}) {
   const config = readConfig(process.env);
   for (const name of config.unknownVariables)
     console.error(`petstore: ${escapeTerminal(name)}: ${unknownVariable}`);

@@ -16,7 +16,8 @@ export function printRows(rows: Record<string, Cell>[], asJson: boolean | undefi
 
 /** Prints an object as JSON, or as lines of name and value. */
 export function printFields(fields: Record<string, Cell>, asJson: boolean | undefined): void {
-  console.log(asJson ? toJson(fields) : toLines(fields));
+  const known = Object.entries(fields).filter(([, value]) => value !== undefined);
+  console.log(asJson ? toJson(fields) : toColumns(known.map(([name, value]) => [name, String(value)])));
 }
 
 export const toJson = (value: unknown) => JSON.stringify(value, null, 2);
@@ -28,13 +29,11 @@ export function toTable(rows: Record<string, Cell>[]): string {
   return rows.length > 0 ? toColumns([head, ...cells]) : 'None.';
 }
 
-const toLines = (fields: Record<string, Cell>) =>
-  toColumns(
-    Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
-  );
-
 /** Prints text of a service, with control characters escaped. */
 export const printLines = (text: string) => console.log(text.split('\n').map(escapeTerminal).join('\n'));
+
+/** Prints to standard error, because standard output contains only the result of a command. */
+export const note = (text: string) => console.error(escapeTerminal(text));
 
 /** The path of a file that the user named, from the folder of the user. */
 export const userPath = (file: string) => resolve(userFolder(), file);
@@ -66,10 +65,7 @@ export const helpNote =
 /** Milliseconds since 1970 as an ISO 8601 time. */
 export const isoTime = (ms: number) => new Date(ms).toISOString();
 
-/**
- * Asks the user at the terminal, and throws unless the answer is yes. Does not ask a script, which cannot answer. Throws if the user could
- * answer but not see the question.
- */
+/** Asks at a terminal, and throws unless the answer is yes or the user cannot see the question. Never asks a script. */
 export async function confirm(question: string): Promise<void> {
   if (!process.stdin.isTTY) return;
   const output = [process.stderr, process.stdout].find(({ isTTY }) => isTTY);
@@ -109,6 +105,9 @@ export function progressLine(): { show(text: string): void; end(): void } {
   };
 }
 
+/** The signals that ask a command to end. */
+export const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 /** One Ctrl-C may arrive several times within this time, since npm and `bin/petstore.js` pass it on. */
 const sameSignalMs = 500;
 
@@ -117,7 +116,7 @@ export function watchSignals(): { signal: AbortSignal; received(): NodeJS.Signal
   const stop = new AbortController();
   let received: NodeJS.Signals | undefined;
   let receivedAtMs = 0;
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  for (const signal of endSignals)
     process.on(signal, () => {
       if (received && performance.now() - receivedAtMs > sameSignalMs) process.exit(statusOf(received));
       if (received) return;

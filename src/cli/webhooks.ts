@@ -8,6 +8,7 @@ import { escapeTerminal } from '../foundation/terminal-text.ts';
 import { fetchFailureReason, messageOf, type ServiceAccess } from '../service/start/running-service.ts';
 import { signedHeaders } from '../store/webhooks/signature.ts';
 import { parseUrl, readAccess, withServiceOptions } from './find-service.ts';
+import { note } from './terminal.ts';
 
 export function webhooksCommand(): Command {
   const webhooks = new Command('webhooks').description('Test webhooks without a public address.');
@@ -49,18 +50,16 @@ const secretOf = (key: string) => secretPrefix + hash('sha256', `petstore webhoo
 
 function parsePosition(text: string): number {
   const id = Number(text);
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(id)) {
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(id))
     throw new InvalidArgumentError('It must be the id of an event, or 0.');
-  }
   return id;
 }
 
 /** Parses a secret that signs webhooks. */
 export function parseSecret(text: string): string {
   const bytes = Buffer.from(text.slice(secretPrefix.length), 'base64');
-  if (!text.startsWith(secretPrefix) || bytes.length < 24) {
+  if (!text.startsWith(secretPrefix) || bytes.length < 24)
     throw new InvalidArgumentError(`It must be ${secretPrefix} followed by at least 24 bytes in Base64.`);
-  }
   return text;
 }
 
@@ -80,10 +79,7 @@ interface ListenOptions extends ServiceAccess {
 const forwardWithinMs = 15_000;
 const leastRetryMs = 2_000;
 
-/**
- * Prints or forwards events until the process ends. After an interruption it continues after the last event. Throws if the service would
- * refuse every further request.
- */
+/** Prints or forwards events, and continues after interruptions. Throws if the service would refuse every further request. */
 async function listen(options: ListenOptions): Promise<never> {
   const { forwardTo, secret } = options;
   if (forwardTo) note(`Forwarding to ${forwardTo.href}, signed with the secret ${secret}`);
@@ -193,6 +189,3 @@ async function forward(url: URL, event: Event, body: string, secret: string): Pr
     return `failed: ${fetchFailureReason(error)}`;
   }
 }
-
-/** Prints to standard error, because standard output contains only events. */
-const note = (text: string) => console.error(escapeTerminal(text));

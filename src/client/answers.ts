@@ -16,11 +16,8 @@ const answers = new WeakMap<object, Answer>();
 export const answerOf = (given: object): Answer | undefined => answers.get(given);
 
 /** What came with a body. */
-export function answerFrom({
-  status,
-  headers,
-  attempts,
-}: Pick<Answer, 'status' | 'headers' | 'attempts'>): Answer {
+export function answerFrom(received: Pick<Answer, 'status' | 'headers' | 'attempts'>): Answer {
+  const { status, headers, attempts } = received;
   const field = (name: string) => headers.get(name) ?? undefined;
   return { status, headers, etag: field('etag'), requestId: field('x-request-id'), attempts };
 }

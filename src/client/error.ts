@@ -13,7 +13,6 @@ export type PetstoreErrorCode =
   | 'bad_signature'
   | (string & Record<never, never>);
 
-/** What a PetstoreError is made of. */
 export interface Failure {
   code: PetstoreErrorCode;
   message: string;

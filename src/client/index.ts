@@ -1,6 +1,4 @@
-/**
- * Clients of Petstore's API and of its lab, for Node.js, browsers, Deno and Bun: `import { createPetstore } from 'petstore-lab/client'`.
- */
+/** Clients of the API and the lab, for Node.js, browsers, Deno, Bun: `import { createPetstore } from 'petstore-lab/client'`. */
 import './needed-node.ts';
 
 export { type Answer, answerOf } from './answers.ts';

@@ -2,7 +2,6 @@ import { remember } from './answers.ts';
 import { unexpected } from './error.ts';
 import type { Received } from './send.ts';
 
-/** Gets one page. */
 type GetPage<Item> = (url: URL, isFirst: boolean) => Promise<Received & { data: Item[] }>;
 
 /**

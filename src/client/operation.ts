@@ -55,7 +55,6 @@ export function operationOf(connection: Connection, base: string, name: string, 
   };
 }
 
-/** Which options an operation takes. */
 const optionsOf = (method: string, kind: string | undefined) =>
   kind === 'stream' ? kind : method === 'GET' || method === 'POST' ? method : 'change';
 
@@ -95,15 +94,10 @@ function headersOf(
   };
 }
 
-/** The address of the API, and the types of the events that an operation writes to the history, if it writes any. */
-interface OperationEvents {
-  base: string;
-  eventTypes: readonly string[] | undefined;
-}
-
+/** `eventTypes`: the types of the events that the operation writes to the history, if it writes any. */
 async function call(
   connection: Connection,
-  { base, eventTypes }: OperationEvents,
+  { base, eventTypes }: { base: string; eventTypes: string[] | undefined },
   spec: RequestSpec,
   options: AnyOptions,
 ): Promise<unknown> {
@@ -122,8 +116,8 @@ async function call(
       throw error;
     }
     const { signal, timeoutMs } = options;
-    const history = historyOf(connection, base);
-    const done = await recoverLostWrite(history, eventTypes, requestId, { signal, timeoutMs }).catch(() => {
+    const history = { connection, base, types: eventTypes, options: { signal, timeoutMs } };
+    const done = await recoverLostWrite(history, requestId).catch(() => {
       signal?.throwIfAborted();
     });
     if (!done) throw error;
@@ -167,11 +161,8 @@ export async function sendRaw<Data>(
   return { ...answer, data: received.data as Data };
 }
 
-function listOf<Item>(
-  connection: Connection,
-  { url, ...spec }: RequestSpec,
-  options: AnyOptions,
-): List<Item> {
+function listOf<Item>(connection: Connection, request: RequestSpec, options: AnyOptions): List<Item> {
+  const { url, ...spec } = request;
   if (!url.searchParams.has('limit')) url.searchParams.set('limit', String(largestPage));
   const { 'if-none-match': _, ...later } = spec.headers ?? {};
   return new List<Item>(url, async (at, isFirst) => {
@@ -184,53 +175,41 @@ function listOf<Item>(
   });
 }
 
-const historyOf = (connection: Connection, base: string): History => ({
-  async last(options) {
-    const url = new URL(`${base}/store/events/stream`);
-    const { headers } = await send(connection, { method: 'HEAD', url }, options);
-    return BigInt(headers.get('last-event-id') ?? 0);
-  },
-  events(after, types, options) {
-    const url = new URL(`${base}/store/events`);
-    addQuery(url, { after, type: types });
-    return listOf<Event>(connection, { method: 'GET', url, ...expectedOf('list') }, options);
-  },
-});
-
 /** How many of the latest events are searched for a change that was just made. */
 const searchedEvents = 1_000;
 
-/** Functions that read the history. */
+/** The events of some types in the history of the API at `base`. */
 interface History {
-  /** The id of its last event. */
-  last(options: CallOptions): Promise<Int64 | undefined>;
-  /** Its events of some types after an id, or from the oldest on. */
-  events(after: Int64 | undefined, types: readonly string[], options: CallOptions): AsyncIterable<Event>;
+  connection: Connection;
+  base: string;
+  types: readonly string[];
+  options: CallOptions;
 }
 
 /**
- * If a refused request had in fact been applied, returns the resource after it. Then an earlier attempt made the change and its
- * answer was lost. Browsers, Deno, Bun and load balancers also send a request again by themselves when a connection breaks.
- * An event of the history contains the id of the request that caused it. `types` are the types of events that record such a request.
+ * The resource after a refused request that had been applied: an earlier attempt made the change, and its answer was lost.
+ * Browsers, Deno, Bun and load balancers also repeat requests by themselves. Each event has the id of the request that caused it.
  */
-async function recoverLostWrite(
-  history: History,
-  types: readonly string[],
-  requestId: string,
-  options: CallOptions,
-): Promise<object | undefined> {
-  const last = BigInt((await history.last(options)) ?? 0);
+async function recoverLostWrite(history: History, requestId: string): Promise<object | undefined> {
+  const { connection, base, options } = history;
+  const url = new URL(`${base}/store/events/stream`);
+  const { headers } = await send(connection, { method: 'HEAD', url }, options);
+  const last = BigInt(headers.get('last-event-id') ?? 0);
   const after = last > searchedEvents ? last - BigInt(searchedEvents) : undefined;
-  const found = await lastOf(history.events(after, types, options), requestId).catch((error) => {
+  const found = await lastEventOf(requestId, history, after).catch((error) => {
     // Events that old are no longer stored.
     if (!(error instanceof PetstoreError) || ![400, 410].includes(error.status ?? 0)) throw error;
-    return lastOf(history.events(undefined, types, options), requestId);
+    return lastEventOf(requestId, history, undefined);
   });
   return found?.data;
 }
 
-async function lastOf(events: AsyncIterable<Event>, requestId: string): Promise<Event | undefined> {
+async function lastEventOf(requestId: string, history: History, after: bigint | undefined) {
+  const { connection, base, types, options } = history;
+  const url = new URL(`${base}/store/events`);
+  addQuery(url, { after, type: types });
   let found: Event | undefined;
-  for await (const event of events) if (event.requestId === requestId) found = event;
+  for await (const event of listOf<Event>(connection, { method: 'GET', url, ...expectedOf('list') }, options))
+    if (event.requestId === requestId) found = event;
   return found;
 }

@@ -82,9 +82,7 @@ export interface CreateOptions extends CallOptions {
 
 /** Options of a call that changes or removes. */
 export interface ChangeOptions extends CallOptions {
-  /**
-   * What an earlier call returned, or an ETag. If the resource has changed since, the call rejects with the code `precondition_failed`.
-   */
+  /** What an earlier call returned, or an ETag. If it is outdated, the call rejects with `precondition_failed`. */
   ifMatch?: object | string | undefined;
 }
 

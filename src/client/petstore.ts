@@ -8,10 +8,7 @@ import type { CallOptions, ChangeOptions, PetstoreOptions } from './options.ts';
 /** A change gives up after this many attempts if another change overtakes each of them. */
 const mostRounds = 10;
 
-/**
- * Decides on a change from the current resource. If somebody else changes the resource meanwhile, it is called again. Return `undefined` to
- * change nothing.
- */
+/** Decides on a change from the current resource, again whenever somebody else changes it. `undefined` changes nothing. */
 export type Decide<Resource, Change> = (
   current: Resource,
 ) => Change | undefined | PromiseLike<Change | undefined>;
@@ -74,17 +71,6 @@ function combined(api: Operations): Omit<Petstore, keyof Operations | keyof Requ
     if (pet) return pet;
     throw new PetstoreError({ code: 'not_found', status: 404, message: `There is no pet ${petId}.` });
   };
-  type Read<R> = (id: Int64, options: CallOptions) => Promise<R>;
-  type Write<R, C> = (id: Int64, body: C, options: ChangeOptions) => Promise<R>;
-  const changing =
-    <R extends object, C>(read: Read<R>, write: Write<R, C>) =>
-    (id: Int64, decide: Decide<R, C>, options: CallOptions = {}) =>
-      change(
-        () => read(id, options),
-        decide,
-        (body, conditions) => write(id, body, conditions),
-        options,
-      );
   return {
     findPet,
     changePet: changing(petAt, api.updatePet),
@@ -95,22 +81,22 @@ function combined(api: Operations): Omit<Petstore, keyof Operations | keyof Requ
   };
 }
 
-/** Reads a resource, asks `decide` for a change, and sends it with `If-Match`. Returns the resource in its last state. */
-async function change<Resource extends object, Change>(
-  read: () => Promise<Resource>,
-  decide: Decide<Resource, Change>,
-  write: (body: Change, options: ChangeOptions) => Promise<Resource>,
-  options: CallOptions,
-): Promise<Resource> {
-  for (let round = 1; ; round++) {
-    const current = await read();
-    const body = await decide(current);
-    if (body === undefined) return current;
-    try {
-      return await write(body, { ...options, ifMatch: current });
-    } catch (error) {
-      const isOutdated = error instanceof PetstoreError && error.code === 'precondition_failed';
-      if (!isOutdated || round === mostRounds) throw error;
+/** Returns a method that reads a resource, asks `decide` for a change, and sends it with `If-Match`. It returns the last state. */
+const changing =
+  <Resource extends object, Change>(
+    read: (id: Int64, options: CallOptions) => Promise<Resource>,
+    write: (id: Int64, body: Change, options: ChangeOptions) => Promise<Resource>,
+  ) =>
+  async (id: Int64, decide: Decide<Resource, Change>, options: CallOptions = {}): Promise<Resource> => {
+    for (let round = 1; ; round++) {
+      const current = await read(id, options);
+      const body = await decide(current);
+      if (body === undefined) return current;
+      try {
+        return await write(id, body, { ...options, ifMatch: current });
+      } catch (error) {
+        const isOutdated = error instanceof PetstoreError && error.code === 'precondition_failed';
+        if (!isOutdated || round === mostRounds) throw error;
+      }
     }
-  }
-}
+  };

@@ -11,7 +11,6 @@ export interface Clock {
 /** The longest time of a timer. */
 const longestTimerMs = 2 ** 31 - 1;
 
-/** The clock of the platform. */
 export const platformClock: Clock = {
   now: () => Date.now(),
   random: () => Math.random(),

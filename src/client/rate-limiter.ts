@@ -1,6 +1,5 @@
 import { PetstoreError } from './error.ts';
-import type { Clock } from './platform.ts';
-import { Deadline } from './platform.ts';
+import { type Clock, Deadline } from './platform.ts';
 import { maxRetryAfterMs } from './retry-delays.ts';
 
 /** How many requests may be in flight while the limit is unknown. A key is banned only after more than ten refusals in a minute. */
@@ -123,11 +122,10 @@ export class RateLimiter {
 /** From `RateLimit`: how many requests are left, and for how long, in the window that has the fewest. */
 function limitsOf(headers: Headers): { left: number; resetsInMs: number } | undefined {
   const windows = (headers.get('ratelimit') ?? '').matchAll(/;r=(\d+);t=(\d+)/g);
-  const [binding] = [...windows]
+  return [...windows]
     .map(([, left, seconds]) => ({
       left: Number(left),
       resetsInMs: Math.min(Number(seconds) * 1_000, maxRetryAfterMs),
     }))
-    .sort((a, b) => a.left - b.left || b.resetsInMs - a.resetsInMs);
-  return binding;
+    .sort((a, b) => a.left - b.left || b.resetsInMs - a.resetsInMs)[0];
 }

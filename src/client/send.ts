@@ -1,8 +1,7 @@
 import { type Failure, PetstoreError, unexpected } from './error.ts';
 import { endsEarly, parseExactly } from './exact-json.ts';
 import type { CallOptions, PetstoreOptions } from './options.ts';
-import type { Clock } from './platform.ts';
-import { Deadline, randomId } from './platform.ts';
+import { type Clock, Deadline, randomId } from './platform.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 import { askedWaitMs, backoffMs } from './retry-delays.ts';
 
@@ -71,11 +70,8 @@ export async function send(
   const { clock, rateLimiter } = connection;
   const { attempts, maxWaitMs, apiKey, timeoutMs: usualMs, onRetry } = connection.options;
   const { timeoutMs = usualMs, requestId = randomId() } = options;
-  const headers = new Headers({
-    ...spec.headers,
-    authorization: `Bearer ${apiKey}`,
-    'x-request-id': requestId,
-  });
+  const own = { authorization: `Bearer ${apiKey}`, 'x-request-id': requestId };
+  const headers = new Headers({ ...spec.headers, ...own });
   const endsAtMs = clock.now() + timeoutMs;
   const changes = spec.method !== 'GET' && spec.method !== 'HEAD';
   const limits = { maxWaitMs, endsAtMs };
@@ -104,10 +100,7 @@ export async function send(
         if (!(error instanceof PetstoreError)) throw error;
         mayBeDone ||= changes && error.mayBeDone;
         if (mayBeDone && spec.method === 'DELETE' && !spec.isExpected && error.status === 404)
-          return {
-            ...{ status: 204, headers: new Headers(), data: undefined, stream: undefined },
-            attempts: sent,
-          };
+          return { ...withoutBody(204, new Headers()), attempts: sent };
         // A valid key may be refused once, such as by an instance that does not know it yet.
         const isFirst401 = error.status === 401 && !wasUnauthorized && !connection.isKeyRefused;
         if (error.status === 401) {
@@ -138,6 +131,10 @@ export async function send(
 const altered = (error: PetstoreError, facts: Partial<Failure>) =>
   new PetstoreError({ ...error, message: error.message, cause: error.cause, ...facts });
 
+const withoutBody = (status: number, headers: Headers) => {
+  return { status, headers, data: undefined, stream: undefined };
+};
+
 const tooLong = (error: PetstoreError, maxWaitMs: number) =>
   altered(error, {
     message: `${error.message} The service asks to wait until ${error.retryAt?.toISOString()}, longer than maxWaitMs allows (${maxWaitMs} ms).`,
@@ -166,29 +163,25 @@ async function attempt(
     });
     rateLimiter.leave(number, response.headers);
     const { status } = response;
-    if (isStream && response.body && isEventStream(response)) {
+    const received = withoutBody(status, response.headers);
+    if (isStream && response.ok && response.body && mediaTypeOf(response) === 'text/event-stream') {
       isOpen = true;
-      return {
-        status,
-        headers: response.headers,
-        data: undefined,
-        stream: { body: response.body, deadline: call },
-      };
+      return { ...received, stream: { body: response.body, deadline: call } };
     }
     const movedTo = movedFrom(url, response);
     if (movedTo) {
       await response.body?.cancel();
-      return { status, headers: response.headers, data: undefined, stream: undefined, movedTo };
+      return { ...received, movedTo };
     }
     const text = await textOf(response, maxAnswerBytes);
     const isUnchanged = status === 304 && headers.has('if-none-match');
     if (!response.ok && !isUnchanged) throw refusalOf(response, text, clock.now());
-    const data = isUnchanged ? undefined : dataOf(response, text, spec);
-    return { status, headers: response.headers, data, stream: undefined };
+    return isUnchanged ? received : { ...received, data: dataOf(response, text, spec) };
   } catch (cause) {
     if (!response) rateLimiter.leave(number);
     if (deadline.signal.aborted) throw deadline.signal.reason;
-    if (!(cause instanceof PetstoreError)) throw noAnswer(cause, method, url);
+    if (!(cause instanceof PetstoreError))
+      throw unclearEnd('no_answer', `There was no complete response to ${method} ${url.pathname}.`, cause);
     if (cause.retryAt && (cause.status === 429 || cause.code === 'key_banned')) {
       const askedMs = cause.retryAt.getTime() - clock.now();
       rateLimiter.pause(askedMs + backoffMs(1, clock.random()), cause);
@@ -207,9 +200,6 @@ function movedFrom(url: URL, { status, headers }: Response): URL | undefined {
   const target = new URL(location, url);
   return target.origin === url.origin ? target : undefined;
 }
-
-const isEventStream = (response: Response): boolean =>
-  response.ok && mediaTypeOf(response) === 'text/event-stream';
 
 const mediaTypeOf = ({ headers }: Response) =>
   headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase();
@@ -289,19 +279,8 @@ function refusalOf({ status, headers, url }: Response, text: string, nowMs: numb
   });
 }
 
-const noAnswer = (cause: unknown, method: string, url: URL) =>
-  new PetstoreError({
-    code: 'no_answer',
-    message: `There was no complete response to ${method} ${url.pathname}.`,
-    cause,
-    isTemporary: true,
-    mayBeDone: true,
-  });
+/** The error for an attempt without a response: the change may have been made. */
+const unclearEnd = (code: 'no_answer' | 'timed_out', message: string, cause?: unknown) =>
+  new PetstoreError({ code, message, cause, isTemporary: true, mayBeDone: true });
 
-const timedOut = (ms: number) =>
-  new PetstoreError({
-    code: 'timed_out',
-    message: `It took longer than ${ms} ms.`,
-    isTemporary: true,
-    mayBeDone: true,
-  });
+const timedOut = (ms: number) => unclearEnd('timed_out', `It took longer than ${ms} ms.`);

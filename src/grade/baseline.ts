@@ -71,10 +71,10 @@ export class BaselineRuns implements Judge {
   }
 
   toBaseline(problem?: string): Baseline {
-    const last = this.runs.at(-1) as Run;
-    const { exitStatus, lastLines, tookMs, requests } = last;
+    const run = this.runs.at(-1) as Run;
+    const { exitStatus, lastLines, tookMs, requests } = run;
     return {
-      ...{ exitStatus, lastLines, tookMs, checks: this.checksOf(last) },
+      ...{ exitStatus, lastLines, tookMs, checks: this.checksOf(run) },
       operations: this.usage.operations.map(({ operation, uses }) => ({ operation: operation.id, uses })),
       requests: shownRequests(requests),
       refused: this.#refused(),
@@ -159,10 +159,7 @@ function problemOf(run: Run, timeoutMs: number) {
 }
 
 /** Why a run did not use the store, in a sentence. Undefined if it did. */
-export function unusedReason({
-  requestCount,
-  requests,
-}: Pick<Run, 'requestCount' | 'requests'>): string | undefined {
+export function unusedReason({ requestCount, requests }: Run): string | undefined {
   if (requestCount === 0)
     return 'The program sends no request with PETSTORE_API_KEY to PETSTORE_BASE_URL. It must read both from the environment.';
   if (!requests.some(({ operation }) => operation))

@@ -30,9 +30,6 @@ const enumerated = <const Value extends string>(
 const CardVerdict = (description: string) =>
   enumerated(['passed', 'failed', 'incomplete'], description, 'failed');
 
-const Milliseconds = (description: string, example: number) =>
-  Type.Number({ minimum: 0, description, examples: [example] });
-
 const sent = RecordedRequests.items.properties;
 
 const CardRequest = Type.Object({
@@ -72,7 +69,7 @@ const ending = {
     }),
   ),
   lastLines: Type.Array(Shown('A line.', 'done'), { description: 'The last lines of its output.' }),
-  tookMs: Milliseconds('How long the run took.', 92),
+  tookMs: Type.Number({ minimum: 0, description: 'How long the run took.', examples: [92] }),
 };
 
 const observed = {
@@ -135,18 +132,18 @@ const ChangeList = (description: string) =>
     { description },
   );
 
-const changeLists = {
-  since: DateTime('When the earlier card was created.', '2026-11-21T09:30:00.000Z'),
-  before: CardVerdict('The verdict on the earlier card.'),
-  note: Type.Optional(Shown('Why the cards cannot be compared completely.', 'The checks have changed.')),
-  better: ChangeList('What became better.'),
-  worse: ChangeList('What became worse.'),
-  new: ChangeList('What the earlier card did not have.'),
-  gone: ChangeList('What only the earlier card had.'),
-};
-export const Changes = Type.Object(changeLists, {
-  description: 'What changed since an earlier card, with `--compare`.',
-});
+export const Changes = Type.Object(
+  {
+    since: DateTime('When the earlier card was created.', '2026-11-21T09:30:00.000Z'),
+    before: CardVerdict('The verdict on the earlier card.'),
+    note: Type.Optional(Shown('Why the cards cannot be compared completely.', 'The checks have changed.')),
+    better: ChangeList('What became better.'),
+    worse: ChangeList('What became worse.'),
+    new: ChangeList('What the earlier card did not have.'),
+    gone: ChangeList('What only the earlier card had.'),
+  },
+  { description: 'What changed since an earlier card, with `--compare`.' },
+);
 export type Changes = Static<typeof Changes>;
 
 export const CardData = Type.Object({

@@ -58,13 +58,8 @@ interface Reference {
  * by the goal. Faults affect operations that any run without faults used. If none of those runs reaches the goal, no fault is tried.
  */
 export async function gradeProgram(options: GradeOptions): Promise<Grade> {
-  const {
-    goal,
-    trials = 1,
-    timeoutMs = defaultTimeoutMs,
-    onProgress = () => {},
-    env = process.env,
-  } = options;
+  const { goal, trials = 1, timeoutMs = defaultTimeoutMs, env = process.env } = options;
+  const { onProgress = () => {} } = options;
   const selected = selectFaults(options);
   const programEnv = goal ? { ...env, [goalVariable]: goal.text } : env;
   const runner = await Runner.start({ ...options, timeoutMs, env: programEnv });
@@ -117,13 +112,8 @@ export async function gradeProgram(options: GradeOptions): Promise<Grade> {
     return { fault: fault.name, required, verdict, runs: ofFault };
   });
   const notCompared = goal ? [] : baselineRuns.notCompared;
-  return {
-    ...shared,
-    notCompared,
-    faults,
-    runCount: runner.count,
-    verdict: programVerdict(baseline, faults),
-  };
+  const verdict = programVerdict(baseline, faults);
+  return { ...shared, notCompared, faults, runCount: runner.count, verdict };
 }
 
 /** Whether more runs without faults may change the verdict. They cannot excuse the undone work of a hung run. */
@@ -164,9 +154,8 @@ async function trialsOf(runner: Runner, given: Goal, options: GradeOptions): Pro
     judgeRun({ name: '', ...names[i], label: withoutFaults, place: 'whole', faults: [] }, run, draft),
   );
   const best = judged.findIndex(({ verdict }) => verdict === 'survived');
-  const { baselineRuns, judge } = judgeWith(
-    best === -1 ? runs : [runs[best] as Run, ...runs.toSpliced(best, 1)],
-  );
+  const bestFirst = best === -1 ? runs : ([runs[best] as Run, ...runs.toSpliced(best, 1)] as const);
+  const { baselineRuns, judge } = judgeWith(bestFirst);
   const problem = unused ?? (best === -1 ? hopeless(trials) : undefined);
   const baseline = {
     ...baselineRuns.toBaseline(problem),

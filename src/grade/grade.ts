@@ -57,7 +57,6 @@ export interface FaultGrade extends Pick<CardFault, 'fault' | 'required' | 'verd
   runs: FaultRun[];
 }
 
-/** The grade of a program. */
 export interface Grade extends Pick<CardData, 'command' | 'notCompared' | 'runCount' | 'verdict'> {
   baseline: Baseline;
   /** The goal that judges the program instead of its runs without faults, and the number of trials of each run. */

@@ -12,10 +12,7 @@ import { deleteInBatches, deleteWorkspace, findWorkspace } from '../store/worksp
 export interface GradingService {
   /** Its API, as the lab sees it. */
   api: TargetApi;
-  /**
-   * Works in a new workspace with the same demo data each time, and with a key whose limits no program reaches. Deletes the workspace
-   * afterwards.
-   */
+  /** Works in a new workspace with the demo data and a key without reachable limits. Deletes the workspace afterwards. */
   inWorkspace<T>(work: (access: ServiceAccess) => Promise<T>): Promise<T>;
   /** Deletes all workspaces of `inWorkspace`, and releases the store. */
   close(): Promise<void>;
@@ -24,10 +21,7 @@ export interface GradingService {
 /** Deleting a large workspace takes long. */
 const deadlineMs = 120_000;
 
-/**
- * Starts a store in this process that listens on `host`. If PETSTORE_BASE_URL is set, it uses that service, and the environment must also
- * name its storage.
- */
+/** Starts a store that listens on `host`. Or uses the service at PETSTORE_BASE_URL, if the environment names its storage. */
 export const openGradingService = (
   env: NodeJS.ProcessEnv = process.env,
   signal?: AbortSignal,

@@ -100,8 +100,8 @@ const asksForPatience = ({ answerHeaders, at, durationMs }: RecordedRequest) =>
   (retryAfterMs(answerHeaders['retry-after'], Date.parse(at) + durationMs) ?? 0) > patienceMs;
 
 /**
- * The verdict on a run, and the deviations that count. If the program reported a failure, only the kinds `countsWhenGivenUp` count. The
- * undone work of a hung program may show where it hung, so it becomes a warning. `mayGiveUp`: reporting a failure is correct.
+ * The verdict on a run, and the deviations that count. The undone work of a hung program may only show where it hung, so it
+ * becomes a warning. `mayGiveUp`: reporting a failure is correct.
  */
 function verdictOn(
   { exitStatus }: Pick<FaultRun, 'exitStatus'>,
@@ -121,10 +121,7 @@ function verdictOn(
 /** The facts that decide whether a run fails the program. */
 export type Judged = Pick<FaultGrade, 'required'> & Pick<FaultRun, 'verdict' | 'mayWaitLong'>;
 
-/**
- * Whether a run fails the program. It does if the run changed or printed something else than without faults, hung although the service
- * responded, or did not survive a required fault.
- */
+/** Whether a run ended differently than without faults, hung although the service responded, or did not survive a required fault. */
 export const isFailing = ({ required, verdict, mayWaitLong }: Judged) =>
   Object.values<Verdict>(kindVerdicts).includes(verdict) ||
   (verdict === 'hung' && !mayWaitLong) ||
@@ -148,22 +145,13 @@ export function worstRank(fault: FaultGrade): Rank {
 export const judgedRuns = ({ required, runs }: FaultGrade) => runs.map((run) => ({ ...run, required }));
 
 /** The runs without faults that a goal judges, in the form of a fault's runs. Empty without a goal. */
-export const gradesOfTrials = ({ trials }: Baseline): FaultGrade[] =>
-  trials
-    ? [
-        {
-          fault: withoutFaults,
-          required: true,
-          verdict: worst(trials.map(({ verdict }) => verdict)),
-          runs: trials,
-        },
-      ]
-    : [];
+export function gradesOfTrials({ trials }: Baseline): FaultGrade[] {
+  if (!trials) return [];
+  const verdict = worst(trials.map((run) => run.verdict));
+  return [{ fault: withoutFaults, required: true, verdict, runs: trials }];
+}
 
-/**
- * The verdict on the program. `incomplete`: no fault was reached. `failed`: the baseline has a problem, a run is failing, or a required
- * check failed.
- */
+/** `incomplete`: no fault was reached. `failed`: the baseline has a problem, or a run or a required check failed. */
 export function programVerdict(baseline: Baseline, grades: readonly FaultGrade[]): Grade['verdict'] {
   const { checks, problem } = baseline;
   const all = [...gradesOfTrials(baseline), ...grades];

@@ -57,12 +57,9 @@ export function callable(tool: Tool): CallableTool {
         own.map((name) => [name, mapIds(properties[name] as TSchema, given[name], (id) => map(id, name))]),
       );
     const exact = mapped((id, name) => {
+      const detail = 'must be a string of digits: no number is exact beyond 2^53';
       const isRounded = Number.isInteger(id) && !Number.isSafeInteger(id);
-      if (isRounded)
-        problems.push({
-          ...argument(name),
-          detail: 'must be a string of digits: no number is exact beyond 2^53',
-        });
+      if (isRounded) problems.push({ ...argument(name), detail });
       return isDigits(id) ? BigInt(id) : id;
     });
     readNumbers(
@@ -103,10 +100,8 @@ export async function callTool(
   } catch (error) {
     if (error instanceof PetstoreError) return { isError: true, content: failureOf(error, clock()) };
     if (!(error instanceof ApiError)) throw error;
-    return {
-      isError: true,
-      content: { code: error.code, message: shortMessage(error.message, maxMessageBytes) },
-    };
+    const { code, message } = error;
+    return { isError: true, content: { code, message: shortMessage(message, maxMessageBytes) } };
   }
 }
 
@@ -136,7 +131,6 @@ async function run(tool: CallableTool, values: Values, client: Requests): Promis
   };
 }
 
-/** Why a request failed. */
 function failureOf({ code, message, headers, mayBeDone }: PetstoreError, nowMs: number): Values {
   const waitMs = headers && askedWaitMs(headers, nowMs);
   const shown = shortMessage(message, maxMessageBytes);

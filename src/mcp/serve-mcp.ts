@@ -21,10 +21,7 @@ interface McpSettings {
   texts: () => Promise<readonly AgentText[]>;
 }
 
-/**
- * Messages have limits of their own, because the request of a tool counts already. They are so wide that the limits and bans of the key
- * apply first.
- */
+/** Messages have their own limits, since requests of tools count already. They are wide: those of the key apply first. */
 export const mcpAccount: Admission['accountOf'] = ({ workspaceId, keyId, quota }) => {
   const perMinute = Math.max(labQuota.perMinute, 4 * quota.perMinute);
   return {
@@ -39,10 +36,8 @@ const maxMessageValues = 250;
 const maxIdBytes = 200;
 
 /** Serves the Model Context Protocol. The SDK is loaded at the first message. */
-export function serveMcp(
-  app: FastifyInstance,
-  { baseUrl, hasLab, admission, clock, texts }: McpSettings,
-): void {
+export function serveMcp(app: FastifyInstance, settings: McpSettings): void {
+  const { baseUrl, hasLab, admission, clock, texts } = settings;
   const mayAsk = originCheck(baseUrl);
   const answerer = memoize(async () =>
     (await import('./server.ts')).answerer({ app, baseUrl, hasLab, clock, texts: await texts() }),
@@ -105,15 +100,11 @@ const errorAnswer = (status: number, code: number, message: string) =>
   Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status });
 
 /** Sends a response whose body is whole. */
-async function send(
-  reply: FastifyReply,
-  answer: Response,
-  wrote: (text: string) => void = () => {},
-): Promise<FastifyReply> {
+async function send(reply: FastifyReply, answer: Response, wrote?: (text: string) => void) {
   const type = answer.headers.get('content-type');
   if (type) reply.type(type);
   const text = await answer.text();
-  wrote(text);
+  wrote?.(text);
   reply.headers(reply.request.limitHeaders ?? {});
   return reply.code(answer.status).send(text && !text.endsWith('\n') ? `${text}\n` : text || undefined);
 }

@@ -14,7 +14,7 @@ import { version } from '../foundation/version.ts';
 import type { Exchange } from '../http/inject-fetch.ts';
 import { mcpPath } from '../http/target.ts';
 import { callable, callTool, clientsFor } from './call-tool.ts';
-import { annotationsOf, costOf, type Tool, ToolFailure, toolsFor } from './tools.ts';
+import { annotationsOf, costOf, ToolFailure, toolsFor } from './tools.ts';
 
 /** A text that agents may read. */
 export interface AgentText {
@@ -37,17 +37,18 @@ interface Agents {
 const instructions =
   'A demo pet store: categories, pets, their stock, orders, and a history of all changes. A failed call returns a code and a message with the reason. If it has retryAfterSeconds, wait that long, then send the same call again. If you get no result, send the same call again with the same idempotencyKey. Ids above 2^53 are strings of digits: send them back unchanged.';
 
-/**
- * Handles messages of the Model Context Protocol. Nothing is kept between two messages, so each has its own server.
- */
+/** Handles messages of the Model Context Protocol. Nothing is kept between two messages, so each has its own server. */
 export function answerer({ app, baseUrl, hasLab, clock, texts }: Agents) {
   const tools = toolsFor(hasLab).map(callable);
   const listed = tools.map((tool) => ({
     name: tool.name,
     title: tool.title,
     description: `${tool.description} ${costOf(tool)}`,
-    inputSchema: inputSchemaOf(tool),
-    outputSchema: outputSchemaOf(tool),
+    inputSchema: {
+      type: 'object' as const,
+      ...toJsonSchema(Type.Object(tool.arguments, { additionalProperties: false })),
+    },
+    outputSchema: { type: 'object' as const, anyOf: [toJsonSchema(tool.result), toJsonSchema(ToolFailure)] },
     annotations: annotationsOf(tool),
   }));
   const resources = texts.map(({ text: _, ...shown }) => ({ ...shown, mimeType: 'text/markdown' }));
@@ -77,12 +78,8 @@ export function answerer({ app, baseUrl, hasLab, clock, texts }: Agents) {
             throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
           }
           try {
-            const { isError, content } = await callTool(
-              tool,
-              params.arguments ?? {},
-              clientOf(tool.start),
-              clock,
-            );
+            const given = params.arguments ?? {};
+            const { isError, content } = await callTool(tool, given, clientOf(tool.start), clock);
             const text = JSON.stringify(content);
             return { content: [{ type: 'text', text }], structuredContent: content, isError };
           } catch (error) {
@@ -124,20 +121,6 @@ function requestOf({ request, reply }: Exchange): Request {
   return new Request(`http://localhost${mcpPath}`, { method: 'POST', headers, signal: left.signal });
 }
 
-type JsonSchema = Record<string, unknown>;
-
-/** What a tool takes, as JSON Schema. */
-const inputSchemaOf = (tool: Tool) => ({
-  type: 'object' as const,
-  ...toJsonSchema(Type.Object(tool.arguments, { additionalProperties: false })),
-});
-
-/** What a tool returns, as JSON Schema: its result, or why it failed. */
-const outputSchemaOf = ({ result }: Tool) => ({
-  type: 'object' as const,
-  anyOf: [toJsonSchema(result), toJsonSchema(ToolFailure)],
-});
-
 const digits = '^(0|-?[1-9][0-9]*)$';
 
 interface SchemaParts {
@@ -147,7 +130,7 @@ interface SchemaParts {
 }
 
 /** A schema as JSON Schema. Ids may be strings, since few programs read integers beyond 2^53 exactly. */
-function toJsonSchema(schema: TSchema): JsonSchema {
+function toJsonSchema(schema: TSchema): Record<string, unknown> {
   const { items, properties, ...given } = schema as SchemaParts;
   // Only a query repeats parameters.
   const description = given.description?.replace(/ Repeat the parameter .*$/, '');

@@ -187,10 +187,7 @@ export const ToolFailure = Type.Object({
   code: Type.String({ description: 'What went wrong, for programs.', examples: ['rate_limited'] }),
   message: Type.String({ description: 'What is wrong, what is allowed, and what to do.' }),
   retryAfterSeconds: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      description: 'Wait this many seconds, then send the same call again.',
-    }),
+    Type.Integer({ minimum: 0, description: 'Wait this many seconds, then send the same call again.' }),
   ),
 });
 

@@ -34,7 +34,6 @@ import { errorLine, gaveUpInWords, howEnded, useOf, verdictInWords, verdictWords
 
 /** A request behind a finding. */
 export interface Evidence {
-  /** Its number. */
   id: string;
   /** The time since the first request of the run: `+0.52 s`. */
   at: string;
@@ -44,7 +43,6 @@ export interface Evidence {
   key?: string;
   /** The status, or how it ended without one. */
   outcome: string;
-  /** Whether the fault affected it. */
   isAffected: boolean;
 }
 
@@ -75,7 +73,6 @@ export interface CardRow {
   name: string;
   /** The verdict in words. */
   word: string;
-  /** What happened, in a few words. */
   happened: string;
   /** What it did wrong, without the checks that also fail without faults. */
   findings: CardFinding[];
@@ -113,7 +110,6 @@ export interface Card {
   next: string[];
   /** Grades the program again under all faults of the card. */
   again: string;
-  /** When the program was graded. */
   atMs: number;
   /** What changed since an earlier card. */
   changes?: Changes;
@@ -140,24 +136,18 @@ export function toCard(graded: Grade, atMs: number, lines: CommandLines): Card {
     runs: runsInWords(grade, rows),
     passed: passedOf(grade),
     notes: [
-      ...(baseline.nothingToCompare
-        ? ['Nothing to compare, so a survived run only means exit status 0.']
-        : []),
-      ...(notCompared.length > 0
-        ? [`Not compared, because it also varies without faults: ${notCompared.join('; ')}.`]
-        : []),
-    ],
+      baseline.nothingToCompare && 'Nothing to compare, so a survived run only means exit status 0.',
+      notCompared.length > 0 &&
+        `Not compared, because it also varies without faults: ${notCompared.join('; ')}.`,
+    ].filter((note) => note !== false),
     refused: baseline.refused.map((one) => refusal(one, baseline)),
     next: worst ? [...(worst.fault ? [lines.about(worst.fault)] : []), worst.again] : [],
     again: lines.again(),
   };
 }
 
-function rowsOf(
-  { fault, required, runs }: FaultGrade,
-  known: readonly string[],
-  lines: CommandLines,
-): CardRow[] {
+function rowsOf(grade: FaultGrade, known: readonly string[], lines: CommandLines): CardRow[] {
+  const { fault, required, runs } = grade;
   if (runs.length === 0) {
     const none = { verdict: 'not-reached', rank: 'not-reached', word: verdictWords['not-reached'] } as const;
     const happened = 'fits no operation that the program uses';
@@ -297,7 +287,7 @@ const failedChecks = (checks: readonly CheckResult[]) => checks.filter(({ result
 const shownKeyLength = 8;
 
 /** The requests with these ids. */
-export function evidenceOf(
+function evidenceOf(
   requests: readonly RecordedRequest[],
   ids: readonly (string | undefined)[],
   fault = '',
@@ -360,11 +350,8 @@ function runsInWords({ runCount, faults, baseline, goal }: Grade, rows: readonly
   return `${counted(runCount, 'run')}: ${runCount - under} without faults, ${under} under ${counted(reached, 'fault')}.${each}`;
 }
 
-function sentenceOf(
-  { baseline, faults, verdict, goal }: Grade,
-  rows: CardRow[],
-  problems: CardProblem[],
-): string {
+function sentenceOf(grade: Grade, rows: CardRow[], problems: CardProblem[]): string {
+  const { baseline, faults, verdict, goal } = grade;
   if (baseline.problem !== undefined) return baseline.problem;
   if (verdict === 'incomplete')
     return 'No fault was performed on the requests of the program, so nothing was tested.';
@@ -377,9 +364,9 @@ function sentenceOf(
   const failing = mustFix(rows);
   const failedIn = (some: readonly FaultGrade[]) =>
     mustFix(some.map((one) => ({ rank: worstRank(one) }))).length;
-  const [required, recommended] = [true, false].map((is) =>
-    faults.filter((fault) => fault.required === is),
-  ) as [FaultGrade[], FaultGrade[]];
+  const { required = [], recommended = [] } = Object.groupBy(faults, (fault) =>
+    fault.required ? 'required' : 'recommended',
+  );
   const trials = failing.filter(({ fault }) => fault === withoutFaults).length;
   const checks = mustFix(problems).filter(({ kind }) => kind === 'check').length;
   const parts = [

@@ -65,7 +65,7 @@ function requestOf(request: RecordedRequest) {
   };
 }
 
-const card = Compile(CardData);
+const cardSchema = Compile(CardData);
 
 /** Reads a card that `grade --json` printed. Throws an error that says what is wrong with the card. */
 export function readCard(text: string): CardData {
@@ -78,7 +78,7 @@ export function readCard(text: string): CardData {
   const version = (data as Partial<CardData> | null)?.cardVersion;
   if (typeof version === 'number' && version !== cardVersion)
     throw new Error(`is a card of version ${version}, but this program reads version ${cardVersion}`);
-  if (!card.Check(data)) throw new Error('is not a card from "petstore grade --json"');
+  if (!cardSchema.Check(data)) throw new Error('is not a card from "petstore grade --json"');
   return data;
 }
 
@@ -94,16 +94,11 @@ export function changesSince(earlier: CardData, now: CardData): Changes {
   const common = namesOf(earlier).filter((fault) => isOneGoal && namesOf(now).includes(fault));
   const leftOut = namesOf(earlier).length + namesOf(now).length - 2 * common.length;
   const notes = [
-    ...(earlier.checksVersion === now.checksVersion
-      ? []
-      : [
-          `The earlier card has version ${earlier.checksVersion} of the checks, this one has version ${now.checksVersion}.`,
-        ]),
-    ...(isOneGoal ? [] : ['Runs are left out, because the cards have different goals.']),
-    ...(isOneGoal && leftOut > 0
-      ? [`Left out: ${counted(leftOut, 'fault')} that only one of the cards has.`]
-      : []),
-  ];
+    earlier.checksVersion !== now.checksVersion &&
+      `The earlier card has version ${earlier.checksVersion} of the checks, this one has version ${now.checksVersion}.`,
+    !isOneGoal && 'Runs are left out, because the cards have different goals.',
+    isOneGoal && leftOut > 0 && `Left out: ${counted(leftOut, 'fault')} that only one of the cards has.`,
+  ].filter(Boolean);
   const hasTrials = [earlier, now].some(({ goal }) => goal !== undefined && goal.trials > 1);
   const [before, after] = [itemsOf(earlier, common, hasTrials), itemsOf(now, common, hasTrials)];
   const both = [...after].flatMap(([name, item]) => {
@@ -126,15 +121,9 @@ export function changesSince(earlier: CardData, now: CardData): Changes {
 
 const namesOf = ({ faults }: CardData) => faults.map(({ fault }) => fault);
 
-/**
- * Leaves out runs that were not reached and checks that were not observed. `hasTrials`: rates a run by the share of its trials that passed,
- * even if it has only one.
- */
-function itemsOf(
-  { baseline, faults, goal }: CardData,
-  among: readonly string[],
-  hasTrials: boolean,
-): Map<string, Item> {
+/** Leaves out unreached runs and unobserved checks. `hasTrials`: a run counts by the share of its trials that passed. */
+function itemsOf(card: CardData, among: readonly string[], hasTrials: boolean): Map<string, Item> {
+  const { baseline, faults, goal } = card;
   const runs = faults
     .flatMap(({ fault, runs }) => (among.includes(fault) ? runs : []))
     .filter(({ verdict }) => verdict !== 'not-reached');

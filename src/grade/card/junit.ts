@@ -5,9 +5,8 @@ import type { Card, CardFinding, CardRow, Evidence } from './card.ts';
 import { howEnded } from './words.ts';
 
 /**
- * A grade as JUnit XML for CI systems. The program without faults, each run under a fault, and each check are test cases. There is a
- * failure exactly if the verdict is `failed`. These are skipped, with the reason: recommended faults that were not survived, recommended
- * checks that failed, faults that were not reached, and checks that were not observed.
+ * A grade as JUnit XML: a test case for the program without faults, each run and each check. A case fails only if the verdict is
+ * `failed`. What was recommended and failed, or was not reached or observed, is skipped with the reason.
  */
 export function toJunit(card: Card): string {
   const { grade, rows, atMs } = card;
@@ -33,17 +32,8 @@ function baselineCase({ grade: { baseline, goal }, notes, refused }: Card): Juni
   };
 }
 
-function rowCase({
-  name,
-  required,
-  rank,
-  verdict,
-  word,
-  happened,
-  findings,
-  run,
-  again,
-}: CardRow): JunitCase {
+function rowCase(row: CardRow): JunitCase {
+  const { name, required, rank, verdict, word, happened, findings, run, again } = row;
   const message = happened === '' ? word : `${word}: ${happened}`;
   const deviations = findings.filter(({ kind }) => kind !== 'check').flatMap(detailsOf);
   const details = [...deviations, `Run again: ${again}`];

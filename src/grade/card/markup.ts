@@ -12,9 +12,7 @@ export class Markup {
 
 type Part = Markup | string | number | undefined | false | readonly Part[];
 
-/**
- * A template tag for HTML. It escapes values, except `Markup`. It joins the items of an array, and leaves out undefined and false.
- */
+/** A template tag for HTML. It escapes values, except `Markup`, joins arrays, and leaves out undefined and false. */
 export const html = (texts: TemplateStringsArray, ...parts: Part[]): Markup =>
   new Markup(texts.map((text, i) => text + (i < parts.length ? markupOf(parts[i]) : '')).join(''));
 

@@ -7,11 +7,11 @@ import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import type { Changes } from '../card-schema.ts';
 import { type FaultGrade, type Grade, withoutFaults } from '../grade.ts';
-import { type Rank, worstRank } from '../verdict.ts';
+import { worstRank } from '../verdict.ts';
 import { type Card, type CardFinding, type CardProblem, type CardRow, type Evidence, keyOf } from './card.ts';
 import { html, Markup } from './markup.ts';
 import { timeline } from './timeline.ts';
-import { changeInWords, howEndedWhen, verdictWords } from './words.ts';
+import { changeInWords, howEndedWhen, rankMarks, verdictWords } from './words.ts';
 
 const style = readFileSync(new URL('page.css', import.meta.url), 'utf8');
 /** The page loads nothing and runs nothing. Only its own style applies. */
@@ -23,7 +23,6 @@ const [maxListed, maxEvidence] = [200, 20];
 const openProblems = 2;
 
 const headings = { 'must-fix': 'Must fix', 'should-fix': 'Should fix' } as const;
-const signs: Record<Rank, string> = { 'must-fix': '✗', 'should-fix': '!', survived: '✓', 'not-reached': '–' };
 const verdictSigns: Record<Grade['verdict'], string> = { passed: '✓', failed: '✗', incomplete: '?' };
 
 /** A grade as an HTML page without further files. */
@@ -47,12 +46,7 @@ ${header(card)}
 ${isBroken && baseline(card)}
 ${card.passed.length > 0 && passed(card)}
 ${card.changes && changed(card.changes, grade.verdict)}
-${(['must-fix', 'should-fix'] as const).map((rank) =>
-  problemList(
-    rank,
-    problems.filter((problem) => problem.rank === rank),
-  ),
-)}
+${(['must-fix', 'should-fix'] as const).map((rank) => problemList(rank, problems))}
 ${!isBroken && baseline(card)}
 ${runs(card)}
 </main>
@@ -89,10 +83,9 @@ const time = (at: string) => html`<time datetime="${at}">${at.slice(0, 16).repla
 function tile(fault: FaultGrade): Markup {
   const name = `${fault.fault}: ${verdictWords[fault.verdict]}`;
   const rank = worstRank(fault);
-  return html`<li><a class="${rank}" href="#${fault.fault}" title="${name}"><span aria-hidden="true">${signs[rank]}</span><span class="for-readers">${name}</span></a></li>`;
+  return html`<li><a class="${rank}" href="#${fault.fault}" title="${name}"><span aria-hidden="true">${rankMarks[rank]}</span><span class="for-readers">${name}</span></a></li>`;
 }
 
-/** How often an agent passed. */
 const passed = ({ passed, grade: { goal } }: Card) => html`<section aria-labelledby="passed">
 <h2 id="passed">Passed</h2>
 <p>${goal?.text}</p>
@@ -126,21 +119,23 @@ ${(['new', 'gone'] as const).map((what) => changes[what].length > 0 && html`<det
 </section>`;
 }
 
-const problemList = (rank: keyof typeof headings, problems: CardProblem[]) =>
-  problems.length > 0 &&
-  html`<section aria-labelledby="${rank}">
+function problemList(rank: keyof typeof headings, all: CardProblem[]): Markup | false {
+  const problems = all.filter((problem) => problem.rank === rank);
+  return (
+    problems.length > 0 &&
+    html`<section aria-labelledby="${rank}">
 <h2 id="${rank}">${headings[rank]} <span class="count">${problems.length}</span></h2>
-${problems.map(
-  (
-    problem,
-    i,
-  ) => html`<details class="problem ${rank}"${i < openProblems && rank === 'must-fix' && new Markup(' open')}>
+${problems.map(problemDetails)}
+</section>`
+  );
+}
+
+const problemDetails = (problem: CardProblem, i: number) =>
+  html`<details class="problem ${problem.rank}"${i < openProblems && problem.rank === 'must-fix' && new Markup(' open')}>
 <summary><h3>${problemTitle(problem)}</h3>
 <p class="where">${problem.where}${problem.alsoAt.length > 0 && `, and in ${counted(problem.alsoAt.length, 'more run')}`}</p></summary>
 ${cause(problem)}
-</details>`,
-)}
-</section>`;
+</details>`;
 
 const problemTitle = ({ kind, title, what }: CardFinding) =>
   html`${kind === 'check' ? html`<code>${title}</code>` : html`<b>${title}</b>`}${what !== '' && html`: ${what}`}`;
@@ -173,13 +168,9 @@ const evidenceTable = (evidence: readonly Evidence[], what: string) =>
     evidence.length - maxEvidence,
   );
 
-const baseline = ({
-  grade: { baseline },
-  baseline: findings,
-  notes,
-  refused,
-  rows,
-}: Card) => html`<section class="baseline" aria-labelledby="baseline">
+function baseline({ grade, baseline: findings, notes, refused, rows }: Card): Markup {
+  const { baseline } = grade;
+  return html`<section class="baseline" aria-labelledby="baseline">
 <h2 id="baseline">Without faults</h2>
 <dl>
 <dt>Ended</dt><dd>${howEndedWhen(baseline)}</dd>
@@ -195,21 +186,19 @@ ${evidenceTable(refused, 'refused without any fault')}`
 ${baseline.problem !== undefined && lines(baseline.lastLines, 'without faults')}
 ${rows.filter(({ fault }) => fault === withoutFaults).map(runDetails)}
 </section>`;
+}
 
 const runs = (card: Card) =>
   card.rows.length > 0 &&
   html`<section aria-labelledby="runs">
 <h2 id="runs">Every fault <span class="count">${card.grade.faults.length}</span></h2>
-${inOrder(card).map((fault) =>
-  faultDetails(
-    fault,
-    card.rows.filter((row) => row.fault === fault.fault),
-  ),
-)}
+${inOrder(card).map((grade) => faultDetails(grade, card))}
 </section>`;
 
 /** A fault as a line that opens. The id is inside the line, so that a link to the id opens it. */
-const faultDetails = (grade: FaultGrade, rows: CardRow[]) => html`<details class="fault">
+function faultDetails(grade: FaultGrade, card: Card): Markup {
+  const rows = card.rows.filter(({ fault }) => fault === grade.fault);
+  return html`<details class="fault">
 <summary><span class="chip ${worstRank(grade)}">${verdictWords[grade.verdict]}</span>
 <span class="name">${grade.fault}</span> <span class="level">${grade.required ? 'required' : 'recommended'}</span>
 <span class="happened">${rows.length > 1 ? counted(rows.length, 'run') : rows[0]?.happened}</span></summary>
@@ -219,6 +208,7 @@ ${rows.map(runDetails)}
 </div>
 </details>
 `;
+}
 
 function runDetails(row: CardRow): Markup | false {
   const { name, rank, word, happened, run, findings, again } = row;
@@ -241,7 +231,6 @@ ${run.exitStatus !== 0 && html`<p>Ended: ${howEndedWhen(run)}.</p>${lines(run.la
 const requestNumbers = ({ evidence }: CardFinding) =>
   evidence.length === 0 ? 'no request' : evidence.map(({ id }) => `#${id}`).join(' ');
 
-/** The description of a fault. */
 function about(name: string): Markup | undefined {
   const fault = faultNamed(name);
   return (

@@ -6,7 +6,7 @@ import { type Ending, withoutFaults } from '../grade.ts';
 import type { Rank } from '../verdict.ts';
 import type { Card, CardFinding, CardProblem, CardRow, Evidence } from './card.ts';
 import { allFaults, type Passed } from './trials.ts';
-import { changeInWords, gaveUpInWords, howEndedWhen, verdictInWords } from './words.ts';
+import { changeInWords, gaveUpInWords, howEndedWhen, rankMarks, verdictInWords } from './words.ts';
 
 /** The longest summary, in lines. */
 export const maxSummaryLines = 40;
@@ -17,19 +17,17 @@ const [maxEvidence, maxEvidenceInDetails] = [4, 20];
 /** The longest texts, in characters. */
 const [maxText, maxTarget] = [240, 40];
 
-const looks = {
-  'must-fix': { mark: '✗', style: 'red' },
-  'should-fix': { mark: '!', style: 'yellow' },
-  survived: { mark: '✓', style: 'green' },
-  'not-reached': { mark: '–', style: 'dim' },
-} as const satisfies Record<Rank, object>;
-
+const styles = {
+  'must-fix': 'red',
+  'should-fix': 'yellow',
+  survived: 'green',
+  'not-reached': 'dim',
+} as const;
 const verdictStyles = { passed: 'green', failed: 'red', incomplete: 'yellow' } as const;
 
-/**
- * A card for a terminal: a summary of at most 40 lines. If `isVerbose`, a table of all runs and the details of those with findings come
- * first.
- */
+const markOf = (rank: Rank) => ({ text: rankMarks[rank], style: styles[rank] });
+
+/** A card for a terminal: a summary of at most 40 lines, below a table of all runs and their findings if `isVerbose`. */
 export const toText = (card: Card, { isVerbose = false } = {}): string =>
   [...(isVerbose ? details(card) : []), summary(card)].join('\n\n');
 
@@ -45,8 +43,7 @@ export function lineOf(row: RowInWords, nameWidth: number): string {
 const verdictWidth = verdictInWords({ verdict: 'failed', exitStatus: 1 }).length;
 
 function cellsOf({ rank, name, word, happened }: RowInWords): Cell[] {
-  const { mark, style } = looks[rank];
-  return [{ text: mark, style }, name, { text: word, style }, cut(happened, maxText)];
+  return [markOf(rank), name, { text: word, style: styles[rank] }, cut(happened, maxText)];
 }
 
 function summary(card: Card): string {
@@ -68,10 +65,7 @@ function summary(card: Card): string {
     .join('\n\n');
 }
 
-/**
- * Problems in at most `room` lines. The worst comes first, with its cause. Each other problem gets a line or two, and its cause if there is
- * room. The last line says how many problems were left out.
- */
+/** Problems in at most `room` lines, the worst first, with its cause. The others get theirs only if there is room. */
 function fitted(problems: readonly CardProblem[], room: number): string[] {
   const heads = problems.map((problem) => clipped(headLines(problem), maxLines.head));
   const [worst, ...others] = heads;
@@ -93,15 +87,10 @@ function fitted(problems: readonly CardProblem[], room: number): string[] {
 }
 
 function headLines({ rank, title, what, where, alsoAt }: CardProblem): string[] {
-  const { mark, style } = looks[rank];
   const also = alsoAt.length > 0 ? ` and in ${counted(alsoAt.length, 'more run')}` : '';
   const text = cut(what === '' ? title : `${title}: ${what}`, maxText);
-  return linesOf([
-    [
-      { text: mark, style },
-      { text: `${text} (${where}${also})`, style: 'bold' },
-    ],
-  ]);
+  const head = { text: `${text} (${where}${also})`, style: 'bold' } as const;
+  return linesOf([[markOf(rank), head]]);
 }
 
 /** The requests behind a finding, what the service did, what a good client does, and what to change. */
@@ -126,7 +115,6 @@ function requestCells({ id, at, method, target, key, outcome, isAffected }: Evid
   return [`#${id}`, at, outcome, isAffected ? 'fault' : '', known, `${method} ${cut(target, maxTarget)}`];
 }
 
-/** Further facts of the grade. */
 function factLines({ grade, rows, refused, notes, problems }: Card): string[] {
   const faultsBy = (verdict: string) => {
     const names = grade.faults.filter((one) => one.verdict === verdict).map(({ fault }) => fault);
@@ -209,7 +197,7 @@ function details({ rows, baseline, grade }: Card): string[] {
 
 function rowDetails({ rank, name, word, required, run, findings, again }: CardRow): string {
   return [
-    styleText([looks[rank].style, 'bold'], `${name}: ${word} (${required ? 'required' : 'recommended'})`),
+    styleText([styles[rank], 'bold'], `${name}: ${word} (${required ? 'required' : 'recommended'})`),
     ...(run && run.exitStatus !== 0 ? linesOf(endingRows(run), '  ') : []),
     ...findingLines(findings),
     `  ${escapeTerminal(again)}`,
@@ -217,15 +205,10 @@ function rowDetails({ rank, name, word, required, run, findings, again }: CardRo
 }
 
 const findingLines = (findings: readonly CardFinding[]) =>
-  findings.flatMap((finding) => [
-    ...linesOf([
-      [
-        { text: looks[finding.rank].mark, style: looks[finding.rank].style },
-        `${finding.title}: ${finding.what}`,
-      ],
-    ]),
-    ...causeLines(finding, maxEvidenceInDetails),
-  ]);
+  findings.flatMap((finding) => {
+    const head = linesOf([[markOf(finding.rank), `${finding.title}: ${finding.what}`]]);
+    return [...head, ...causeLines(finding, maxEvidenceInDetails)];
+  });
 
 const endingRows = (ending: Ending): Cell[][] => [
   ['Ended', howEndedWhen(ending)],

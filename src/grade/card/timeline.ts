@@ -42,10 +42,7 @@ const small = (drawing: Markup) =>
 const mark = (kind: OutcomeKind, isTouched: boolean, isGuilty = false) =>
   html`<g class="mark ${kind}${isGuilty && ' guilty'}">${isGuilty && html`<circle class="ring" r="10.5"/>`}${isTouched && html`<circle class="halo" r="${isGuilty ? 8 : 9.5}"/>`}<path d="${outcomes[kind].path}"/></g>`;
 
-/**
- * The requests of a run as a picture: lanes of attempts, from left to right in time. `guilty`: the ids of the requests that are evidence of
- * a problem. They are marked.
- */
+/** The requests of a run as lanes of attempts, from left to right in time. Marks the `guilty` ids: evidence of a problem. */
 export function timeline(requests: readonly RecordedRequest[], guilty: ReadonlySet<string>): Markup {
   const most = guilty.size > 0 ? bounds : boundsWithoutGuilty;
   const lanes = lanesOf(attemptsOf(requests), most.lanes).map((lane) => ({
@@ -72,21 +69,16 @@ function selectMarks(attempts: Attempt[], guilty: ReadonlySet<string>, most: num
   return attempts.filter((attempt) => chosen.has(attempt));
 }
 
-/**
- * The time to the end of the last response, or of the longest wait that a response asks for, but at most about twice the time to that end.
- */
+/** The time to the end of the last response, or of the longest wait asked for: at most about twice the first. */
 function lengthOf(attempts: readonly Attempt[]): number {
   const endMs = Math.max(1, ...attempts.map((attempt) => attempt.endMs));
   const waitUntilMs = Math.max(0, ...attempts.map((attempt) => attempt.waitUntilMs ?? 0));
   return Math.max(endMs, Math.min(waitUntilMs, 2 * endMs + 500));
 }
 
-function drawLane(
-  lane: Lane & { drawn: Attempt[] },
-  ticks: number[],
-  x: Place,
-  guilty: ReadonlySet<string>,
-): Markup {
+type DrawnLane = Lane & { drawn: Attempt[] };
+
+function drawLane(lane: DrawnLane, ticks: number[], x: Place, guilty: ReadonlySet<string>): Markup {
   const { label, attempts, drawn } = lane;
   return html`
 <div class="lane">
@@ -157,13 +149,7 @@ function words(attempts: readonly Attempt[], x: Place, guilty: ReadonlySet<strin
 }
 
 /** A text centered at a place, if there is room. Near the ends of the line it is aligned to stay inside. */
-function labelled(
-  place: number,
-  y: number,
-  text: string,
-  space: number,
-  isGuilty = false,
-): Markup | undefined {
+function labelled(place: number, y: number, text: string, space: number, isGuilty = false) {
   if (space < roomIfWide) return undefined;
   const edge = isGuilty ? 9 : 4;
   const anchor = place < edge ? 'start' : place > 100 - edge ? 'end' : 'middle';

@@ -1,5 +1,5 @@
 import type { CardData } from '../card-schema.ts';
-import { type FaultRun, type Grade, withoutFaults } from '../grade.ts';
+import type { FaultRun, Grade } from '../grade.ts';
 import { gradesOfTrials } from '../verdict.ts';
 
 /** How often an agent passed under a fault. `passHat` has the unbiased estimates C(passed, k) / C(reached, k). */
@@ -11,14 +11,10 @@ export const allFaults = 'all faults';
 /** How often an agent passed: without faults, under each fault that it reached, and under all faults together. Empty without a goal. */
 export function passedOf({ goal, baseline, faults }: Grade): Passed[] {
   if (!goal) return [];
-  const ofBaseline = gradesOfTrials(baseline).map(({ runs }) => passed(withoutFaults, runs, goal.trials));
-  const under = faults.map(({ fault, runs }) => passed(fault, runs, goal.trials));
-  const all = passed(
-    allFaults,
-    faults.flatMap(({ runs }) => runs),
-    goal.trials,
-  );
-  return [...ofBaseline, ...under, ...(faults.length > 1 ? [all] : [])].filter(({ reached }) => reached > 0);
+  const all = { fault: allFaults, runs: faults.flatMap(({ runs }) => runs) };
+  return [...gradesOfTrials(baseline), ...faults, ...(faults.length > 1 ? [all] : [])]
+    .map(({ fault, runs }) => passed(fault, runs, goal.trials))
+    .filter(({ reached }) => reached > 0);
 }
 
 /** The name without the number of the trial, so it is the same for all trials of a plan. */

@@ -5,6 +5,8 @@ import type { Changes } from '../card-schema.ts';
 import { type Ending, type FaultRun, isAffectedBy, type Verdict } from '../grade.ts';
 import { useInWords } from '../run/plan.ts';
 
+export const rankMarks = { 'must-fix': '✗', 'should-fix': '!', survived: '✓', 'not-reached': '–' } as const;
+
 export const verdictWords: Record<Verdict, string> = {
   survived: 'survived',
   'did-it-twice': 'did it twice',
@@ -17,13 +19,8 @@ export const verdictWords: Record<Verdict, string> = {
 };
 
 /** A verdict in words, with the exit status of a program that failed. With exit status 0, its last line says that it failed. */
-export function verdictInWords({
-  verdict,
-  exitStatus,
-}: {
-  verdict: Verdict;
-  exitStatus?: number | undefined;
-}) {
+export function verdictInWords(run: { verdict: Verdict; exitStatus?: number | undefined }): string {
+  const { verdict, exitStatus } = run;
   if (verdict !== 'failed') return verdictWords[verdict];
   return exitStatus === 0 ? 'failed (its last line says so)' : `failed (exit status ${exitStatus})`;
 }
@@ -36,10 +33,7 @@ export interface Use {
   selector: string | undefined;
 }
 
-/**
- * Where a fault was performed in a run. If it affected several operations, the one among the requests with these ids. If that is not clear, the
- * whole fault with its given parameters.
- */
+/** The use of one of the requests `ids` that a fault affected. If that is unclear, the whole fault as it was given. */
 export function useOf(fault: string, run: FaultRun, ids: readonly string[] = []): Use {
   const affected = run.requests.filter((request) => ids.includes(request.id) && isAffectedBy(fault, request));
   const fitting = run.faults.filter((planned) => affected.some((one) => one.operation === planned.operation));
@@ -82,10 +76,7 @@ const addition = /^[\])}]+[,;]?$|^Node\.js v\d|^exit status \d+$|^\(Use `node --
 /** The line before an error: the carets of Node.js below the source, or the title of a Python traceback. */
 const isLeading = (line: string) => /^\s*[~^]+\s*$/.test(line) || line.startsWith('Traceback (most recent');
 
-/**
- * The line that says why a program failed: the error that ended it. If there is none, the last line with the word error, or else the last
- * line.
- */
+/** Why a program failed: the line of the error that ended it, or the last line with the word error, or the last line. */
 export function errorLine(lines: readonly string[]): string | undefined {
   const isOwn = (line: string) => !frame.test(line) && !addition.test(line);
   const leading = lines.findLastIndex(isLeading);

@@ -79,11 +79,7 @@ interface ComparedRuns {
 }
 
 /** What differs between runs without a fault: the base, and others. */
-export function variationOf(
-  base: StoreResult,
-  others: readonly StoreResult[],
-  initial?: StoreResult,
-): Variation {
+export function variationOf(base: StoreResult, others: readonly StoreResult[], initial?: StoreResult) {
   return others.reduce((variation, other) => {
     const found = matchAll(base, other, { ...(initial && { initial }), variation, areAlike: true });
     const fields = { ...variation.fields };
@@ -126,19 +122,12 @@ export function variationInWords({ fields, groups }: Variation, base: StoreResul
     : [...things.slice(0, maxShown), countedAs(things.length - maxShown, 'more thing')];
 }
 
-/** How the rows of a kind match. */
-interface MatchedKind {
-  kind: RowKind;
-  matched: Matched;
-  groupOf(row: StoreRow): Group;
-}
-
 /** Matches the rows of all rowKinds. A row that refers to another is compared by the counterpart of that row. */
 function matchAll(
   base: StoreResult,
   run: StoreResult,
   { initial, variation = noVariation, areAlike = false }: Options & { areAlike?: boolean } = {},
-): MatchedKind[] {
+) {
   const [ofBase, ofRun] = [noContents(), noContents()];
   return rowKinds.map((kind) => {
     const varying = variation.fields[kind] ?? new Map();
@@ -148,7 +137,8 @@ function matchAll(
     for (const row of baseRows) ofBase[kind]?.set(row.id, contentOf(row, varying.get(row.id)));
     for (const { base, run } of matched.pairs) ofRun[kind]?.set(run.id, ofBase[kind]?.get(base.id) as string);
     for (const row of matched.extra) ofRun[kind]?.set(row.id, contentOf(row));
-    return { kind, matched, groupOf: ({ id }) => `${initialIds.has(id) ? 'initial' : 'added'} ${kind}` };
+    const groupOf = ({ id }: StoreRow): Group => `${initialIds.has(id) ? 'initial' : 'added'} ${kind}`;
+    return { kind, matched, groupOf };
   });
 }
 

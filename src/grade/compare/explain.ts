@@ -106,14 +106,8 @@ const changesIn = ({ histories }: StoreResult): StoreChange[] =>
     ...writes.map(({ change }) => change),
   ]);
 
-/**
- * The requests that made changes, in the order of time. If attempts share an `X-Request-Id`, the change belongs to the last attempt that
- * began before it.
- */
-function requestsOf(
-  changes: readonly StoreChange[],
-  requests: readonly RecordedRequest[],
-): RecordedRequest[] {
+/** The requests that made changes, oldest first. Of attempts with one id, the last that began before the change. */
+function requestsOf(changes: readonly StoreChange[], requests: readonly RecordedRequest[]) {
   const byId = Map.groupBy(requests, ({ requestId }) => requestId);
   const made = changes.map(({ requestId = '', atMs }) => {
     const attempts = byId.get(requestId) ?? [];

@@ -32,10 +32,7 @@ export interface Matched {
 /** The maximum number of rows among which the most similar one is searched. */
 const maxCandidates = 20;
 
-/**
- * Finds the counterpart of each row of the base among the rows of a run: first equal rows, then rows with the same name or id. The time
- * is proportional to their number.
- */
+/** Pairs the rows of the base and of a run, in linear time: first equal rows, then rows with the same name or id. */
 export function matchRows(base: readonly StoreRow[], run: readonly StoreRow[], known: Known): Matched {
   const matching = new Matching(base, run, known);
   matching.pairEqual();
@@ -78,8 +75,7 @@ class Matching {
       const same = byId.get(row.id);
       if (same && contentOf(same, but) === contentOf(row, but)) this.#pair(row, same);
     }
-    const byContent = new Map<string, StoreRow[]>();
-    for (const row of [...this.extra].reverse()) push(byContent, contentOf(row, but), row);
+    const byContent = Map.groupBy([...this.extra].reverse(), (row) => contentOf(row, but));
     for (const row of rows) {
       if (!this.missing.has(row)) continue;
       const equals = byContent.get(contentOf(row, but)) ?? [];
@@ -104,10 +100,7 @@ class Matching {
     }
   }
 
-  /**
-   * Pairs remaining rows by id if at least half of their fields are equal, unless the row has the name of another base row: then it is a
-   * further row of that name.
-   */
+  /** Pairs remaining rows by id if half of their fields are equal. A row with the name of another base row is a further one. */
   pairById(): void {
     const byId = this.#extraById();
     const handles = new Set(this.pairs.map(({ base }) => base.handle));
@@ -170,9 +163,3 @@ class Matching {
 }
 
 const nothing: ReadonlySet<string> = new Set();
-
-function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
-  const list = map.get(key);
-  if (list) list.push(value);
-  else map.set(key, [value]);
-}

@@ -18,10 +18,7 @@ export interface Printed {
   last: string;
 }
 
-/**
- * Collects the distinct lines that a program prints. `wanted`: the lines of earlier runs, so that a run that prints much more needs no more
- * memory.
- */
+/** Collects distinct printed lines. `wanted`: those of earlier runs. A run that prints much more needs no more memory. */
 export class PrintedLines implements Printed {
   readonly lines = new Set<string>();
   readonly others = new Set<string>();

@@ -169,8 +169,7 @@ const flag = (value: unknown, ifTrue: string, ifFalse: string): Field => ({
   text: value ? ifTrue : ifFalse,
 });
 
-const quoted = (value: string | undefined): Field =>
-  value === undefined ? absent : { value: present(value), text: value, isQuoted: true };
+const quoted = (value: string): Field => ({ value: present(value), text: value, isQuoted: true });
 
 const reference = (content: string | undefined, name: string | undefined): Field =>
   content === undefined ? absent : { value: content, text: name ?? '(deleted)' };

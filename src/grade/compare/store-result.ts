@@ -147,18 +147,20 @@ function withDeleted(state: StoreState, histories: ReadonlyMap<string, ResourceH
   return Object.fromEntries(entries);
 }
 
-function otherChangeOf({ type, data, previous = {} }: StoreEvent): OtherChange[] {
-  if (type === 'order.updated') return written('order', data, previous, 'shipDate');
-  if (type === 'inventory.updated') return written('pet', { ...data, id: data.petId }, previous, 'quantity');
-  if (type === 'pet.updated' || type === 'category.updated')
-    return written(type === 'pet.updated' ? 'pet' : 'category', data, previous, 'name');
-  return [];
-}
+/** What the other writer changes, by the type of the event. A new stock also changes the status of the pet, which is left out. */
+const changedByOthers: Readonly<Record<string, [kind: OtherChange['kind'], property: string]>> = {
+  'order.updated': ['order', 'shipDate'],
+  'inventory.updated': ['pet', 'quantity'],
+  'pet.updated': ['pet', 'name'],
+  'category.updated': ['category', 'name'],
+};
 
-/** The change of this property, if the event has one. A new stock changes the status of the pet in another event, which is left out. */
-function written(kind: OtherChange['kind'], data: Item, previous: Item, property: string): OtherChange[] {
-  if (!(property in previous)) return [];
+function otherChangeOf({ type, data, previous = {} }: StoreEvent): OtherChange[] {
+  const [kind, property] = changedByOthers[type] ?? [];
+  if (!kind || !property || !(property in previous)) return [];
   const before = previous[property] === null ? undefined : String(previous[property]);
   const field = fieldNameOf(kind, property) as OtherChange['property'];
-  return [{ kind, id: Number(data.id), property: field, before, after: String(data[property]) }];
+  return [
+    { kind, id: Number(data.id ?? data.petId), property: field, before, after: String(data[property]) },
+  ];
 }

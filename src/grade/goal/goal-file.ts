@@ -16,7 +16,6 @@ export interface WantedRows {
   count: number;
 }
 
-/** The goal of an agent. */
 export interface Goal {
   /** The task for the agent, and for people. */
   text: string;
@@ -40,8 +39,10 @@ const wantedFacts = {
   count: Type.Optional(Units(0, 'How many rows there are. Default: 1.', 1)),
 };
 
+type Path = (string | number)[];
+
 /** The JSON Pointer to a part of the file. */
-const at = (...path: (string | number)[]) => {
+const at = (...path: Path) => {
   const { place } = bodyProperty(...path);
   return { subject: (place as { pointer: string }).pointer, place };
 };
@@ -83,11 +84,7 @@ function parsed(text: string): unknown {
   }
 }
 
-function readWanted(
-  given: unknown,
-  path: (string | number)[],
-  problems: ValueProblem[],
-): WantedRows | undefined {
+function readWanted(given: unknown, path: Path, problems: ValueProblem[]): WantedRows | undefined {
   const known = [...Object.keys(wantedFacts), 'where', 'fields'];
   const source = objectAt(given, path, known, problems);
   const before = problems.length;
@@ -107,12 +104,7 @@ function readWanted(
 const own = (source: Values, name: string) => (Object.hasOwn(source, name) ? source[name] : undefined);
 
 /** The value, if it is an object that has only these properties. */
-function objectAt(
-  value: unknown,
-  path: (string | number)[],
-  names: string[],
-  problems: ValueProblem[],
-): Values {
+function objectAt(value: unknown, path: Path, names: string[], problems: ValueProblem[]): Values {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     problems.push({ ...at(...path), detail: 'must be an object' });
     return {};
@@ -172,10 +164,7 @@ function partsOf(says: string, wanted: readonly { list: ApiList; count: number }
   return isBlank ? 'must have text besides its placeholders' : parts;
 }
 
-/**
- * Whether a line contains the text of `says`, with any values in its placeholders. Ignores case. As with `contains`, "abandoned" does not
- * contain "done".
- */
+/** Whether a line contains `says`, with any values in its placeholders. Like `contains`: whole words, in any case. */
 export function claims(words: string, says: Says): boolean {
   const line = words.toLowerCase();
   let from = 0;

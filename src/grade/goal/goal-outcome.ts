@@ -81,15 +81,13 @@ function judgeWanted(
     add(
       wasRight ? 'other' : 'undone',
       `${what}: ${name} is ${shown(first[name])}${many}, wanted ${shown(value)}`,
-      wrong.flatMap((row) => writesOf(run, list, row, name)),
+      wrong.flatMap((row) => writesTo(run, list, row, name).map(({ change }) => change)),
     );
   }
   return { differences, found: best };
 }
 
-/**
- * For too many rows. `undone`: the program added none, so it did not remove enough. `other`: none was wanted. `twice`: it added too many.
- */
+/** For too many rows: `undone` if the program added none and removed too few, `other` if none was wanted, else `twice`. */
 function countKind(wanted: number, is: number, was: number, added: number): Difference['kind'] {
   if (is < wanted) return was >= wanted ? 'other' : 'undone';
   if (added === 0) return 'undone';
@@ -113,23 +111,18 @@ function uncovered(
   { initial, end, seen, run }: Omit<Ends, 'initial'> & { initial: StoreResult; end: StoreState },
 ): Difference[] {
   const expected = lists.map((list): [string, Item[]] => {
-    const [was, is, plain] = [initial.state, end, seen].map((state) => byKey(state, list)) as [
-      Rows,
-      Rows,
-      Rows,
-    ];
+    const [was, is, plain] = [byKey(initial.state, list), byKey(end, list), byKey(seen, list)];
     const about = wanted.filter((one) => one.list === list);
-    const mayGo = about.filter(({ where, count }) => count < countIn(list, was, where));
+    const mayGo = about.filter(
+      ({ where, count }) => count < [...was.values()].filter((row) => matches(list, row, where)).length,
+    );
     const remaining = [...was].flatMap(([key, row]) => {
       const now = is.get(key);
       if (!now) return mayGo.some(({ where }) => matches(list, row, where)) ? [] : [row];
       const covering = about.filter(({ where }) =>
         [row, plain.get(key)].some((one) => one && matches(list, one, where)),
       );
-      const covered = covering.flatMap(({ where, fields }) => [
-        ...Object.keys(where),
-        ...Object.keys(fields),
-      ]);
+      const covered = covering.flatMap(({ where, fields }) => Object.keys({ ...where, ...fields }));
       const free = Object.keys({ ...row, ...now }).filter(
         (name) => covered.includes(name) || isCaused(run, list, row, name),
       );
@@ -153,11 +146,6 @@ function uncovered(
   );
 }
 
-type Rows = ReadonlyMap<unknown, Item>;
-
-const countIn = (list: ApiList, rows: Rows, where: Item) =>
-  [...rows.values()].filter((row) => matches(list, row, where)).length;
-
 const only = (row: Item, names: string[]) =>
   Object.fromEntries(Object.entries(row).filter(([name]) => names.includes(name)));
 const without = (row: Item, names: string[]) =>
@@ -168,7 +156,7 @@ const keyNameOf = ({ properties }: ApiList) => Object.keys(properties)[0] as str
 const keyOf = (list: ApiList, row: Item) => row[keyNameOf(list)];
 
 const rowsOf = (state: StoreState, { name }: ApiList) => (state[name] ?? []) as Item[];
-const byKey = (state: StoreState, list: ApiList): Rows =>
+const byKey = (state: StoreState, list: ApiList) =>
   new Map(rowsOf(state, list).map((row) => [keyOf(list, row), row]));
 
 const matches = (list: ApiList, row: Item, values: Item) =>
@@ -191,9 +179,6 @@ const writesTo = (run: StoreResult, list: ApiList, row: Item, property: string) 
   (historyOf(run, list, row)?.writes ?? []).filter(
     ({ field }) => field === fieldNameOf(kindOf(list), property),
   );
-
-const writesOf = (run: StoreResult, list: ApiList, row: Item, property: string): StoreChange[] =>
-  writesTo(run, list, row, property).map(({ change }) => change);
 
 /** Whether a property changed only as a consequence of other changes. */
 function isCaused(run: StoreResult, list: ApiList, row: Item, property: string): boolean {

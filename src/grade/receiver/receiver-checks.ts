@@ -45,10 +45,7 @@ const answered = ({ what, status, error }: TrialDelivery) =>
 
 const makeSecret = () => secretPrefix + randomBytes(32).toString('base64');
 
-/**
- * A message, and what the receiver must do: apply it, return 2xx and change nothing (`ignore`), return 4xx and change nothing (`refuse`), or
- * return 2xx (`accept`).
- */
+/** A message, and what the receiver must do: apply it, `ignore` it with 2xx, `refuse` it with 4xx, or `accept` it with 2xx. */
 type Step = [must: 'apply' | 'ignore' | 'refuse' | 'accept', ...Parameters<Trial['send']>];
 
 /** Runs steps until one fails. Returns its finding. */

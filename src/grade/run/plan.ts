@@ -186,9 +186,7 @@ function targetsOf(fault: Fault, uses: readonly Use[], isThorough: boolean): [Fa
   return places.filter(([, targets]) => targets.length > 0);
 }
 
-/**
- * The index of a use that is neither the first nor the last. It differs from fault to fault, so that together the faults affect many uses.
- */
+/** The index of a middle use. It differs from fault to fault, so that together the faults affect many uses. */
 function middleUse(fault: Fault, uses: number): number {
   const spread = (catalogue.indexOf(fault) * goldenRatio) % 1;
   return 1 + Math.floor(spread * (uses - 2));
@@ -215,11 +213,7 @@ function derivedParameters({ parameters }: Fault, { longestMs }: Usage): Partial
 }
 
 /** How long a fault with these parameters makes the program wait if it affects this many uses. */
-function waitsOf(
-  fault: Fault,
-  given: PlannedFault,
-  count: number,
-): Pick<RunPlan, 'waitsMs' | 'lingersMs' | 'isMostlyWaiting'> {
+function waitsOf(fault: Fault, given: PlannedFault, count: number) {
   const all = parametersOf(fault, given);
   const waitMs = ([name, value]: [string, unknown]) =>
     name.endsWith('Ms') ? Number(value) : name.endsWith('Seconds') ? 1_000 * Number(value) : 0;
@@ -243,10 +237,7 @@ function untilMinuteEnds(plan: RunPlan, { requestCount }: Usage): RunPlan {
   return { ...plan, faults, waitsMs: minutes * minuteMs, isUntilMinuteEnds: true };
 }
 
-/**
- * Whether a run did not reach a limit that lasts until the end of the minute, and another try may reach it. On a busy machine the next
- * minute may begin before the limit is used up.
- */
+/** Whether the next minute began before the run used up its limit, as on a busy machine. Another try may reach the limit. */
 export const hasMissedMinute = (
   { isUntilMinuteEnds }: RunPlan,
   { performed, tookMs }: { performed: number; tookMs: number },

@@ -39,10 +39,7 @@ const endSignals = [
 const lastOutputMs = 1_000;
 const notFoundStatus = 127;
 
-/**
- * Runs a program in a process group of its own, without input, until it ends or its time is over. Then ends the rest of the group, too.
- * Throws only when the signal is aborted.
- */
+/** Runs a program in its own process group, then ends the rest of the group. Throws only when the signal is aborted. */
 export async function runProgram(options: ProgramOptions): Promise<Ended> {
   const { command, env, timeLimitMs, signal, onOutput = () => {}, printed } = options;
   signal.throwIfAborted();
@@ -171,17 +168,13 @@ export class Tail {
   }
 }
 
-/**
- * Drops lines until the rest is short enough: indented lines first, oldest first. After an error, indented lines are a stack trace, or an
- * object with hundreds of lines.
- */
+/** Drops the oldest lines, indented ones first: after an error these are a stack trace, or an object with many lines. */
 function lastOf(lines: Line[], most: number): Line[] {
   let surplus = lines.length - most;
   const isDropped = ({ text }: Line) => surplus > 0 && text.startsWith(' ') && surplus-- > 0;
   return (surplus > 0 ? lines.filter((line) => !isDropped(line)) : lines).slice(-most);
 }
 
-/** The last lines of one stream. */
 class LastLines {
   #lines: Line[] = [];
   /** The last line, which has no line end yet. */

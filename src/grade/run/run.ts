@@ -92,8 +92,8 @@ async function runIn(
 const has = (plan: RunOptions['plan'], { name }: Fault) => plan?.faults.some(({ fault }) => fault === name);
 
 /**
- * Whether the response to a request says that no request is left until a reset in more than a second. If the reset is sooner, the next
- * request of the program may arrive after it. A limit that is only near requires nothing from the program.
+ * Whether a response says that no request is left for more than a second. If the reset is sooner, the next request may arrive
+ * after it. A limit that is only near requires nothing.
  */
 function isAtLimit({ at, durationMs, answerHeaders }: RecordedRequest): boolean {
   const { 'x-ratelimit-remaining': remaining, 'x-ratelimit-reset': reset } = answerHeaders;
@@ -128,7 +128,6 @@ async function readState(listAt: Clients['listAt']): Promise<StoreState> {
   return Object.fromEntries(await Promise.all(items));
 }
 
-/** Reads the history of a workspace through the API. */
 const readHistory = (store: Petstore): Promise<StoreEvent[]> =>
   readAll('/store/events', store.listEvents() as unknown as List<StoreEvent>);
 

@@ -14,11 +14,7 @@ import type { JsonObject, OpenapiVersion } from './schemas.ts';
 type Shown = { hasLab?: boolean; hasDraftLimits?: boolean; version?: OpenapiVersion };
 
 /** The description of the store. */
-export function describeStore(
-  operations: readonly Operation[],
-  baseUrl: string,
-  shown: Shown = {},
-): JsonObject {
+export function describeStore(operations: readonly Operation[], baseUrl: string, shown: Shown = {}) {
   const { hasLab = true } = shown;
   const texts = guides(baseUrl, hasLab);
   const info = {
@@ -36,18 +32,12 @@ export function describeStore(
 
 /** The groups of operations, in the order of the reference. */
 const tags: Record<Tag, { summary: string; description: string }> = {
-  Pets: {
-    summary: 'Pets and categories',
-    description: 'Pets and the categories they belong to.',
-  },
+  Pets: { summary: 'Pets and categories', description: 'Pets and the categories they belong to.' },
   Store: {
     summary: 'Orders, stock and events',
     description: 'Orders for pets, their stock, and the events and webhooks of the workspace.',
   },
-  Rehearsals: {
-    summary: 'Faults on demand',
-    description: 'Faults on demand, for your key only.',
-  },
+  Rehearsals: { summary: 'Faults on demand', description: 'Faults on demand, for your key only.' },
   Recordings: {
     summary: 'Requests and report cards',
     description: 'The requests of your client, their responses, and a report card.',
@@ -91,12 +81,12 @@ export const describeLab = (baseUrl: string, shown: Shown = {}): JsonObject =>
 const draftHeaders = ['RateLimit', 'RateLimit-Policy', 'RateLimitPolicy'];
 
 /** A description, if need be without the headers of the draft, and their components. */
-const asShown = (description: JsonObject, { hasDraftLimits = true }: Shown): JsonObject =>
-  hasDraftLimits
-    ? description
-    : JSON.parse(
-        JSON.stringify(description, (name, value) => (draftHeaders.includes(name) ? undefined : value)),
-      );
+function asShown(description: JsonObject, { hasDraftLimits = true }: Shown): JsonObject {
+  if (hasDraftLimits) return description;
+  return JSON.parse(JSON.stringify(description), (name, value) =>
+    draftHeaders.includes(name) ? undefined : value,
+  );
+}
 
 const labInfo = (baseUrl: string): ApiInfo => ({
   title: 'Petstore lab',

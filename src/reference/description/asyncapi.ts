@@ -3,10 +3,9 @@ import { version } from '../../foundation/version.ts';
 import type { Operation } from '../../http/operation.ts';
 import { Event } from '../../store/events/schema.ts';
 import { EventsMissed, Ping } from '../../store/webhooks/schema.ts';
-import { webhookHeaders } from './callbacks.ts';
 import { contact, license, securitySchemes } from './document.ts';
+import { StreamedEvent, streamNote, webhookHeaders } from './messages.ts';
 import { type JsonObject, Schemas } from './schemas.ts';
-import { StreamedEvent, streamNote } from './streamed-event.ts';
 
 const { id, event } = StreamedEvent.properties;
 /** The fields of a block of the stream, except its data. */
@@ -38,12 +37,7 @@ export function describeEvents(operations: readonly Operation[], baseUrl: string
     },
     defaultContentType: 'application/json',
     servers: {
-      api: {
-        host,
-        pathname,
-        protocol: protocol.slice(0, -1),
-        description: 'The API.',
-      },
+      api: { host, pathname, protocol: protocol.slice(0, -1), description: 'The API.' },
       receiver: {
         host: '{host}',
         protocol: 'https',
@@ -105,20 +99,11 @@ export function describeEvents(operations: readonly Operation[], baseUrl: string
 
 /** The messages by their types, each a titled schema. */
 function describeMessages(bodies: TSchema[], trait: string, schemas: Schemas): JsonObject {
+  const traits = [ref('components', 'messageTraits', trait)];
   const described = bodies.map((body) => {
-    const { title, description, properties } = body as Titled;
-    const { const: type } = properties.type;
-    const payload = schemas.use(body);
-    return [
-      type,
-      {
-        name: type,
-        title,
-        summary: description,
-        payload,
-        traits: [ref('components', 'messageTraits', trait)],
-      },
-    ];
+    const { title, description: summary, properties } = body as Titled;
+    const { const: name } = properties.type;
+    return [name, { name, title, summary, payload: schemas.use(body), traits }];
   });
   return Object.fromEntries(described);
 }

@@ -4,8 +4,8 @@ import { version as ownVersion } from '../../foundation/version.ts';
 import { mediaTypesOf, type Operation } from '../../http/operation.ts';
 import type { Fault } from '../../lab/faults/shared/fault.ts';
 import { successorOf } from '../../observe/deprecation.ts';
-import { describeCallbacks, describeWebhooks } from './callbacks.ts';
 import type { Guide } from './guide-names.ts';
+import { describeCallbacks, describeWebhooks } from './messages.ts';
 import { ParameterDescriptions } from './parameters.ts';
 import { ResponseDescriptions, responseHeaders } from './responses.ts';
 import { codeSamples } from './samples.ts';
@@ -54,13 +54,7 @@ export function describeApi(
   const headers = responseHeaders(operations, baseUrl, quota);
   return {
     openapi: fullVersions[version],
-    info: {
-      title,
-      version: ownVersion,
-      description: introduction,
-      contact,
-      license,
-    },
+    info: { title, version: ownVersion, description: introduction, contact, license },
     servers: [{ url: baseUrl }],
     security: [{ bearerAuth: [] }, { apiKeyAuth: [] }],
     ...(version === '3.2' ? tagTree(info) : tagGroups(info)),
@@ -83,11 +77,7 @@ export const license = { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' 
 
 /** How a request carries an API key. */
 export const securitySchemes = {
-  bearerAuth: {
-    type: 'http',
-    scheme: 'bearer',
-    description: 'An API key as `Authorization: Bearer KEY`.',
-  },
+  bearerAuth: { type: 'http', scheme: 'bearer', description: 'An API key as `Authorization: Bearer KEY`.' },
   apiKeyAuth: {
     type: 'apiKey',
     in: 'header',
@@ -127,15 +117,11 @@ const tagGroups = ({ guides, tags }: ApiInfo): JsonObject => ({
 
 function tagTree({ guides, tags }: ApiInfo): JsonObject {
   const nav = { kind: 'nav' };
-  const groups = [
-    ...(guides.length > 0
-      ? [{ name: 'Guides', description: 'What all operations have in common.', ...nav }]
-      : []),
-    { name: 'API', description: 'All operations.', ...nav },
-  ];
+  const group = { name: 'Guides', description: 'What all operations have in common.', ...nav };
   return {
     tags: [
-      ...groups,
+      ...(guides.length > 0 ? [group] : []),
+      { name: 'API', description: 'All operations.', ...nav },
       ...guides.map((guide) => ({ ...guide, parent: 'Guides', ...nav })),
       ...tags.map((tag) => ({ ...tag, parent: 'API', ...nav })),
     ],
@@ -195,9 +181,7 @@ function notesOn(operation: Operation, { operations }: Context): string[] {
 }
 
 function describeBody(operation: Operation, body: TSchema, schemas: Schemas): JsonObject {
-  const content = { schema: schemas.use(body), example: exampleOf(body, true) };
-  return {
-    required: true,
-    content: Object.fromEntries(mediaTypesOf(operation).map((type) => [type, content])),
-  };
+  const described = { schema: schemas.use(body), example: exampleOf(body, true) };
+  const content = Object.fromEntries(mediaTypesOf(operation).map((type) => [type, described]));
+  return { required: true, content };
 }

@@ -160,23 +160,17 @@ function faultTable(): string {
 function faultExample({ name, parameters, does, goodClient, whyItMatters }: Fault): string {
   const text = fileText(`../../lab/faults/${name}.md`);
   const [, rehearsal = ''] = /^```json\n(.*)\n```/.exec(text) ?? [];
-  const taken = Object.entries(parameters).map(
-    ([parameter, schema]) => `\`${parameter}\`: ${descriptionOf(schema)}`,
+  const { faults }: { faults: PlannedFault[] } = JSON.parse(rehearsal);
+  const taken = Object.entries(parameters as Record<string, { description?: string }>).map(
+    ([parameter, { description }]) => `- **Parameter** \`${parameter}\`: ${description}\n`,
   );
   return `### ${name}
 
 - **The service:** ${does}
-${taken.map((parameter) => `- **Parameter** ${parameter}\n`).join('')}- **A good client:** ${goodClient}
+${taken.join('')}- **A good client:** ${goodClient}
 - **Why it matters:** ${whyItMatters}
 
-\`${commandOf(JSON.parse(rehearsal))}\`, or \`POST /lab/rehearsals\` with:
+\`${command} lab rehearse ${faults.map(selectorOf).join(' ')}\`, or \`POST /lab/rehearsals\` with:
 
 ${text.replace(/```\n\n```text/, '```\n\nThe client prints:\n\n```text')}`;
-}
-
-const descriptionOf = (schema: object) => (schema as { description: string }).description;
-
-/** The command that starts a rehearsal. */
-function commandOf({ faults }: { faults: PlannedFault[] }): string {
-  return `${command} lab rehearse ${faults.map(selectorOf).join(' ')}`;
 }

@@ -1,9 +1,6 @@
 import { type ErrorCode, errorCodes } from '../../foundation/errors.ts';
-import type { Json, JsonObject } from './schemas.ts';
-
-/** Any object of the description. */
-// biome-ignore lint/suspicious/noExplicitAny: the description is valid OpenAPI, which a test checks
-export type Part = Record<string, any>;
+import { type Part, resolverOf, typeOf } from './part.ts';
+import type { JsonObject } from './schemas.ts';
 
 /** Parameters that many operations share are described once. */
 const isShared = ({ in: place, name }: Part) => place === 'header' || name === 'limit' || name === 'cursor';
@@ -50,17 +47,6 @@ export function toMarkdown(description: JsonObject): string {
     .join('\n\n');
 }
 
-/** Follows the references of a description. */
-export const resolverOf =
-  (description: Part) =>
-  (part: Part): Part =>
-    part.$ref
-      ? part.$ref
-          .slice(2)
-          .split('/')
-          .reduce((found: Part, name: string) => found[name], description)
-      : part;
-
 const lines = (texts: string[]) => texts.map((text) => `- ${text}`).join('\n');
 
 const marksOf = (operation: Part): string[] => [
@@ -94,9 +80,9 @@ function bodyLines(body: Part | undefined): string[] {
 
 /** The successful responses, then the statuses of errors, with their codes if a status has several. */
 function answerLines(responses: Record<string, Part>, resolve: (part: Part) => Part): string[] {
-  const [answers, errors] = [false, true].map((isError) =>
-    Object.keys(responses).filter((status) => Number(status) >= 400 === isError),
-  ) as [string[], string[]];
+  const { answers = [], errors = [] } = Object.groupBy(Object.keys(responses), (status) =>
+    Number(status) >= 400 ? 'errors' : 'answers',
+  );
   const answer = (status: string) => {
     const { description, content } = resolve(responses[status] as Part);
     const [media] = Object.entries<Part>(content ?? {});
@@ -124,28 +110,6 @@ export const errorList = () =>
   );
 
 export const inCode = (names: string[]) => names.map((name) => `\`${name}\``).join(', ');
-
-/** The values that a schema allows, in short. `named` writes the name of a schema. */
-export function typeOf(schema: Part, named = (name: string) => `\`${name}\``): string {
-  const { $ref, oneOf, anyOf = oneOf, type, format, items, nullable, enum: values } = schema;
-  if ($ref) return named($ref.split('/').at(-1));
-  if (anyOf) return anyOf.map((one: Part) => typeOf(one, named)).join(' or ');
-  if (values) return values.map((value: Json) => `\`${JSON.stringify(value)}\``).join(' or ');
-  const name = items ? `array of ${typeOf(items, named)}` : (format ?? type);
-  return `${name}${boundsOf(schema)}${nullable ? ' or null' : ''}`;
-}
-
-function boundsOf({ minimum, maximum, minLength, maxLength, maxItems, default: usual }: Part): string {
-  const range = (least: number | undefined, most: number | undefined) =>
-    most === undefined ? `from ${least}` : `${least ?? 0} to ${most}`;
-  const bounds = [
-    ...(minimum !== undefined || maximum !== undefined ? [range(minimum, maximum)] : []),
-    ...(maxLength !== undefined ? [`${range(minLength, maxLength)} characters`] : []),
-    ...(maxItems !== undefined ? [`at most ${maxItems}`] : []),
-    ...(usual !== undefined ? [`default ${JSON.stringify(usual)}`] : []),
-  ];
-  return bounds.length > 0 ? ` (${bounds.join(', ')})` : '';
-}
 
 /** Raises headings by one level, but not in code blocks. */
 export const raiseHeadings = (text: string) =>

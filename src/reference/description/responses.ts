@@ -18,9 +18,9 @@ import { reasonPhrase } from '../../http/server-response.ts';
 import type { Fault } from '../../lab/faults/shared/fault.ts';
 import { petstoreApi } from '../../lab/petstore/petstore-api.ts';
 import { lifecycleHeaders } from '../../observe/deprecation.ts';
+import { StreamedEvent } from './messages.ts';
 import { exampleParams, examplePath } from './samples.ts';
 import { exampleOf, type JsonObject, type Schemas } from './schemas.ts';
-import { StreamedEvent } from './streamed-event.ts';
 
 /** Errors of requests that fail before their operation is known. */
 const statusesBeforeRouting = [408, 431, 505];
@@ -126,13 +126,10 @@ export class ResponseDescriptions {
 }
 
 /** An error of this code, as examples show it. */
-export const exampleError = (code: ErrorCode): ApiError =>
-  new ApiError(
-    code,
-    errorCodes[code][1],
-    {},
-    code === 'rate_limited' ? { violatedPolicies: ['minute'] } : {},
-  );
+export function exampleError(code: ErrorCode): ApiError {
+  const facts = code === 'rate_limited' ? { violatedPolicies: ['minute'] } : {};
+  return new ApiError(code, errorCodes[code][1], {}, facts);
+}
 
 /** The codes in the order of their declaration. */
 const codesByStatus = (errors: readonly ErrorCode[]): Map<number, ErrorCode[]> =>

@@ -4,7 +4,6 @@ import { exampleOf, type Json } from './schemas.ts';
 /** A sample in the form of `x-codeSamples`: `lang` selects the colours, `label` is shown. */
 export type CodeSample = { lang: string; label: string; source: string };
 
-/** The request of a sample. */
 interface SampleRequest {
   method: string;
   url: string;
@@ -19,9 +18,8 @@ interface SampleRequest {
 }
 
 /**
- * Programs that send the example request of an operation: with cURL, with `fetch` in JavaScript and with `requests` in Python. They read
- * the key from PETSTORE_API_KEY and retry if Retry-After is a minute at most. They read a stream for a few seconds. curl does not
- * retry a broken connection, because its only option for that also retries 404.
+ * Programs that send the example request of an operation, and retry if Retry-After is a minute at most. They read a stream for a
+ * few seconds. curl does not retry a broken connection, because its only option for that also retries 404.
  */
 export function codeSamples(operation: Operation, baseUrl: string): CodeSample[] {
   const request = sampleRequest(operation, baseUrl);

@@ -13,12 +13,7 @@ const codes = Object.keys(errorCodes) as ErrorCode[];
 export const errorPages = { path: '/reference/errors', names: codes };
 
 /** Serves a page for each error code, and a list of them. */
-export function serveErrorPages(
-  app: FastifyInstance,
-  baseUrl: string,
-  apis: readonly Api[],
-  site: Site,
-): void {
+export function serveErrorPages(app: FastifyInstance, baseUrl: string, apis: readonly Api[], site: Site) {
   serveStaticPage(app, site, errorPages.path, () => ({
     title: 'Error codes',
     summary: 'Every error code of the Petstore API, by its status.',
@@ -26,11 +21,8 @@ export function serveErrorPages(
   }));
   serveStaticPages(app, site, errorPages, (name, path) => {
     const code = name as ErrorCode;
-    return {
-      title: errorTitle(code),
-      summary: errorCodes[code][1],
-      main: pageOf(code, baseUrl, apis, rootFrom(path)),
-    };
+    const main = pageOf(code, baseUrl, apis, rootFrom(path));
+    return { title: errorTitle(code), summary: errorCodes[code][1], main };
   });
 }
 

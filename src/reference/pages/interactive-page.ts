@@ -24,8 +24,8 @@ export const referenceFiles = Object.keys(files);
 export const referencePaths = ['/', '/reference', '/reference/', ...referenceFiles];
 
 /**
- * Serves the interactive reference, which shows the pages without a script one at a time. It loads only its own files and sends requests only to its
- * own origin. It is the same for every user and contains no key: each tab has its own.
+ * Serves the interactive reference, which shows the static pages one at a time. It loads only its own files and asks only its own
+ * origin. It contains no key: each tab has its own.
  */
 export function serveReference(app: FastifyInstance, apis: readonly Api[], site: Site): void {
   app.get('/', async (_request, reply) => reply.redirect('reference'));

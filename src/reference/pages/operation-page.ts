@@ -1,4 +1,4 @@
-import { type Part, resolverOf, typeOf } from '../description/markdown.ts';
+import { operationIn, type Part, resolverOf, typeOf } from '../description/part.ts';
 import { blocks, escapeHtml, inline, rootFrom } from './static-page.ts';
 
 /** A description, and where it is served. */
@@ -15,13 +15,12 @@ export function operationPage({ document, path: source }: Described, id: string,
   const show = tables(resolve, `${root}reference`);
   const { url, method, operation } = operationIn(document, id);
   const parameters: Part[] = operation.parameters.map(resolve);
-  const statuses = Object.entries<Part>(operation.responses).map(([status, response]) => ({
-    status,
-    ...resolve(response),
-  })) as Part[];
-  const [answers, errors] = [false, true].map((isError) =>
-    statuses.filter(({ status }) => Number(status) >= 400 === isError),
-  ) as [Part[], Part[]];
+  const statuses: Part[] = Object.entries<Part>(operation.responses).map(([status, response]) => {
+    return { status, ...resolve(response) };
+  });
+  const { answers = [], errors = [] } = Object.groupBy(statuses, ({ status }) =>
+    Number(status) >= 400 ? 'errors' : 'answers',
+  );
   return `<article class="operation" data-operation="${id}" data-description="${source}">
 <div class="lead">
 <h1>${inline(operation.summary)}</h1>
@@ -61,14 +60,6 @@ ${blocks(description)}${properties ? show.properties(schema) : `<p>${show.type(s
 </section>`;
   })
   .join('\n')}`;
-}
-
-/** An operation of a description, its method and its path below the base URL. */
-function operationIn(document: Part, id: string): { url: string; method: string; operation: Part } {
-  for (const [url, item] of Object.entries<Part>(document.paths))
-    for (const [method, operation] of Object.entries<Part>(item))
-      if (operation.operationId === id) return { url, method: method.toUpperCase(), operation };
-  throw new Error(`The description has no operation ${id}.`);
 }
 
 const marksOf = (operation: Part): string[] =>

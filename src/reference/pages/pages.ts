@@ -75,10 +75,8 @@ export function navigation(apis: readonly Api[], hasLab: boolean): NavigationGro
 /** Serves a page for each guide and operation, lists of them, and one page for all schemas. */
 export function servePages(app: FastifyInstance, baseUrl: string, apis: readonly Api[], site: Site): void {
   const { hasLab } = site;
-  const [guidePages, operationPages] = pagesOf(
-    apis.flatMap(({ operations }) => operations),
-    hasLab,
-  ) as [PageGroup, PageGroup];
+  const all = apis.flatMap(({ operations }) => operations);
+  const [guidePages, operationPages] = pagesOf(all, hasLab) as [PageGroup, PageGroup];
   serveStaticPage(app, site, guidesPath, () => ({
     title: 'Guides',
     summary: 'What all operations of the Petstore API have in common.',

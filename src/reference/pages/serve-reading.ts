@@ -47,12 +47,8 @@ export const pagePaths = (documented: Omit<Documented, 'baseUrl'>) => [
 /** Serves the documentation of the API and the lab, without a key: the interactive page, static pages, and texts. */
 export function serveReading(app: FastifyInstance, documented: Documented): void {
   const { baseUrl, hasLab, operations } = documented;
-  const store: Api = {
-    name: '',
-    start: prefix,
-    operations,
-    description: memoize(() => describeStore(operations, baseUrl, documented)),
-  };
+  const description = memoize(() => describeStore(operations, baseUrl, documented));
+  const store: Api = { name: '', start: prefix, operations, description };
   const lab: Api = {
     name: 'Lab: ',
     start: labPrefix,
@@ -65,12 +61,5 @@ export function serveReading(app: FastifyInstance, documented: Documented): void
   servePages(app, baseUrl, apis, site);
   serveErrorPages(app, baseUrl, apis, site);
   const labUrl = hasLab ? labUrlOf(baseUrl) : undefined;
-  serveTexts(app, {
-    baseUrl,
-    labUrl,
-    operations,
-    description: store.description,
-    site,
-    pages: pagePaths(documented),
-  });
+  serveTexts(app, { baseUrl, labUrl, operations, description, site, pages: pagePaths(documented) });
 }

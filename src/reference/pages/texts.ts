@@ -53,8 +53,9 @@ export function serveTexts(app: FastifyInstance, sources: TextSources): void {
   const hasLab = labUrl !== undefined;
   for (const [i, path] of guidePaths(hasLab).entries())
     serve(path, markdown, () => guideText(guides(baseUrl, hasLab)[i] as Guide, rootUrl));
-  serve('/llms.txt', plain, () => overview({ baseUrl, rootUrl, labUrl }, operations));
-  serve('/llms-full.txt', plain, async () => fullText(baseUrl, rootUrl, await description(), labUrl));
+  const urls = { baseUrl, rootUrl, labUrl };
+  serve('/llms.txt', plain, () => overview(urls, operations));
+  serve('/llms-full.txt', plain, async () => fullText(urls, await description()));
   serve('/robots.txt', plain, () => robots(rootUrl, hasLab ? [prefix, labPrefix] : [prefix]));
   serve('/sitemap.xml', 'application/xml; charset=utf-8', () => sitemap(rootUrl, pages));
   serve('/changelog.md', markdown, changelog);
@@ -62,13 +63,8 @@ export function serveTexts(app: FastifyInstance, sources: TextSources): void {
     ...staticPageFields,
     path: '/changelog',
     forms: async () => {
-      const page = {
-        path: '/changelog',
-        title: 'Changelog',
-        summary: 'What changed in Petstore.',
-        main: '',
-        markdown: '/changelog.md',
-      };
+      const files = { path: '/changelog', markdown: '/changelog.md' };
+      const page = { ...files, title: 'Changelog', summary: 'What changed in Petstore.', main: '' };
       const data = JSON.stringify({ page: layout(page, site), text: await changelog() });
       return formsFromThread(new URL('./changelog-thread.ts', import.meta.url), data);
     },
@@ -153,19 +149,13 @@ const quotas = () =>
     )
     .join(', ');
 
-const guideList = (baseUrl: string, rootUrl: string, hasLab: boolean): string =>
-  guides(baseUrl, hasLab)
-    .map(
-      (guide) => `- [${guide.name}](${rootUrl}${guidePath(guide)}): ${firstSentence(guide.description)[0]}`,
-    )
-    .join('\n');
+function guideList(baseUrl: string, rootUrl: string, hasLab: boolean): string {
+  const lineOf = (guide: Guide) =>
+    `- [${guide.name}](${rootUrl}${guidePath(guide)}): ${firstSentence(guide.description)[0]}`;
+  return guides(baseUrl, hasLab).map(lineOf).join('\n');
+}
 
-const fullText = (
-  baseUrl: string,
-  rootUrl: string,
-  description: JsonObject,
-  labUrl: string | undefined,
-) => `# Petstore API ${version}
+const fullText = ({ baseUrl, rootUrl, labUrl }: Urls, description: JsonObject) => `# Petstore API ${version}
 
 > ${summary}
 

@@ -4,7 +4,7 @@ import { operations } from '../../../src/api/operations.ts';
 import { labOperations } from '../../../src/lab/petstore/petstore-api.ts';
 import { describeLab, describeStore } from '../../../src/reference/description/apis.ts';
 import { guides } from '../../../src/reference/description/guides.ts';
-import { resolverOf } from '../../../src/reference/description/markdown.ts';
+import { resolverOf } from '../../../src/reference/description/part.ts';
 import { guidePagePath, operationPath } from '../../../src/reference/pages/pages.ts';
 import { pagePaths } from '../../../src/reference/pages/serve-reading.ts';
 import { Petstore, startPetstore } from '../../support/petstore.ts';

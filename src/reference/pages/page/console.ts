@@ -3,7 +3,7 @@
 import { currentKey } from '../../../access/keys/tab-key.ts';
 import { randomId } from '../../../client/platform.ts';
 import { prettyJson } from '../../../http/pages/pretty-json.ts';
-import type { Part } from '../../description/markdown.ts';
+import { operationIn, type Part, resolverOf } from '../../description/part.ts';
 import { element } from './element.ts';
 
 const root = new URL('.', location.href);
@@ -30,12 +30,9 @@ async function fetchDescription(path: string): Promise<Part> {
 /** The form of an operation of the description at a path. Its requests go to the service that this page is from. */
 export async function consoleFor(id: string, path: string): Promise<HTMLFormElement> {
   const description = await loadDescription(path);
-  const { method, url, operation } = find(description, id);
-  const resolve = (part: Part): Part =>
-    part.$ref
-      ?.slice(2)
-      .split('/')
-      .reduce((found: Part, name: string) => found[name], description) ?? part;
+  const found = operationIn(description, id);
+  const { method, operation } = found;
+  const resolve = resolverOf(description);
   const fields = operation.parameters
     .map(resolve)
     .map((parameter: Part) => fieldOf(parameter, resolve, method));
@@ -57,7 +54,7 @@ export async function consoleFor(id: string, path: string): Promise<HTMLFormElem
     if (underWay) return underWay.abort();
     underWay = new AbortController();
     send.textContent = 'Stop';
-    const request = requestOf({ method, start: new URL(path, root), url, fields, body });
+    const request = requestOf(found, new URL(path, root), fields, body);
     await show(request, answer, underWay.signal);
     underWay = undefined;
     send.textContent = 'Send';
@@ -65,19 +62,7 @@ export async function consoleFor(id: string, path: string): Promise<HTMLFormElem
   return form;
 }
 
-interface Operation {
-  method: string;
-  /** Its path, with placeholders. */
-  url: string;
-  operation: Part;
-}
-
-function find({ paths }: Part, id: string): Operation {
-  for (const [url, item] of Object.entries<Part>(paths))
-    for (const [method, operation] of Object.entries<Part>(item))
-      if (operation.operationId === id) return { method: method.toUpperCase(), url, operation };
-  throw new Error(`The description has no operation ${id}.`);
-}
+type Operation = ReturnType<typeof operationIn>;
 
 /** The input of a parameter. */
 interface Field {
@@ -127,16 +112,8 @@ function bodyField({ content }: Part): Body {
   return { mediaType, input, label: element('label', {}, `Body (${mediaType})`, input) };
 }
 
-interface Entered {
-  method: string;
-  /** The URL of the description, which is beside the paths. */
-  start: URL;
-  url: string;
-  fields: readonly Field[];
-  body: Body | undefined;
-}
-
-function requestOf({ method, start, url, fields, body }: Entered): Request {
+/** `start`: the URL of the description, which is beside the paths. */
+function requestOf({ method, url }: Operation, start: URL, fields: Field[], body: Body | undefined): Request {
   const used = fields.filter(({ input }) => input.value !== '');
   const inPath = (name: string) =>
     encodeURIComponent(fields.find((field) => field.name === name)?.input.value ?? '');

@@ -2,7 +2,7 @@
 
 import MiniSearch from 'minisearch';
 import { slugOf } from '../../description/guide-names.ts';
-import type { Part } from '../../description/markdown.ts';
+import type { Part } from '../../description/part.ts';
 
 /** Words that readers search for, and the words that the texts use instead. */
 const topics = new Map([
@@ -47,10 +47,7 @@ export interface Result extends Entry {
 
 export type Search = (query: string) => Result[];
 
-/**
- * Builds a function that returns the entries that match a query, the best first. The first description is that of the store. The entries of
- * the others weigh less.
- */
+/** Returns a function that finds entries, the best first. Entries of descriptions after the first, the store, weigh less. */
 export function searchIndex(descriptions: readonly Part[]): Search {
   const all = [guideEntries, operationEntries, schemaEntries].flatMap((entriesOf) =>
     descriptions.flatMap((description, i) =>
@@ -90,9 +87,7 @@ function ordered(results: readonly Result[], query: string): Result[] {
   return results.toSorted((one, other) => named(other) - named(one) || rank(other) - rank(one));
 }
 
-/**
- * A guide is a tag without operations. Its description has sections. Earlier guides weigh more, since they explain what later ones mention.
- */
+/** A guide is a tag without operations. Earlier guides weigh more, since they explain what later ones mention. */
 function guideEntries({ tags, paths }: Part): Entry[] {
   const used = new Set(
     Object.values<Part>(paths).flatMap((item) => Object.values<Part>(item).flatMap(({ tags }) => tags)),

@@ -105,10 +105,8 @@ function optionFor(result: Result, i: number): HTMLElement {
 
 /** The text around the first word that was found, which is marked. */
 function snippetOf({ text, terms }: Result): (string | Node)[] {
-  const word = new RegExp(
-    `(?<![A-Za-z0-9])(?:${terms.map((term) => term.replaceAll(/\W/g, '\\$&')).join('|')})`,
-    'i',
-  ).exec(text);
+  const found = terms.map((term) => term.replaceAll(/\W/g, '\\$&')).join('|');
+  const word = new RegExp(`(?<![A-Za-z0-9])(?:${found})`, 'i').exec(text);
   const from = Math.max(0, text.lastIndexOf(' ', (word?.index ?? 0) - 40));
   const part = `${from > 0 ? '…' : ''}${text.slice(from, from + snippetLength)}`;
   if (!word) return [part];

@@ -1,8 +1,30 @@
-import type { TSchema } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { Event } from '../../store/events/schema.ts';
-import { EventsMissed, Ping } from '../../store/webhooks/schema.ts';
-import type { JsonObject, Schemas } from './schemas.ts';
-import { exampleOf } from './schemas.ts';
+import { EventsMissed, KnownEventType, Ping } from '../../store/webhooks/schema.ts';
+import { exampleOf, type JsonObject, type Schemas } from './schemas.ts';
+
+const example = exampleOf(Event) as JsonObject;
+
+export const streamNote =
+  '`retry` before the first block sets the reconnection time. A block without `data` is not an event: its `id` is the current position.';
+
+/** An event of the stream, as parsers of `text/event-stream` return it. */
+export const StreamedEvent = Type.Object(
+  {
+    id: Type.String({ pattern: '^[1-9][0-9]*$', description: 'The `id` of the event.' }),
+    event: KnownEventType,
+    data: Type.String({
+      contentMediaType: 'application/json',
+      contentSchema: Event,
+      description: 'The event as JSON in one line.',
+    }),
+  },
+  {
+    title: 'StreamedEvent',
+    description: `An event of the stream. ${streamNote}`,
+    examples: [{ id: String(example.id), event: example.type, data: JSON.stringify(example) }],
+  },
+);
 
 /** The messages of webhooks, by kind. */
 const messages: Record<string, { id: string; summary: string; description: string; body: TSchema }> = {
@@ -74,9 +96,7 @@ function describeMessage({ id, summary, description, body }: Message, schemas: S
     responses: {
       '2XX': { description: 'The message has arrived. The body is ignored.' },
       '410': { description: 'The receiver wants no more messages. The webhook is disabled.' },
-      default: {
-        description: 'The message is retried later. `Retry-After` is obeyed, up to an hour.',
-      },
+      default: { description: 'The message is retried later. `Retry-After` is obeyed, up to an hour.' },
     },
   };
 }
