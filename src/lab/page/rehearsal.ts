@@ -101,10 +101,7 @@ export class RehearsalState extends SessionState {
   }
 
   async #put(plan: readonly FaultInPlan[]): Promise<RehearsalRun | undefined> {
-    const body = {
-      faults: plan as LabTypes.PlannedFault[],
-      expiresInSeconds: this.#expiresInSeconds,
-    };
+    const body = { faults: plan as LabTypes.PlannedFault[], expiresInSeconds: this.#expiresInSeconds };
     if (plan.length > 0) return (await this.session.lab.startRehearsal(body)) as RehearsalRun;
     if (!this.shown || !this.isActive) return undefined;
     return (await this.session.lab.endRehearsal(this.shown.id)) as RehearsalRun;

@@ -42,9 +42,7 @@ export function createLogger(
         level: (label) => ({ level: label }),
         log: (fields) => cutFields(fields, maxFieldLength),
       },
-      serializers: {
-        err: (error: Error) => cutError(pino.stdSerializers.err(error)),
-      },
+      serializers: { err: (error: Error) => cutError(pino.stdSerializers.err(error)) },
       hooks: { streamWrite: finish },
     },
     stream,

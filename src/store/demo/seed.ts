@@ -30,11 +30,7 @@ const categories: { name: string; description: string; pets: Record<string, numb
     description: 'Quiet company with opinions of its own.',
     pets: { Whiskers: 4, Cleo: 1, Oscar: 0, Mochi: 2 },
   },
-  {
-    name: 'Birds',
-    description: 'Early risers; some of them talk.',
-    pets: { Kiwi: 8, Sunny: 6, Rio: 1 },
-  },
+  { name: 'Birds', description: 'Early risers; some of them talk.', pets: { Kiwi: 8, Sunny: 6, Rio: 1 } },
   {
     name: 'Fish',
     description: 'Calm, colourful and easy to house.',

@@ -136,10 +136,7 @@ export const webhookDisabled = event({
   meaning: 'The service disabled a webhook. `disabledReason` says why.',
 });
 
-export const Webhooks = Type.Array(Webhook, {
-  title: 'Webhooks',
-  description: 'Webhooks, ordered by id.',
-});
+export const Webhooks = Type.Array(Webhook, { title: 'Webhooks', description: 'Webhooks, ordered by id.' });
 
 export const WebhookWithSecret = Type.Object(
   {
