@@ -91,10 +91,7 @@ export class Tracer {
     this.#running.exit(work);
   }
 
-  /**
-   * Runs `enqueue` in two spans: one until its callback first runs, and one from then to the end. The work of others in the same
-   * queue is in neither.
-   */
+  /** Runs `enqueue` in two spans: until its callback first runs, and from then on. Work of others in the queue is in neither. */
   async queue<Callback extends (...args: never[]) => unknown, T>(
     callback: Callback,
     enqueue: (callback: Callback) => Promise<T>,

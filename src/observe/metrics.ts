@@ -20,14 +20,6 @@ interface Traffic {
   seconds: Histogram;
 }
 
-/** Log lines that were not written, by reason. */
-interface MissingLines {
-  repeated: number;
-  unread: number;
-}
-
-type Postgres = NonNullable<Database['measured']['postgres']>;
-
 /** What the metrics read when they are requested. */
 export interface MetricSources {
   /** The operations that are served. */
@@ -38,7 +30,8 @@ export interface MetricSources {
   /** Whether `/readyz` would return 200 now. */
   isReady: () => Promise<boolean>;
   deprecated: Pick<DeprecatedCalls, 'uses'>;
-  missingLines: () => MissingLines;
+  /** Log lines that were not written, by reason. */
+  missingLines: () => { repeated: number; unread: number };
   openStreams: () => number;
   /** If limits are shared. */
   sharing?: Readonly<Sharing> | undefined;
@@ -51,8 +44,7 @@ const failures = [500, 503];
 
 /** The metrics of the service, for Prometheus. No label contains a key, an id or an address. */
 export class Metrics {
-  // Plain numbers that are published when they are asked for: a counter with labels would cost every request more than
-  // its limit decision does.
+  // Plain numbers, published on request: a counter with labels would cost each request more than its limit decision.
   readonly #traffic = new Map<string, Traffic>();
   readonly #decisions = forEachAccount(() => ({ admitted: 0, limited: 0, banned: 0 }));
   readonly #bans = forEachAccount(() => 0);
@@ -193,7 +185,7 @@ const [counter, gauge, histogram] = [family('counter'), family('gauge'), family(
 const by = (label: string, values: object): [Record<string, string>, number][] =>
   Object.entries(values).map(([name, value]) => [{ [label]: name }, value]);
 
-const postgresFamilies = ({ readSeconds, connections }: Postgres) => [
+const postgresFamilies = ({ readSeconds, connections }: NonNullable<Database['measured']['postgres']>) => [
   histogram(
     'petstore_postgres_read_duration_seconds',
     'Time of a read. Includes the wait for a connection.',

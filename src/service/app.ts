@@ -236,10 +236,7 @@ function serveApis(
     kept: { api: 'lab', boundsOf: () => labKeptBounds },
   });
 
-  /**
-   * Waits until the caches of all instances have expired after a change of a key. No instance knows whether it has others, so
-   * over PostgreSQL every such request takes 520 ms.
-   */
+  /** Waits until the caches of all instances have expired. Other instances are unknown, so over PostgreSQL it takes 520 ms. */
   async function keyChanged(keyId: string): Promise<void> {
     identify.forget(keyId);
     if (hasOthers) await sleep(keyCacheMs + timerMs);

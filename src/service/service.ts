@@ -60,10 +60,7 @@ export interface Service {
   stop(withinMs?: number): Promise<void>;
 }
 
-/**
- * Serves an open storage: app, socket, webhooks, and periodic cleanup. `stop` also closes the storage. If the start fails, the storage
- * stays open.
- */
+/** Serves an open storage: app, socket, webhooks, cleanup. `stop` closes the storage. A failed start leaves it open. */
 export async function startService({
   key,
   random = Math.random,
@@ -127,10 +124,7 @@ export async function startService({
   };
 }
 
-/**
- * Starts a service on a free port. Responses contain the port, so it must be known before the start. If another process takes the port
- * first, another port is tried.
- */
+/** Starts on a free port, known before since responses contain it. If another process takes the port first, tries another. */
 export async function onFreePort<T>(host: string, start: (port: number) => Promise<T>): Promise<T> {
   for (let tried = 1; ; tried++) {
     try {

@@ -7,10 +7,7 @@ import { addressOf, byAddress, type Limiter } from '../limits/limiter.ts';
 import { LookupThrottle } from './lookup-throttle.ts';
 import { type Caller, callerFinder, type FindCaller, isWellFormedKey, unknownKey } from './store.ts';
 
-/**
- * How long the result of a look-up is valid, from the start of the look-up. So changes take effect within a second. While the
- * storage is slow, a key causes two look-ups a second.
- */
+/** A look-up is valid this long, from its start. Changes take effect in a second. A slow storage gets two a second per key. */
 export const keyCacheMs = 500;
 const maxTrustedKeys = 100_000;
 const maxUnknownKeys = 1_000;

@@ -22,10 +22,7 @@ export async function findAccount(
   return row && toAccount(row);
 }
 
-/**
- * Stores accounts, except those of workspaces that were deleted meanwhile. Each account may be in the list only once. All
- * instances write in the same order, so that they cannot deadlock.
- */
+/** Stores accounts, each given once, except those of deleted workspaces. All instances use one order, so they cannot deadlock. */
 export async function saveAccounts(
   sql: Sql,
   accounts: (AccountOwner & { account: LimitAccount })[],
@@ -59,10 +56,7 @@ async function stillOwned<One extends AccountOwner>(sql: Sql, some: One[]): Prom
   return some.filter(({ workspaceId }) => there.has(workspaceId));
 }
 
-/**
- * Deletes accounts that were last used before today and have no current or remembered ban. If the clock was ahead when an account
- * was last used, its earlier day counts.
- */
+/** Deletes accounts last used before today without a ban that matters. If the clock was ahead then, the earlier day counts. */
 export function forgetOldAccounts(db: Database, nowMs: number, memoryMs: number): Promise<void> {
   const today = Math.floor(nowMs / dayMs);
   return inBatches(

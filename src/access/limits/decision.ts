@@ -174,10 +174,7 @@ export function isBanned(
   return nowMs < current.bannedUntilMs;
 }
 
-/**
- * The account at the given time, and its own time, which may be up to two minutes ahead. Its past windows are empty, and its
- * cleared bans are gone.
- */
+/** The account at a time, without past windows and cleared bans, and its own time, which may be up to two minutes ahead. */
 export function advanceWindows(
   account: LimitAccount,
   { banClearedAtMs = 0 }: Pick<Terms, 'banClearedAtMs'>,
@@ -236,6 +233,7 @@ export function toDecision(
   const dayLeft = Math.max(0, quota.perDay - account.dayCount);
   const minuteEndsAtMs = (account.minute + 1) * minuteMs;
   const dayEndsAtMs = (account.day + 1) * dayMs;
+  const fullUntilMs = dayLeft === 0 ? dayEndsAtMs : minuteLeft === 0 ? minuteEndsAtMs : 0;
   // After the clock went back, the windows of the account end later than the response may say.
   const minuteShownMs = Math.min(minuteEndsAtMs, nowMs + minuteMs);
   const dayShownMs = Math.min(dayEndsAtMs, nowMs + dayMs);
@@ -247,19 +245,6 @@ export function toDecision(
     day: { quota: quota.perDay, remaining: dayLeft, endsAtMs: dayShownMs },
     bannedAtMs: outcome === 'banned' ? account.bannedAtMs : 0,
     bannedUntilMs: outcome === 'banned' ? account.bannedUntilMs : 0,
-    retryAtMs:
-      outcome === 'admitted' ? nowMs : retryAt(account, minuteLeft, minuteEndsAtMs, dayLeft, dayEndsAtMs),
+    retryAtMs: outcome === 'admitted' ? nowMs : Math.max(account.bannedUntilMs, fullUntilMs),
   };
-}
-
-/** The end of the ban, or of the full window if it ends later. */
-function retryAt(
-  account: LimitAccount,
-  minuteLeft: number,
-  minuteEndsAtMs: number,
-  dayLeft: number,
-  dayEndsAtMs: number,
-) {
-  const fullUntilMs = dayLeft === 0 ? dayEndsAtMs : minuteLeft === 0 ? minuteEndsAtMs : 0;
-  return Math.max(account.bannedUntilMs, fullUntilMs);
 }

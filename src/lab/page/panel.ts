@@ -48,7 +48,7 @@ export abstract class Panel {
   protected readonly element: HTMLElement;
   protected readonly context: KeyContext;
   /** Why actions failed, by the name of the action. */
-  protected readonly failures = new Map<string, View>();
+  protected readonly failures = new Map<string, View | string>();
   readonly #running = new Set<string>();
   #drawing: Promise<void> | undefined;
   #tick: ReturnType<typeof setTimeout> | undefined;
@@ -88,16 +88,13 @@ export abstract class Panel {
     try {
       await act();
     } catch (error) {
-      this.failures.set(name, html`${reason(error)}`);
+      this.failures.set(name, reason(error));
     }
     this.#running.delete(name);
     this.draw();
   }
 
-  /**
-   * Draws in the next frame in which no control of the panel is pressed: if a control moved, its click would be lost. Never resolves once
-   * the page has another key.
-   */
+  /** Draws in the next frame without a pressed control, whose click could be lost. Never resolves once there is another key. */
   draw(): Promise<void> {
     this.#drawing ??= this.#drawWhenFree();
     return this.#drawing;

@@ -43,12 +43,8 @@ export function inScope(requests: readonly RecordedRequest[], { path, own }: Req
 
 /** The attempts that pass the chosen filters. */
 export function wantedOf(attempts: readonly Attempt[], { only }: RequestFilter): Attempt[] {
-  const groups = [
-    ...Map.groupBy(
-      filters.filter(({ id }) => only.has(id)),
-      ({ group }) => group,
-    ).values(),
-  ];
+  const chosen = filters.filter(({ id }) => only.has(id));
+  const groups = [...Map.groupBy(chosen, ({ group }) => group).values()];
   return attempts.filter((one) => groups.every((group) => group.some(({ test }) => test(one))));
 }
 

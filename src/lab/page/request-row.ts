@@ -4,7 +4,7 @@ import type { RecordedRequest } from '../recordings/schema.ts';
 import { type Attempt, waitOf } from '../recordings/timeline-layout.ts';
 import { apiUrl } from './api.ts';
 import { type Copying, drawCopy } from './copying.ts';
-import { curlOf, isWhole, setKey } from './curl.ts';
+import { curlOf, isWhole } from './curl.ts';
 import { outcomeShape } from './draw-time-line.ts';
 import { html, nothing, type TemplateResult, type View, when } from './template.ts';
 import { preciseTime } from './times.ts';
@@ -56,7 +56,10 @@ export function drawDetails(
     <div class="row">
       <button type="button" @click=${() => {
         const { line, without } = curlOf(request, apiUrl);
-        copy(line, `Copied${without ? `, without ${without}` : ''}. First set the key: ${setKey}`);
+        copy(
+          line,
+          `Copied${without ? `, without ${without}` : ''}. First set the key: export PETSTORE_API_KEY='pet_…'`,
+        );
       }}>Copy as cURL</button>
       <span class="quiet" role="status">${copying?.message ?? ''}</span>
     </div>

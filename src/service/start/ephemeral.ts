@@ -43,10 +43,7 @@ interface StdinOptions {
   onEnd(): void;
 }
 
-/**
- * Runs the commands from standard input, if it is a pipe. The system closes a pipe when the process at its other end dies, so the end of
- * standard input also stops the service.
- */
+/** Runs commands from standard input, if it is a pipe. Its end, also by the death of the other process, stops the service. */
 export function runStdinCommands(control: Control, { answer, onEnd }: StdinOptions): void {
   if (!isPipe(process.stdin.fd)) return;
   const { clock } = control;

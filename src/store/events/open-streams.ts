@@ -1,6 +1,5 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
-import type { Caller } from '../../access/keys/store.ts';
-import { randomDigits } from '../../access/keys/store.ts';
+import { type Caller, randomDigits } from '../../access/keys/store.ts';
 import type { Limiter } from '../../access/limits/limiter.ts';
 import type { Database } from '../../db/database.ts';
 import { ApiError, StorageUnavailableError } from '../../foundation/errors.ts';

@@ -124,10 +124,7 @@ export const eventOperations = [
   }),
 ];
 
-/**
- * Throws `events_expired`, with a link to the oldest event, if events after `after` have expired. Throws `invalid_request` if `after` is
- * above the last event.
- */
+/** Throws `events_expired` with a link to the oldest event, or `invalid_request` if `after` is above the last event. */
 function assertPosition(
   after: number,
   { first, last }: Extent,

@@ -11,10 +11,7 @@ interface OpenStream {
   instance: string;
 }
 
-/**
- * Adds a stream, in a transaction, and deletes the oldest streams of its key beyond the limit of its plan. Throws `unauthorized` if the
- * key was revoked meanwhile.
- */
+/** In a transaction: adds a stream, deletes the oldest beyond the limit of its key. Throws `unauthorized` for a revoked key. */
 export async function addStream(
   sql: Sql,
   { workspaceId, id, keyId, instance }: OpenStream,

@@ -17,10 +17,7 @@ interface PendingEvent {
   previous: string | undefined;
 }
 
-/**
- * Enqueues an event, which is inserted right before the commit of the change. `data` is the resource as a GET answers
- * it after the change or, if it was removed, before it.
- */
+/** Enqueues an event for just before the commit. `data`: the resource as GET returns it, after a change or before a removal. */
 export function recordEvent<Data extends TObject>(
   sql: Transaction,
   workspaceId: number,
@@ -71,10 +68,7 @@ export function unrecorded(sql: Transaction): Transaction {
   return Object.assign(ignoringFinalStatements(sql), { beforeCommit: () => {} });
 }
 
-/**
- * Inserts events with the next ids of their workspaces. A transaction takes these ids last, so they have no gaps and follow the
- * order of commits. A deleted workspace gets no events.
- */
+/** Inserts events with the next ids, taken last: so without gaps, in the order of commits. None for deleted workspaces. */
 async function insertEvents(sql: Sql, events: PendingEvent[]): Promise<void> {
   const byWorkspace = [...Map.groupBy(events, ({ workspaceId }) => workspaceId)];
   // Every transaction uses the same order, so two never wait for each other.

@@ -97,10 +97,7 @@ async function assertEnabled(sql: Sql, workspaceId: number, webhookId: number): 
   if (!enabled) throw new ApiError('conflict', 'The webhook is disabled. Enable it first.');
 }
 
-/**
- * Deletes expired deliveries in batches: those of deleted webhooks, those older than `maxAgeMs`, and the oldest beyond `maxCount` unless
- * they are pending.
- */
+/** Deletes in batches the deliveries of deleted webhooks, those older than `maxAgeMs`, and ended ones beyond `maxCount`. */
 export async function deleteOldDeliveries(
   db: Database,
   { maxAgeMs, maxCount }: Retention,

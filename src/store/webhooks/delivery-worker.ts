@@ -68,10 +68,7 @@ export interface WorkerContext {
   counts: DeliveryCounts;
 }
 
-/**
- * Sends to one webhook while this instance has its lease: new events one after another, and retries at the same time. It releases the
- * lease when there is nothing to send.
- */
+/** Sends to one webhook while this instance has its lease: events in order, retries in parallel. Releases the lease when idle. */
 export class DeliveryWorker {
   readonly webhook: WebhookRef;
   readonly #ending = Promise.withResolvers<void>();
@@ -321,10 +318,7 @@ export class DeliveryWorker {
     return this.#record([final], (sql) => recordRetry(sql, this.webhook, owner, due, final));
   }
 
-  /**
-   * Sends messages in one batch when a slot is free, and calls `onResult` after each. The messages were selected for `types`: if the webhook
-   * has other types now, nothing is sent.
-   */
+  /** Sends messages in one batch when a slot is free. Sends nothing if the types of the webhook are not `types` any more. */
   #send(
     messages: readonly (MessageContent & { id: string })[],
     failures: number,

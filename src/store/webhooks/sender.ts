@@ -7,8 +7,7 @@ import {
   type SendOne,
 } from './send-batch.ts';
 import { sendRequest } from './send-request.ts';
-import type { TargetPolicy } from './target-policy.ts';
-import { systemResolver } from './target-policy.ts';
+import { systemResolver, type TargetPolicy } from './target-policy.ts';
 
 /** Sends batches to webhooks. */
 interface Sender {
@@ -24,10 +23,7 @@ export function openSender(policy: TargetPolicy, clock: () => number): Sender {
   return { sendBatch: batchSender(send, clock), close: async () => {} };
 }
 
-/**
- * Sends batches in a thread. An attempt takes several turns of an event loop, and a turn of the main thread lasts until all requests that
- * have arrived are handled.
- */
+/** Sends batches in a thread. A turn of the main thread lasts until all arrived requests are done. An attempt takes several. */
 export function threadSender(policy: TargetPolicy): Sender {
   const module = new URL('./sender-thread.ts', import.meta.url);
   const thread = new CallThread<MessageBatch, FinishedAttempt, void>(module, 'sends to webhooks', {

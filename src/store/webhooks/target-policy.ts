@@ -119,10 +119,7 @@ export class AttemptError extends Error {}
 /** The maximum number of addresses of each family that an attempt tries. */
 const maxPerFamily = 2;
 
-/**
- * Resolves the host of a checked URL. Throws AttemptError if it has no address, or any that is not public. The message contains no
- * address, since private name servers may have answered.
- */
+/** Resolves the host of a checked URL. Throws AttemptError unless all addresses are public: it shows none: any may be private. */
 export async function resolveTarget(host: string, resolver: NameResolver): Promise<LookupAddress[]> {
   if (isIP(host)) return [withFamily(host)];
   if (host === 'localhost') return ['127.0.0.1', '::1'].map(withFamily);

@@ -122,11 +122,6 @@ async function createAccessKey(
   { plan = 'enterprise', quota = ampleQuota }: WorkspaceOptions,
   text?: string,
 ): Promise<string> {
-  const { key } = await createKey(
-    sql,
-    { workspaceId, plan, ...(plan === 'enterprise' && { quota }) },
-    nowMs,
-    text,
-  );
-  return key;
+  const newKey = { workspaceId, plan, ...(plan === 'enterprise' && { quota }) };
+  return (await createKey(sql, newKey, nowMs, text)).key;
 }

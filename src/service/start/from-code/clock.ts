@@ -66,9 +66,7 @@ export function clockOf(clock: MovableClock, timed: Timed, inTurn: InTurn): Cloc
       await inTurn((signal) => moveThrough(clock, clock.now() + ms, timed, signal));
     },
     async set(instant) {
-      if (!isInstant(instant)) {
-        throw new TypeError('The instant is not a valid Date.');
-      }
+      if (!isInstant(instant)) throw new TypeError('The instant is not a valid Date.');
       const atMs = instant.getTime();
       await inTurn(async (signal) => {
         if (atMs < clock.now()) throw new RangeError(`Time cannot go back, to ${instant.toISOString()}.`);

@@ -28,11 +28,6 @@ const orderColumns = columns(
   }),
 );
 
-interface OrderFilter {
-  complete?: boolean;
-  petId?: number;
-}
-
 export const orders = new ResourceTable({
   table: 'orders',
   columns: orderColumns,
@@ -43,7 +38,7 @@ export const orders = new ResourceTable({
 export const listOrders = (
   sql: Sql,
   workspaceId: number,
-  { complete, petId }: OrderFilter,
+  { complete, petId }: { complete?: boolean; petId?: number },
   page: PageRequest,
 ): Promise<Page<StoredOrder>> =>
   orders.list(sql, workspaceId, page, [

@@ -60,10 +60,7 @@ export async function reserveUnits(
   return () => writeStock(sql, workspaceId, pet, pet.stock - units);
 }
 
-/**
- * Writes the stock of a pet, which is locked as `before`, and the status that it shares with its inventory entry. Throws `conflict` if
- * returned units would make the stock exceed its maximum.
- */
+/** Writes the stock of a pet locked as `before`, and its status. Throws `conflict` if returned units exceed the maximum stock. */
 async function writeStock(
   sql: Transaction,
   workspaceId: number,

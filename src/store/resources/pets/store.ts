@@ -42,17 +42,10 @@ export const pets = new ResourceTable<Pet>({ ...table, columns: columns(petColum
 /** The pets with their stock. */
 export const petRows = new ResourceTable({ ...table, columns: rowColumns });
 
-interface PetFilter {
-  status?: PetStatus;
-  categoryId?: number;
-  /** Only pets with these ids. */
-  id?: number[];
-}
-
 export const listPets = (
   sql: Sql,
   workspaceId: number,
-  { status, categoryId, id }: PetFilter,
+  { status, categoryId, id }: { status?: PetStatus; categoryId?: number; id?: number[] },
   page: PageRequest,
 ): Promise<Page<Pet>> =>
   pets.list(sql, workspaceId, page, [
