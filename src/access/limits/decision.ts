@@ -41,35 +41,23 @@ import { dayMs, minuteMs } from '../../foundation/time.ts';
 /** How far ahead of the clock the latest minute of an account may end after the clock went back. */
 export const clockHoldMs = 2 * minuteMs;
 
-/** The account of a caller. Times are milliseconds since 1970. Windows are numbered from there. */
-export interface LimitAccount {
-  readonly minute: number;
-  readonly minuteCount: number;
-  readonly day: number;
-  readonly dayCount: number;
-  /** Refused requests in the minute. */
-  readonly strikes: number;
-  /** Bans in a row, each within the memory of the previous one. */
-  readonly bans: number;
-  readonly bannedAtMs: number;
-  readonly bannedUntilMs: number;
-  /** The day used before `day`. The clock may return to it. */
-  readonly earlierDay: number;
-  readonly earlierDayCount: number;
-}
-
-export const newAccount: LimitAccount = {
+/** The account of a new caller, in the order of its stored numbers. Times are milliseconds since 1970. Windows are numbered from there. */
+export const newAccount = {
   minute: 0,
   minuteCount: 0,
   day: 0,
   dayCount: 0,
+  /** Refused requests in the minute. */
   strikes: 0,
+  /** Bans in a row, each within the memory of the previous one. */
   bans: 0,
   bannedAtMs: 0,
   bannedUntilMs: 0,
+  /** The day used before `day`. The clock may return to it. */
   earlierDay: 0,
   earlierDayCount: 0,
 };
+export type LimitAccount = Readonly<typeof newAccount>;
 
 /** The limits of a caller. A caller without ban rules is never banned. */
 export interface Terms {

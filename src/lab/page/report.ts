@@ -75,15 +75,6 @@ export class ReportPanel extends Panel {
     return this.context.recording.requests.filter(({ labPage }) => !labPage);
   }
 
-  #begin(): void {
-    this.#report = undefined;
-    this.#judged = undefined;
-    this.#dueAtMs = 0;
-    this.#isAsking = false;
-    this.#failure = '';
-    this.#saving = '';
-  }
-
   protected view(): View {
     const { recording } = this.context;
     if (!recording.facts) return nothing;
@@ -153,8 +144,13 @@ export class ReportPanel extends Panel {
     const { facts } = this.context.recording;
     const last = this.#judgedRequests.at(-1)?.id;
     if (this.#shown !== facts?.id) {
-      this.#begin();
       this.#shown = facts?.id;
+      this.#report = undefined;
+      this.#judged = undefined;
+      this.#dueAtMs = 0;
+      this.#isAsking = false;
+      this.#failure = '';
+      this.#saving = '';
     }
     this.draw();
     if (!facts || last === undefined || !this.#isInView || document.hidden) return;

@@ -40,7 +40,11 @@ export class StorePanel extends Panel {
       ${answerTo(actions, workspaceSubject)}
       ${notes}
       ${pairPanel(actions, this.#isOrdering)}
-      ${this.#open(snapshot, isBlocked)}`;
+      ${this.#oldNote(isBlocked)}
+      <div class="open-store">
+        <div>${snapshot.pets.size > 0 ? this.#pets(snapshot, isBlocked) : this.#emptyNote(isBlocked)}</div>
+        <div class="order-panel">${this.#orders(snapshot, isBlocked)} ${lastAnswers(actions)}</div>
+      </div>`;
   }
 
   #badge(): View {
@@ -94,15 +98,6 @@ export class StorePanel extends Panel {
         <button type="button" @click=${() => this.#confirm(false)}>Keep it</button>
       </div>
     </div>`;
-  }
-
-  #open(snapshot: StoreSnapshot, isBlocked: boolean): TemplateResult {
-    return html`
-      ${this.#oldNote(isBlocked)}
-      <div class="open-store">
-        <div>${snapshot.pets.size > 0 ? this.#pets(snapshot, isBlocked) : this.#emptyNote(isBlocked)}</div>
-        <div class="order-panel">${this.#orders(snapshot, isBlocked)} ${lastAnswers(this.context.actions)}</div>
-      </div>`;
   }
 
   #emptyNote(isBlocked: boolean): TemplateResult {

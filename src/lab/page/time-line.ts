@@ -38,14 +38,10 @@ interface Span {
 }
 
 /** A time in which `Retry-After` allowed no attempt. */
-export interface DrawnBand extends Span {
-  retryAfterMs: number;
-}
+export type DrawnBand = Span & { retryAfterMs: number };
 
 /** A time without a request. */
-export interface Gap extends Span {
-  ms: number;
-}
+export type Gap = Span & { ms: number };
 
 /** A time since the first attempt. */
 export interface Tick {

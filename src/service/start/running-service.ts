@@ -54,12 +54,10 @@ const originOf = ({ baseUrl }: Pick<ServiceAccess, 'baseUrl'>) => baseUrl.replac
 /** The address of the lab of a service, also if `baseUrl` lacks its `/v1`. */
 export const labUrlOfService = (access: Pick<ServiceAccess, 'baseUrl'>) => originOf(access) + labPrefix;
 
-type ClientOptions = Parameters<typeof createPetstore>[0];
-
 /** Calls `work` with the options of a client that sends each request once. Explains its errors to the user. */
 async function explaining<T>(
   access: ServiceAccess,
-  work: (options: ClientOptions) => Promise<T>,
+  work: (options: Parameters<typeof createPetstore>[0]) => Promise<T>,
 ): Promise<T> {
   const { baseUrl, signal } = access;
   const key = access.key.trim();
