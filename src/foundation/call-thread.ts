@@ -16,7 +16,6 @@ type Reply = { answer: unknown } | { isAborted: true };
 /** A thread that performs calls, each over a port of its own. It starts with the first call, and again after it ended. */
 export class CallThread<Task, Message, Result> {
   readonly #module: URL;
-  /** What it does, for errors. */
   readonly #purpose: string;
   readonly #options: WorkerOptions;
   readonly #rejects = new Set<(error: Error) => void>();

@@ -14,7 +14,6 @@ import type { RequestOutcome } from './request-outcome.ts';
 
 type Account = Plan | 'none';
 
-/** The responses of an operation. */
 interface Traffic {
   byStatus: Map<number, number>;
   seconds: Histogram;
@@ -22,7 +21,6 @@ interface Traffic {
 
 /** What the metrics read when they are requested. */
 export interface MetricSources {
-  /** The operations that are served. */
   operations: readonly Pick<Operation, 'id' | 'success' | 'deprecated'>[];
   /** The faults that keys may rehearse. */
   faults: readonly string[];
@@ -33,9 +31,7 @@ export interface MetricSources {
   /** Log lines that were not written, by reason. */
   missingLines: () => { repeated: number; unread: number };
   openStreams: () => number;
-  /** If limits are shared. */
   sharing?: Readonly<Sharing> | undefined;
-  /** What sends to webhooks. */
   deliveries?: Readonly<Pick<Dispatcher, 'counts' | 'lag'>> | undefined;
 }
 
@@ -181,7 +177,6 @@ const family =
   (name: string, help: string, read: MetricFamily['read']): MetricFamily => ({ type, name, help, read });
 const [counter, gauge, histogram] = [family('counter'), family('gauge'), family('histogram')];
 
-/** The values of a metric with one label. */
 const by = (label: string, values: object): [Record<string, string>, number][] =>
   Object.entries(values).map(([name, value]) => [{ [label]: name }, value]);
 

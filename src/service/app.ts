@@ -211,7 +211,6 @@ function serveAgents(
   serveMcp(app, { baseUrl, hasLab, admission: mcpAdmission, clock, texts });
 }
 
-/** Serves the operations of the store and of the lab. */
 function serveApis(
   app: FastifyInstance,
   { config, db, changes, installation, clock, stopwatch, limiter, operations, hasOthers }: CompleteOptions,

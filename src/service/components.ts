@@ -62,7 +62,6 @@ export interface AppOptions {
   readingWorker?: WorkerOfReadings | undefined;
 }
 
-/** Adds the defaults of absent options. */
 export const withDefaults = (options: AppOptions) => ({
   ...options,
   changes: options.changes ?? new ChangeNotifier(),

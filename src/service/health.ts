@@ -8,7 +8,6 @@ import type { Metrics } from '../observe/metrics.ts';
 const askStorageEveryMs = 250;
 const makeMetricsEveryMs = 1_000;
 
-/** Health endpoints. */
 export const healthPaths = ['/healthz', '/readyz', '/metrics'];
 
 const usualReadyMs = 2_000;
@@ -41,7 +40,6 @@ export class Readiness {
     );
   }
 
-  /** From now on the instance is not ready. */
   drain(): void {
     this.#isDraining = true;
   }
@@ -52,7 +50,6 @@ interface Served {
   metrics: Metrics;
   /** Milliseconds of a clock that never goes back. */
   stopwatch: () => number;
-  /** Responds to a challenge of a command that looks for this service. */
   prove?: ((challenge: unknown) => string | undefined) | undefined;
 }
 

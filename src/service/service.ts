@@ -30,7 +30,6 @@ const sweepEveryMs = 60 * 60 * 1000;
 const usualStopMs = 10_000;
 /** `deploy/haproxy.cfg` notices a stop after at most 1.1 s. Requests that it sent until then have most of a second. */
 export const drainMs = 2_000;
-/** How many free ports are tried in turn. */
 const maxPorts = 20;
 
 type PassedOn = 'db' | 'log' | 'clock' | 'clockStopwatch' | 'unreadLines' | 'prove';

@@ -12,7 +12,6 @@ const checksumLength = 6;
 export const randomDigits = (length: number) =>
   Array.from({ length }, () => base62[randomInt(base62.length)]).join('');
 
-/** CRC-32 of `text` as base62 digits. */
 function checksum(text: string): string {
   let rest = crc32(text);
   let result = '';
@@ -37,7 +36,6 @@ export function isWellFormedKey(text: string): boolean {
 /** The stored form of a key: its SHA-256 in hexadecimal digits. */
 export const hashKey = (key: string): string => hash('sha256', key);
 
-/** The condition of a key that is not revoked. */
 export const isLive = fragment`revoked_at_ms is null`;
 
 /** A key as the operator sees it. The key itself is not stored. Times are milliseconds since 1970. */

@@ -41,7 +41,7 @@ import { dayMs, minuteMs } from '../../foundation/time.ts';
 /** How far ahead of the clock the latest minute of an account may end after the clock went back. */
 export const clockHoldMs = 2 * minuteMs;
 
-/** The account of a new caller, in the order of its stored numbers. Times are milliseconds since 1970. Windows are numbered from there. */
+/** The account of a new caller, in the order of storage. Times are milliseconds since 1970. Windows count from there. */
 export const newAccount = {
   minute: 0,
   minuteCount: 0,
@@ -106,9 +106,8 @@ export function decide(
   }
 
   const strikes = current.strikes + 1;
-  if (!banRules || strikes <= allowedStrikes(quota, banRules)) {
+  if (!banRules || strikes <= allowedStrikes(quota, banRules))
     return answer('limited', { ...current, strikes }, quota, clockMs);
-  }
 
   const bans = nextBan(current, banRules, nowMs);
   const bannedUntilMs = nowMs + banLengthMs(bans, banRules);

@@ -88,7 +88,6 @@ export class LocalLimiter implements Limiter {
     return entry.saving ? entry.saving.then(() => decision) : decision;
   }
 
-  /** Saves an account at once, together with others. */
   #saveAtOnce(entry: Entry): void {
     this.#urgent.add(entry);
     this.#savingUrgent ??= sleep(gatherMs).then(() =>

@@ -44,7 +44,6 @@ async function firstServer(addresses: readonly ValkeyUrl[], withinMs: number) {
   return first;
 }
 
-/** Asks a Sentinel for the address of the master. */
 async function findMaster(
   address: ValkeyUrl,
   { master, login }: NonNullable<ValkeyUrl['sentinel']>,

@@ -237,7 +237,6 @@ function changesOf(event: StoreEvent, max?: number): Change[] {
   return Object.keys(data).map((field) => ({ field, [word]: textOf(data[field], max) }));
 }
 
-/** The fields that an update did not change. */
 function unchangedOf(event: StoreEvent): string {
   if (!('previous' in event)) return '';
   const previous = previousOf(event);
@@ -276,7 +275,6 @@ function summaryOf(event: StoreEvent): string {
   return changes.length ? `${subject}: ${changes.join(', ')}` : subject;
 }
 
-/** The number of events of each type, in the order of the alphabet. */
 function countsByType(events: readonly StoreEvent[]): Map<string, number> {
   const counts = [...Map.groupBy(events, ({ type }) => type)].map(
     ([type, { length }]) => [type, length] as const,

@@ -231,7 +231,6 @@ export class FaultsPanel extends Panel {
     </div>`;
   }
 
-  /** Switches a fault on with its inputs, or off. */
   #turn(fault: CatalogueFault, isOn: boolean): void {
     const planned = isOn ? [planOf(fault, this.#draft(fault))] : [];
     void this.#perform(fault.name, (plan) => [

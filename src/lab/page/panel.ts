@@ -62,7 +62,6 @@ export abstract class Panel {
     return this.context.session;
   }
 
-  /** What the user sees now. */
   protected abstract view(account: KeyAccount): View;
 
   /** What the user sees now, also while the account is unknown. */
@@ -79,7 +78,6 @@ export abstract class Panel {
     return failureNote(this.failures.get(name));
   }
 
-  /** Performs an action, once at a time, and keeps why it failed. */
   protected async run(act: () => unknown, name = '', reason: (error: unknown) => View | string = reasonOf) {
     if (this.#running.has(name)) return;
     this.#running.add(name);

@@ -25,13 +25,11 @@ interface Refusal {
 /** The rehearsal of the key, started by anyone. */
 export class RehearsalState extends SessionState {
   catalogue: readonly CatalogueFault[] = [];
-  /** The active rehearsal, or the last one. */
   shown: RehearsalRun | undefined;
   /** The rehearsal that the page itself changed last. */
   ownId: string | undefined;
   /** Why it could not be read. */
   failure = '';
-  /** Changes without a response yet. */
   #wanted: readonly PlanChange[] = [];
   #expiresInSeconds = 0;
   /** The last request, and the next one, which waits for it. */

@@ -29,7 +29,6 @@ const results = {
   not_observed: ['', '– not observed'],
 } as const;
 
-/** The forms in which a recording can be saved. */
 const files = [
   {
     label: 'Markdown',
@@ -47,12 +46,9 @@ const files = [
 ] as const;
 
 export class ReportPanel extends Panel {
-  /** The recording of the report. */
   #shown: string | undefined;
   #report: ReportCard | undefined;
-  /** The last request in the report. */
   #judged: string | undefined;
-  /** When the next report may be asked for. */
   #dueAtMs = 0;
   #isInView = false;
   #isAsking = false;
@@ -70,7 +66,6 @@ export class ReportPanel extends Panel {
     context.recording.onChange(() => this.#update());
   }
 
-  /** The requests that the report card judges. */
   get #judgedRequests() {
     return this.context.recording.requests.filter(({ labPage }) => !labPage);
   }

@@ -166,7 +166,6 @@ export class RequestsPanel extends Panel {
     );
   }
 
-  /** Goes back to the newest rows. */
   #rest(): void {
     this.#held = undefined;
     this.#older = undefined;
@@ -185,7 +184,6 @@ export class RequestsPanel extends Panel {
     this.element.querySelector<HTMLElement>('.list')?.focus({ preventScroll: true });
   }
 
-  /** Opens one row, or none. */
   #unfold(id?: string): void {
     this.#turns++;
     this.#open = id;

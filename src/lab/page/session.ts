@@ -12,7 +12,6 @@ const longestRetryMs = 60_000;
 export class State {
   readonly #listeners = new Set<() => void>();
 
-  /** Calls `listener` after each change. */
   onChange(listener: () => void): void {
     this.#listeners.add(listener);
   }
@@ -40,7 +39,6 @@ export class Session extends State {
   readonly key: string;
   /** Aborted when the page has another key. */
   readonly signal: AbortSignal;
-  /** Ends this session. */
   readonly restart: Restart;
   connection: ConnectionState;
   /** When the account was last read, or first asked for, by the browser's clock. */
@@ -103,7 +101,6 @@ export class Session extends State {
     return (this.connection === 'away' ? this.asOfMs : Date.now()) + this.#aheadMs;
   }
 
-  /** Reads the account now. */
   async refresh(): Promise<void> {
     clearTimeout(this.#timer);
     const number = ++this.#asked;

@@ -5,12 +5,10 @@ import { answerTo, nameOf, petCard, restock } from './pet-card.ts';
 import { categoryOf, type Filter, groupsOf, type StoreSnapshot } from './store-snapshot.ts';
 import { html, live, nothing, plain, repeat, type TemplateResult, type View, when } from './template.ts';
 
-/** The list of orders begins with this many. */
 const fewOrders = 8;
 
 export class StorePanel extends Panel {
   #filter: Filter = { categoryId: '', name: '' };
-  /** Whether the user is asked to confirm a reset. */
   #isConfirming = false;
   #showsAllOrders = false;
   #isOrdering = false;

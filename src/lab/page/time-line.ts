@@ -9,7 +9,6 @@ import {
   waitOf,
 } from '../recordings/timeline-layout.ts';
 
-/** The time line shows this many of the newest attempts. */
 const maxAttempts = 200;
 /** If marks would overlap, a lane shows only the worst one. */
 const [maxLanes, maxMarks] = [8, 100];
@@ -31,7 +30,6 @@ export interface Mark {
   wait?: Wait & { from: number };
 }
 
-/** A part of the line, with places in percent. */
 interface Span {
   from: number;
   to: number;

@@ -212,7 +212,6 @@ export class WebhooksPanel extends Panel {
     if (sent?.attempts.length === delivery.attempts.length) void this.#readLater(webhookId, delivery.id);
   }
 
-  /** For slow receivers. */
   async #readLater(webhookId: Int64, id: Int64): Promise<void> {
     await sleep(answeredWithinMs);
     // After a failure the user has the button.
@@ -294,7 +293,6 @@ function reasonWithTimeOf(error: unknown): View {
   return html`${reason} You can retry at ${timeOf(endToSecond(retryAt.getTime()))}.`;
 }
 
-/** The newest deliveries of a webhook, and when they were read. */
 type Deliveries = FirstPage<Delivery> & { readAt: number };
 
 /** The button that sends a delivery again, and why that failed. */

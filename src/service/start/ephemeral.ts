@@ -39,7 +39,6 @@ const takes: Readonly<Record<string, (value: unknown) => boolean>> = {
 interface StdinOptions {
   /** Writes the result of a command, a line of JSON. If undefined, commands are ignored. */
   answer: ((line: string) => void) | undefined;
-  /** Is called at the end of standard input. */
   onEnd(): void;
 }
 

@@ -123,14 +123,12 @@ export class OpenStreams {
   }
 
   #assertMayBegin({ raw: request }: FastifyRequest, { raw: response }: FastifyReply): void {
-    if (this.#isClosed) {
+    if (this.#isClosed)
       throw new ApiError('unavailable', 'This instance is stopping. Try again shortly.', {
         'Retry-After': '1',
       });
-    }
-    if (!makeLast(request, response)) {
+    if (!makeLast(request, response))
       throw new ApiError('invalid_request', 'A stream must be the last request on its connection.');
-    }
   }
 
   #keepAlive(): void {

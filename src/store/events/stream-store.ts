@@ -3,7 +3,6 @@ import type { Bannable } from '../../access/limits/limiter.ts';
 import type { Sql } from '../../db/sql.ts';
 import { maxStreams } from '../../foundation/settings/plans.ts';
 
-/** A stream that an instance has open. */
 interface OpenStream {
   workspaceId: number;
   id: string;

@@ -123,7 +123,6 @@ export class EventStream {
     });
   }
 
-  /** Waits until the condition is true, or the stream has ended. */
   async #until(condition: () => boolean): Promise<void> {
     while (!this.#hasEnded && !condition()) {
       await new Promise<void>((resolve) => {

@@ -46,22 +46,15 @@ export function recordUpdate<Data extends TObject>(
   before: Static<Data>,
   after: Static<Data>,
 ): void {
-  const previous = differences(before as Fields, after as Fields);
-  if (previous) recordEvent(sql, workspaceId, event, after, previous);
+  const [old, now] = [before as Fields, after as Fields];
+  // Resources hold no objects, so their fields can be compared.
+  const changed = Object.keys({ ...old, ...now }).filter((name) => old[name] !== now[name]);
+  if (changed.length === 0) return;
+  const previous = Object.fromEntries(changed.map((name) => [name, old[name] ?? null]));
+  recordEvent(sql, workspaceId, event, after, previous);
 }
 
 type Fields = Record<string, unknown>;
-
-/** The fields that differ, with their values before. Resources hold no objects. */
-function differences(before: Fields, after: Fields): Fields | undefined {
-  let changed: Fields | undefined;
-  for (const name in { ...before, ...after }) {
-    if (before[name] === after[name]) continue;
-    changed ??= {};
-    changed[name] = before[name] ?? null;
-  }
-  return changed;
-}
 
 /** The same transaction without a history, for many changes that share one event. */
 export function unrecorded(sql: Transaction): Transaction {

@@ -60,7 +60,6 @@ export interface WorkerContext {
   /** From 0 to 1. */
   random: () => number;
   log: Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>;
-  /** The id of this instance. */
   owner: string;
   slots: Slots;
   /** How long a lease is kept with nothing to send. Default: 2 s. */
@@ -153,7 +152,6 @@ export class DeliveryWorker {
     Atomics.add(this.#version, 0, 1);
   }
 
-  /** Starts no further request. */
   stop(): void {
     this.#isStopping = true;
     this.invalidateSettings();
@@ -373,7 +371,6 @@ export class DeliveryWorker {
     }
   }
 
-  /** Writes the results of first attempts. */
   async #recordFirstAttempts(): Promise<void> {
     const attempts = [...this.#unrecorded];
     if (attempts.length === 0) return;

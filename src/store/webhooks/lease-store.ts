@@ -11,7 +11,6 @@ const longestLeaseMs = leaseMs * 1.5;
 /** Whether a lease ends in the future. An end after more than a whole lease does not count: the clock was set back meanwhile. */
 export const isAhead = (untilMs: number, nowMs: number) => nowMs < untilMs && untilMs <= nowMs + leaseMs;
 
-/** Identifies a webhook. */
 export interface WebhookRef {
   workspaceId: number;
   id: number;

@@ -13,7 +13,6 @@ const maxAttemptsKept = 20;
 /** The type of the message about missed events. */
 export const missedType = 'events.missed';
 
-/** A delivery that is due. */
 export interface DueDelivery {
   id: number;
   messageId: string;
@@ -70,7 +69,6 @@ export async function findUnsentMissed(
   return row && dueColumns.read(row);
 }
 
-/** The first attempt to send an event. */
 export interface FirstAttempt {
   event: Pick<StoredEvent, 'id' | 'type'>;
   messageId: string;

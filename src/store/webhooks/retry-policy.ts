@@ -37,7 +37,6 @@ export function retryDelayMs(failures: number, random: number, retryAfterMs = 0)
   return Math.max(jitteredMs, Math.min(retryAfterMs, maxRetryAfterMs));
 }
 
-/** An attempt and its consequences. */
 export interface AttemptResult {
   attempt: DeliveryAttempt;
   state: DeliveryState;

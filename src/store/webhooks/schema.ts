@@ -244,7 +244,6 @@ export const Deliveries = Type.Array(Delivery, {
   description: 'Deliveries, newest first.',
 });
 
-/** The message of `pingWebhook`. */
 export const Ping = Type.Object(
   {
     type: Type.Literal('ping', { description: 'Distinguishes it from events.', examples: ['ping'] }),

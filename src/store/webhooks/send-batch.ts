@@ -17,7 +17,6 @@ export interface MessageBatch {
   asOf: number;
 }
 
-/** A finished attempt. */
 export interface FinishedAttempt {
   /** Milliseconds since 1970. */
   startedAtMs: number;

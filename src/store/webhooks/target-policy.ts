@@ -59,9 +59,8 @@ export function targetProblem(text: string, policy: TargetPolicy): string | unde
   if (text.includes('#')) return 'a URL without a fragment';
   if (url.port === '0') return 'a URL with a port from 1 to 65535';
   const host = hostOf(url);
-  if (isLoopbackHost(host) && policy.allowLoopback) {
+  if (isLoopbackHost(host) && policy.allowLoopback)
     return policy.ownPorts.includes(portOf(url)) ? anotherService : undefined;
-  }
   if (policy.ownHosts.includes(url.hostname)) return anotherService;
   if (url.protocol !== 'https:') return 'an https URL';
   const isPublic = isIP(host) ? isPublicAddress(host) : publicName.test(host) && !privateNames.test(host);

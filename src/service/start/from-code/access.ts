@@ -23,7 +23,6 @@ export interface WorkspaceOptions {
 
 /** A workspace, and a key to it. */
 export interface Access {
-  /** The name of the workspace. */
   workspace: string;
   key: string;
 }

@@ -47,7 +47,6 @@ export class MovableClock {
     this.#aheadMs += Math.max(0, atMs - this.now());
   }
 
-  /** Goes back to the start. */
   restart(): void {
     this.#aheadMs = 0;
   }

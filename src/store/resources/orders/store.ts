@@ -80,13 +80,12 @@ export async function changeOrder(
   const changed = withDefaults(change(current));
   if (isDeepStrictEqual(changed, withDefaults(current))) return current;
   assertOpen(current);
-  if (changed.petId !== current.petId) {
+  if (changed.petId !== current.petId)
     throw errorAt(
       bodyProperty('petId').place,
       'invalid_request',
       'Body property petId cannot change. Cancel the order, and place a new one.',
     );
-  }
   const { petId, quantity, shipDate, complete } = changed;
   const movesStock = petId !== undefined && (quantity !== current.quantity || complete);
   const writeStock = movesStock

@@ -125,7 +125,7 @@ export async function deletePet(
 
 /** The foreign key checks for the category while the row is written. */
 function refuseCategory(error: unknown): never {
-  if (error instanceof ForeignKeyError) {
+  if (error instanceof ForeignKeyError)
     throw errorAt(
       bodyProperty('categoryId').place,
       'invalid_reference',
@@ -133,7 +133,6 @@ function refuseCategory(error: unknown): never {
       {},
       { cause: error },
     );
-  }
   throw error;
 }
 
