@@ -20,7 +20,7 @@ interface Traffic {
 }
 
 /** What the metrics read when they are requested. */
-export interface MetricSources {
+interface MetricSources {
   operations: readonly Pick<Operation, 'id' | 'success' | 'deprecated'>[];
   /** The faults that keys may rehearse. */
   faults: readonly string[];

@@ -10,8 +10,6 @@ const makeMetricsEveryMs = 1_000;
 
 export const healthPaths = ['/healthz', '/readyz', '/metrics'];
 
-const usualReadyMs = 2_000;
-
 /** Whether load balancers should send requests to this instance. */
 export class Readiness {
   readonly #storageAnswers: () => Promise<unknown>;
@@ -19,7 +17,7 @@ export class Readiness {
   #isDraining = false;
 
   /** `stopwatch`: milliseconds of a clock that never goes back. `readyMs`: how long the storage may take. */
-  constructor(db: Database, stopwatch: () => number, readyMs = usualReadyMs) {
+  constructor(db: Database, stopwatch: () => number, readyMs = 2_000) {
     const askStorage = () => Promise.all([db.touch(), db.read`select id from workspaces limit 1`]);
     this.#storageAnswers = memoizeFor(askStorageEveryMs, askStorage, stopwatch);
     this.#readyMs = readyMs;

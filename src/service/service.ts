@@ -32,9 +32,8 @@ const usualStopMs = 10_000;
 export const drainMs = 2_000;
 const maxPorts = 20;
 
-type PassedOn = 'db' | 'log' | 'clock' | 'clockStopwatch' | 'unreadLines' | 'prove';
-
-export interface ServiceOptions extends Pick<AppOptions, PassedOn> {
+export interface ServiceOptions
+  extends Pick<AppOptions, 'db' | 'log' | 'clock' | 'clockStopwatch' | 'unreadLines' | 'prove'> {
   /** Its port is not 0, because responses contain the port. */
   config: Config;
   key: InstallationKey;

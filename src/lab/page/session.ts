@@ -32,7 +32,7 @@ export abstract class SessionState extends State {
 }
 
 /** Begins anew, with a key or none. */
-export type Restart = (key: string, connection?: ConnectionState) => void;
+type Restart = (key: string, connection?: ConnectionState) => void;
 
 /** A key, its clients, and its account, which is read every second. All other state of the page is read after it. */
 export class Session extends State {

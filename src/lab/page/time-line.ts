@@ -42,7 +42,7 @@ export type DrawnBand = Span & { retryAfterMs: number };
 export type Gap = Span & { ms: number };
 
 /** A time since the first attempt. */
-export interface Tick {
+interface Tick {
   at: number;
   ms: number;
   /** A narrow line has no text for it. */

@@ -89,7 +89,8 @@ function explanationOf(error: PetstoreError, access: ServiceAccess, url: string)
   if (reason !== undefined)
     return `${baseUrl} cannot be reached (${reason}). Is the service running?${addressSetBy ? ` ${addressSetBy} sets its address.` : ''}`;
   const message = messageOf(error);
-  if (status === 404 && !(message && isOfOneThing(url)))
+  // With a lab, the URL of one rehearsal or recording may return 404, too.
+  if (status === 404 && !(message && /\/lab\/(?:rehearsals|recordings)\/./.test(url)))
     return `There is no lab at ${labUrlOfService(access)}. Start the service with PETSTORE_LAB=on.`;
   if (status === 401 && message) return `${message} It is not a key of the service at ${baseUrl}.`;
   if (message) return message;
@@ -111,9 +112,6 @@ function unreachableBecause(error: PetstoreError): string | undefined {
 export function messageOf({ details }: PetstoreError): string | undefined {
   return typeof details?.message === 'string' ? details.message : undefined;
 }
-
-/** Whether a URL names one rehearsal or recording: a service with a lab may answer 404 there, too. */
-const isOfOneThing = (url: string) => /\/lab\/(?:rehearsals|recordings)\/./.test(url);
 
 /** The reason of a failed `fetch`, from the cause of its error. */
 export function fetchFailureReason(error: unknown): string {

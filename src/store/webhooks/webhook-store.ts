@@ -57,12 +57,11 @@ export async function createWebhook(
   // Locks the sequence, so that webhooks are counted one by one.
   const id = await allocateIds(sql, workspaceId, 'webhooks');
   const [count] = await sql`select count(*) from webhooks where workspace_id = ${workspaceId}`;
-  if (Number(count?.[0]) >= max) {
+  if (Number(count?.[0]) >= max)
     throw new ApiError(
       'conflict',
       `This workspace has ${count?.[0]} webhooks. The plan of this API key allows ${max}. Remove one first.`,
     );
-  }
   const { last } = await extentOf(sql, workspaceId);
   const [row] = await sql`
     insert into webhooks (

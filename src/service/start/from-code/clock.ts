@@ -108,11 +108,10 @@ const form = new RegExp(`^(\\d+(?:\\.\\d+)?) (${Object.keys(unitsMs).join('|')})
 /** A duration in whole milliseconds. Throws TypeError if it is invalid, and RangeError if it is below zero. */
 export function durationMs(duration: Duration): number {
   const ms = typeof duration === 'string' ? parseDuration(duration) : duration;
-  if (typeof ms !== 'number' || !Number.isFinite(ms)) {
+  if (typeof ms !== 'number' || !Number.isFinite(ms))
     throw new TypeError(
       `A duration is a number of milliseconds, or a text such as '90 seconds' or '1 day', not ${shown(duration)}.`,
     );
-  }
   if (ms < 0) throw new RangeError(`Time cannot go back, by ${ms} ms.`);
   return Math.round(ms);
 }

@@ -51,12 +51,11 @@ export async function reserveUnits(
   const pet = await petRows.lockIfFound(sql, workspaceId, petId);
   if (!pet)
     throw errorAt(bodyProperty('petId').place, 'invalid_reference', 'There is no pet with this petId.');
-  if (pet.stock < units) {
+  if (pet.stock < units)
     throw new ApiError(
       'insufficient_stock',
       (shown) => `Pet ${shown(petId)} has too few units in stock: needed ${units}, available ${pet.stock}.`,
     );
-  }
   return () => writeStock(sql, workspaceId, pet, pet.stock - units);
 }
 
@@ -68,12 +67,11 @@ async function writeStock(
   stock: number,
 ): Promise<InventoryItem> {
   const petId = before.id;
-  if (stock > maxInt32) {
+  if (stock > maxInt32)
     throw new ApiError(
       'conflict',
       (shown) => `The units cannot return to stock: pet ${shown(petId)} would have more than ${maxInt32}.`,
     );
-  }
   const openOrders = await sql`
     select id from orders where workspace_id = ${workspaceId} and pet_id = ${petId} and complete = 0 limit 1`;
   const status = stock > 0 ? 'available' : openOrders.length > 0 ? 'pending' : 'sold';

@@ -112,13 +112,12 @@ export async function deletePet(
   check(pet);
   const [order] = await sql`
     select id from orders where workspace_id = ${workspaceId} and pet_id = ${id} and complete = 0 limit 1`;
-  if (order) {
+  if (order)
     throw new ApiError(
       'conflict',
       (shown) =>
         `Order ${shown(order[0])} is open and holds units of pet ${shown(id)}. Complete or cancel it first.`,
     );
-  }
   await sql`delete from pets where workspace_id = ${workspaceId} and id = ${id}`;
   recordEvent(sql, workspaceId, petDeleted, pet);
 }
