@@ -16,7 +16,6 @@ type Reply = { answer: unknown } | { isAborted: true };
 /** A thread that performs calls, each over a port of its own. It starts with the first call, and again after it ended. */
 export class CallThread<Task, Message, Result> {
   readonly #module: URL;
-  /** What it does, for errors. */
   readonly #purpose: string;
   readonly #options: WorkerOptions;
   readonly #rejects = new Set<(error: Error) => void>();
@@ -29,10 +28,7 @@ export class CallThread<Task, Message, Result> {
     this.#options = options;
   }
 
-  /**
-   * Rejects with the error of the call, or if the thread ends. `onMessage` gets each message of the call, and returns the answer. `signal`
-   * aborts the signal of the call, which then decides how it ends.
-   */
+  /** Rejects if the call fails or the thread ends. `onMessage` answers. `signal` aborts the call, which decides how it ends. */
   async call(task: Task, onMessage: (message: Message) => unknown, signal?: AbortSignal): Promise<Result> {
     this.#worker ??= this.#start();
     const { port1: port, port2 } = new MessageChannel();
@@ -78,10 +74,7 @@ export class CallThread<Task, Message, Result> {
   }
 }
 
-/**
- * Performs the calls of the thread that started this one. `send` sends a message to the caller, and resolves with its answer; one at a time,
- * if the answer matters. `transfer`: the memory of a result that is moved instead of copied.
- */
+/** Performs the calls of the parent. `send` resolves with its answer, one at a time. `transfer`: memory that a result moves. */
 export function serveCalls<Task, Message, Result>(
   perform: (task: Task, send: (message: Message) => Promise<unknown>, signal: AbortSignal) => Promise<Result>,
   transfer: (result: Result) => ArrayBuffer[] = () => [],

@@ -32,13 +32,10 @@ export const idGenerator: IdGenerator = {
   generateSpanId: () => known?.spanId ?? random.generateSpanId(),
 };
 
-/** The span of a request that the service answers. */
 export type RequestSpan = ReturnType<Tracer['startRequest']>;
 
-/** Makes spans by the packages of OpenTelemetry. */
 export class Tracer {
   readonly #sdk: SdkTracer;
-  /** The span that runs now. */
   readonly #running = new AsyncLocalStorage<Span | undefined>();
 
   /** The provider of `sdk` uses `idGenerator`. */
@@ -66,7 +63,6 @@ export class Tracer {
     const context = remote(parent);
     const planned = this.#start(text, SpanKind.CLIENT, context);
     return {
-      /** The trace context to send. */
       traceparent: traceparentOf(planned),
       /** Ends it now. It began `durationMs` ago. */
       end: (durationMs: number, attributes: Attributes, errorType?: string) => {
@@ -91,10 +87,7 @@ export class Tracer {
     this.#running.exit(work);
   }
 
-  /**
-   * Runs `enqueue` in two spans: one until its callback first runs, and one from then to the end. The work of others in the same
-   * queue is in neither.
-   */
+  /** Runs `enqueue` in two spans: until its callback first runs, and from then on. Work of others in the queue is in neither. */
   async queue<Callback extends (...args: never[]) => unknown, T>(
     callback: Callback,
     enqueue: (callback: Callback) => Promise<T>,

@@ -98,7 +98,6 @@ export class DeprecatedCalls {
     this.#log.info({ operation, keyId, workspaceId }, 'a deprecated operation is still called');
   }
 
-  /** The use of each operation by its id. */
   get uses(): ReadonlyMap<string, DeprecatedUse> {
     this.#turnDay();
     return this.#uses;

@@ -14,23 +14,13 @@ import type { RequestOutcome } from './request-outcome.ts';
 
 type Account = Plan | 'none';
 
-/** The responses of an operation. */
 interface Traffic {
   byStatus: Map<number, number>;
   seconds: Histogram;
 }
 
-/** Log lines that were not written, by reason. */
-interface MissingLines {
-  repeated: number;
-  unread: number;
-}
-
-type Postgres = NonNullable<Database['measured']['postgres']>;
-
 /** What the metrics read when they are requested. */
-export interface MetricSources {
-  /** The operations that are served. */
+interface MetricSources {
   operations: readonly Pick<Operation, 'id' | 'success' | 'deprecated'>[];
   /** The faults that keys may rehearse. */
   faults: readonly string[];
@@ -38,11 +28,10 @@ export interface MetricSources {
   /** Whether `/readyz` would return 200 now. */
   isReady: () => Promise<boolean>;
   deprecated: Pick<DeprecatedCalls, 'uses'>;
-  missingLines: () => MissingLines;
+  /** Log lines that were not written, by reason. */
+  missingLines: () => { repeated: number; unread: number };
   openStreams: () => number;
-  /** If limits are shared. */
   sharing?: Readonly<Sharing> | undefined;
-  /** What sends to webhooks. */
   deliveries?: Readonly<Pick<Dispatcher, 'counts' | 'lag'>> | undefined;
 }
 
@@ -51,8 +40,7 @@ const failures = [500, 503];
 
 /** The metrics of the service, for Prometheus. No label contains a key, an id or an address. */
 export class Metrics {
-  // Plain numbers that are published when they are asked for: a counter with labels would cost every request more than
-  // its limit decision does.
+  // Plain numbers, published on request: a counter with labels would cost each request more than its limit decision.
   readonly #traffic = new Map<string, Traffic>();
   readonly #decisions = forEachAccount(() => ({ admitted: 0, limited: 0, banned: 0 }));
   readonly #bans = forEachAccount(() => 0);
@@ -189,11 +177,10 @@ const family =
   (name: string, help: string, read: MetricFamily['read']): MetricFamily => ({ type, name, help, read });
 const [counter, gauge, histogram] = [family('counter'), family('gauge'), family('histogram')];
 
-/** The values of a metric with one label. */
 const by = (label: string, values: object): [Record<string, string>, number][] =>
   Object.entries(values).map(([name, value]) => [{ [label]: name }, value]);
 
-const postgresFamilies = ({ readSeconds, connections }: Postgres) => [
+const postgresFamilies = ({ readSeconds, connections }: NonNullable<Database['measured']['postgres']>) => [
   histogram(
     'petstore_postgres_read_duration_seconds',
     'Time of a read. Includes the wait for a connection.',

@@ -23,7 +23,6 @@ export interface RequestOutcome {
   reason?: string | undefined;
   /** The faults of a rehearsal that changed the response. */
   faults?: readonly string[] | undefined;
-  /** The code of an error. */
   code?: string | undefined;
   /** The request and its response. Absent if the request could not be read. */
   exchange?: { request: FastifyRequest; reply: FastifyReply };

@@ -18,7 +18,6 @@ export const tracePackages = {
   '@opentelemetry/sdk-trace-base': '2.12.1',
 };
 
-/** How long a stop waits for the last spans to be sent. */
 const lastSpansMs = 2_000;
 
 export interface Traces {

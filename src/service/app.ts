@@ -211,7 +211,6 @@ function serveAgents(
   serveMcp(app, { baseUrl, hasLab, admission: mcpAdmission, clock, texts });
 }
 
-/** Serves the operations of the store and of the lab. */
 function serveApis(
   app: FastifyInstance,
   { config, db, changes, installation, clock, stopwatch, limiter, operations, hasOthers }: CompleteOptions,
@@ -236,10 +235,7 @@ function serveApis(
     kept: { api: 'lab', boundsOf: () => labKeptBounds },
   });
 
-  /**
-   * Waits until the caches of all instances have expired after a change of a key. No instance knows whether it has others, so
-   * over PostgreSQL every such request takes 520 ms.
-   */
+  /** Waits until the caches of all instances have expired. Other instances are unknown, so over PostgreSQL it takes 520 ms. */
   async function keyChanged(keyId: string): Promise<void> {
     identify.forget(keyId);
     if (hasOthers) await sleep(keyCacheMs + timerMs);

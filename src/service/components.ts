@@ -62,7 +62,6 @@ export interface AppOptions {
   readingWorker?: WorkerOfReadings | undefined;
 }
 
-/** Adds the defaults of absent options. */
 export const withDefaults = (options: AppOptions) => ({
   ...options,
   changes: options.changes ?? new ChangeNotifier(),
@@ -122,10 +121,7 @@ export function createComponents(options: CompleteOptions) {
   return { identify, ...admissions, lab, streams, readiness, metrics, requestLog, outcomes };
 }
 
-/**
- * Load balancers and Prometheus request these paths several times a second. If they counted, a quiet service would seem busy, and the
- * alerts on 503 and on slow requests would react to `/readyz` instead of clients.
- */
+/** Polled several times a second. If counted, an idle service would seem busy, and alerts on 503 would react to `/readyz`. */
 const isHealthCheck = ({ operation, exchange }: RequestOutcome) =>
   !operation && healthPaths.includes(exchange?.request.routeOptions.url ?? '');
 

@@ -8,10 +8,7 @@ import type { Metrics } from '../observe/metrics.ts';
 const askStorageEveryMs = 250;
 const makeMetricsEveryMs = 1_000;
 
-/** Health endpoints. */
 export const healthPaths = ['/healthz', '/readyz', '/metrics'];
-
-const usualReadyMs = 2_000;
 
 /** Whether load balancers should send requests to this instance. */
 export class Readiness {
@@ -20,7 +17,7 @@ export class Readiness {
   #isDraining = false;
 
   /** `stopwatch`: milliseconds of a clock that never goes back. `readyMs`: how long the storage may take. */
-  constructor(db: Database, stopwatch: () => number, readyMs = usualReadyMs) {
+  constructor(db: Database, stopwatch: () => number, readyMs = 2_000) {
     const askStorage = () => Promise.all([db.touch(), db.read`select id from workspaces limit 1`]);
     this.#storageAnswers = memoizeFor(askStorageEveryMs, askStorage, stopwatch);
     this.#readyMs = readyMs;
@@ -41,7 +38,6 @@ export class Readiness {
     );
   }
 
-  /** From now on the instance is not ready. */
   drain(): void {
     this.#isDraining = true;
   }
@@ -52,7 +48,6 @@ interface Served {
   metrics: Metrics;
   /** Milliseconds of a clock that never goes back. */
   stopwatch: () => number;
-  /** Responds to a challenge of a command that looks for this service. */
   prove?: ((challenge: unknown) => string | undefined) | undefined;
 }
 

@@ -30,12 +30,10 @@ const sweepEveryMs = 60 * 60 * 1000;
 const usualStopMs = 10_000;
 /** `deploy/haproxy.cfg` notices a stop after at most 1.1 s. Requests that it sent until then have most of a second. */
 export const drainMs = 2_000;
-/** How many free ports are tried in turn. */
 const maxPorts = 20;
 
-type PassedOn = 'db' | 'log' | 'clock' | 'clockStopwatch' | 'unreadLines' | 'prove';
-
-export interface ServiceOptions extends Pick<AppOptions, PassedOn> {
+export interface ServiceOptions
+  extends Pick<AppOptions, 'db' | 'log' | 'clock' | 'clockStopwatch' | 'unreadLines' | 'prove'> {
   /** Its port is not 0, because responses contain the port. */
   config: Config;
   key: InstallationKey;
@@ -60,10 +58,7 @@ export interface Service {
   stop(withinMs?: number): Promise<void>;
 }
 
-/**
- * Serves an open storage: app, socket, webhooks, and periodic cleanup. `stop` also closes the storage. If the start fails, the storage
- * stays open.
- */
+/** Serves an open storage: app, socket, webhooks, cleanup. `stop` closes the storage. A failed start leaves it open. */
 export async function startService({
   key,
   random = Math.random,
@@ -127,10 +122,7 @@ export async function startService({
   };
 }
 
-/**
- * Starts a service on a free port. Responses contain the port, so it must be known before the start. If another process takes the port
- * first, another port is tried.
- */
+/** Starts on a free port, known before since responses contain it. If another process takes the port first, tries another. */
 export async function onFreePort<T>(host: string, start: (port: number) => Promise<T>): Promise<T> {
   for (let tried = 1; ; tried++) {
     try {

@@ -7,10 +7,7 @@ import { addressOf, byAddress, type Limiter } from '../limits/limiter.ts';
 import { LookupThrottle } from './lookup-throttle.ts';
 import { type Caller, callerFinder, type FindCaller, isWellFormedKey, unknownKey } from './store.ts';
 
-/**
- * How long the result of a look-up is valid, from the start of the look-up. So changes take effect within a second. While the
- * storage is slow, a key causes two look-ups a second.
- */
+/** A look-up is valid this long, from its start. Changes take effect in a second. A slow storage gets two a second per key. */
 export const keyCacheMs = 500;
 const maxTrustedKeys = 100_000;
 const maxUnknownKeys = 1_000;
@@ -94,16 +91,14 @@ export function createIdentify(
   const identify = (request: FastifyRequest) => {
     const { headers, raw } = request;
     // Node.js uses the first value. A proxy in front of the service may use the last.
-    if (headers.authorization !== undefined && fieldLines(raw, 'authorization').length > 1) {
+    if (headers.authorization !== undefined && fieldLines(raw, 'authorization').length > 1)
       throw unauthorized('Authorization must be sent once.', 'invalid_token');
-    }
     const key = presentedKey(headers.authorization, headers['x-api-key'] as string | undefined);
     const caller = recall(key);
     if (caller) return caller;
     if (caller === false) throw unknownKey();
-    if (!isWellFormedKey(key)) {
+    if (!isWellFormedKey(key))
       throw unauthorized('The API key is malformed. It may be mistyped or incomplete.', 'invalid_token');
-    }
     return lookUp(request, key);
   };
 
@@ -121,12 +116,10 @@ export function createIdentify(
 /** The key in `Authorization: Bearer` or `X-API-Key`. */
 export function presentedKey(authorization: string | undefined, apiKey: string | undefined): string {
   const key = authorization === undefined ? apiKey : (bearerToken(authorization) ?? apiKey);
-  if (key === undefined) {
+  if (key === undefined)
     throw unauthorized('Send an API key, as "Authorization: Bearer KEY" or "X-API-Key: KEY".');
-  }
-  if (apiKey !== undefined && apiKey !== key) {
+  if (apiKey !== undefined && apiKey !== key)
     throw unauthorized('Authorization and X-API-Key have different keys. Send one key.', 'invalid_token');
-  }
   return key;
 }
 

@@ -36,9 +36,7 @@ export class LookupThrottle {
       throw new ApiError(
         'rate_limited',
         'Too many requests with unknown keys come from this address. Try again shortly.',
-        {
-          'Retry-After': '1',
-        },
+        { 'Retry-After': '1' },
       );
     }
     return new Promise((resolve, reject) => {

@@ -12,7 +12,6 @@ const checksumLength = 6;
 export const randomDigits = (length: number) =>
   Array.from({ length }, () => base62[randomInt(base62.length)]).join('');
 
-/** CRC-32 of `text` as base62 digits. */
 function checksum(text: string): string {
   let rest = crc32(text);
   let result = '';
@@ -37,7 +36,6 @@ export function isWellFormedKey(text: string): boolean {
 /** The stored form of a key: its SHA-256 in hexadecimal digits. */
 export const hashKey = (key: string): string => hash('sha256', key);
 
-/** The condition of a key that is not revoked. */
 export const isLive = fragment`revoked_at_ms is null`;
 
 /** A key as the operator sees it. The key itself is not stored. Times are milliseconds since 1970. */
@@ -55,13 +53,6 @@ export interface StoredKey {
   banClearedAtMs: number;
 }
 
-interface NewKey {
-  workspaceId: number;
-  plan: Plan;
-  quota?: Quota;
-  label?: string;
-}
-
 /** The sender of a request, by its key. */
 export interface Caller {
   keyId: string;
@@ -77,7 +68,7 @@ export interface Caller {
 /** Creates a key, by default a random one. Returns its id and the key itself, which cannot be shown again. */
 export async function createKey(
   sql: Sql,
-  key: NewKey,
+  key: Pick<StoredKey, 'workspaceId' | 'plan' | 'quota' | 'label'>,
   nowMs: number,
   secret = generateKey(),
 ): Promise<{ id: string; key: string }> {
@@ -89,10 +80,7 @@ export async function createKey(
   return { id, key: secret };
 }
 
-/**
- * Returns a function that finds the caller of a live key. `bindingColumns`: further columns of `api_keys`, for `bindings`. Make it once: the
- * statement is prepared for one of them only.
- */
+/** Returns a finder of callers by live key, with `bindingColumns` as `bindings`. Make it once: its statement is prepared once. */
 export function callerFinder(bindingColumns: readonly string[]) {
   const columns = identifier(['pardoned_at_ms', ...bindingColumns].join(', '));
   return async (sql: Sql, key: string): Promise<Caller | undefined> => {

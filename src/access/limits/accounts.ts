@@ -1,7 +1,7 @@
 import { batchSize, type Database, inBatches } from '../../db/database.ts';
 import { fragment, join, type Row, type Sql } from '../../db/sql.ts';
 import { dayMs } from '../../foundation/time.ts';
-import type { LimitAccount } from './decision.ts';
+import { type LimitAccount, newAccount } from './decision.ts';
 import type { AccountOwner } from './limiter.ts';
 
 /** The numbers of an account, in their order. */
@@ -22,10 +22,7 @@ export async function findAccount(
   return row && toAccount(row);
 }
 
-/**
- * Stores accounts, except those of workspaces that were deleted meanwhile. Each account may be in the list only once. All
- * instances write in the same order, so that they cannot deadlock.
- */
+/** Stores accounts, each given once, except those of deleted workspaces. All instances use one order, so they cannot deadlock. */
 export async function saveAccounts(
   sql: Sql,
   accounts: (AccountOwner & { account: LimitAccount })[],
@@ -59,10 +56,7 @@ async function stillOwned<One extends AccountOwner>(sql: Sql, some: One[]): Prom
   return some.filter(({ workspaceId }) => there.has(workspaceId));
 }
 
-/**
- * Deletes accounts that were last used before today and have no current or remembered ban. If the clock was ahead when an account
- * was last used, its earlier day counts.
- */
+/** Deletes accounts last used before today without a ban that matters. If the clock was ahead then, the earlier day counts. */
 export function forgetOldAccounts(db: Database, nowMs: number, memoryMs: number): Promise<void> {
   const today = Math.floor(nowMs / dayMs);
   return inBatches(
@@ -77,14 +71,8 @@ export function forgetOldAccounts(db: Database, nowMs: number, memoryMs: number)
   );
 }
 
-type Numbers = [number, number, number, number, number, number, number, number, number, number];
+const names = Object.keys(newAccount);
 
 /** The account from its ten numbers, in the order of the columns. */
-export const toAccount = (row: Row): LimitAccount => {
-  const [minute, minuteCount, day, dayCount, ...others] = row.map(Number) as Numbers;
-  const [strikes, bans, bannedAtMs, bannedUntilMs, earlierDay, earlierDayCount] = others;
-  return {
-    ...{ minute, minuteCount, day, dayCount, earlierDay, earlierDayCount },
-    ...{ strikes, bans, bannedAtMs, bannedUntilMs },
-  };
-};
+export const toAccount = (row: Row) =>
+  Object.fromEntries(names.map((name, i) => [name, Number(row[i])])) as unknown as LimitAccount;

@@ -41,35 +41,23 @@ import { dayMs, minuteMs } from '../../foundation/time.ts';
 /** How far ahead of the clock the latest minute of an account may end after the clock went back. */
 export const clockHoldMs = 2 * minuteMs;
 
-/** The account of a caller. Times are milliseconds since 1970. Windows are numbered from there. */
-export interface LimitAccount {
-  readonly minute: number;
-  readonly minuteCount: number;
-  readonly day: number;
-  readonly dayCount: number;
-  /** Refused requests in the minute. */
-  readonly strikes: number;
-  /** Bans in a row, each within the memory of the previous one. */
-  readonly bans: number;
-  readonly bannedAtMs: number;
-  readonly bannedUntilMs: number;
-  /** The day used before `day`. The clock may return to it. */
-  readonly earlierDay: number;
-  readonly earlierDayCount: number;
-}
-
-export const newAccount: LimitAccount = {
+/** The account of a new caller, in the order of storage. Times are milliseconds since 1970. Windows count from there. */
+export const newAccount = {
   minute: 0,
   minuteCount: 0,
   day: 0,
   dayCount: 0,
+  /** Refused requests in the minute. */
   strikes: 0,
+  /** Bans in a row, each within the memory of the previous one. */
   bans: 0,
   bannedAtMs: 0,
   bannedUntilMs: 0,
+  /** The day used before `day`. The clock may return to it. */
   earlierDay: 0,
   earlierDayCount: 0,
 };
+export type LimitAccount = Readonly<typeof newAccount>;
 
 /** The limits of a caller. A caller without ban rules is never banned. */
 export interface Terms {
@@ -118,9 +106,8 @@ export function decide(
   }
 
   const strikes = current.strikes + 1;
-  if (!banRules || strikes <= allowedStrikes(quota, banRules)) {
+  if (!banRules || strikes <= allowedStrikes(quota, banRules))
     return answer('limited', { ...current, strikes }, quota, clockMs);
-  }
 
   const bans = nextBan(current, banRules, nowMs);
   const bannedUntilMs = nowMs + banLengthMs(bans, banRules);
@@ -174,10 +161,7 @@ export function isBanned(
   return nowMs < current.bannedUntilMs;
 }
 
-/**
- * The account at the given time, and its own time, which may be up to two minutes ahead. Its past windows are empty, and its
- * cleared bans are gone.
- */
+/** The account at a time, without past windows and cleared bans, and its own time, which may be up to two minutes ahead. */
 export function advanceWindows(
   account: LimitAccount,
   { banClearedAtMs = 0 }: Pick<Terms, 'banClearedAtMs'>,
@@ -236,6 +220,7 @@ export function toDecision(
   const dayLeft = Math.max(0, quota.perDay - account.dayCount);
   const minuteEndsAtMs = (account.minute + 1) * minuteMs;
   const dayEndsAtMs = (account.day + 1) * dayMs;
+  const fullUntilMs = dayLeft === 0 ? dayEndsAtMs : minuteLeft === 0 ? minuteEndsAtMs : 0;
   // After the clock went back, the windows of the account end later than the response may say.
   const minuteShownMs = Math.min(minuteEndsAtMs, nowMs + minuteMs);
   const dayShownMs = Math.min(dayEndsAtMs, nowMs + dayMs);
@@ -247,19 +232,6 @@ export function toDecision(
     day: { quota: quota.perDay, remaining: dayLeft, endsAtMs: dayShownMs },
     bannedAtMs: outcome === 'banned' ? account.bannedAtMs : 0,
     bannedUntilMs: outcome === 'banned' ? account.bannedUntilMs : 0,
-    retryAtMs:
-      outcome === 'admitted' ? nowMs : retryAt(account, minuteLeft, minuteEndsAtMs, dayLeft, dayEndsAtMs),
+    retryAtMs: outcome === 'admitted' ? nowMs : Math.max(account.bannedUntilMs, fullUntilMs),
   };
-}
-
-/** The end of the ban, or of the full window if it ends later. */
-function retryAt(
-  account: LimitAccount,
-  minuteLeft: number,
-  minuteEndsAtMs: number,
-  dayLeft: number,
-  dayEndsAtMs: number,
-) {
-  const fullUntilMs = dayLeft === 0 ? dayEndsAtMs : minuteLeft === 0 ? minuteEndsAtMs : 0;
-  return Math.max(account.bannedUntilMs, fullUntilMs);
 }

@@ -44,13 +44,12 @@ export const allLimitHeaders = (decision: Decision, hasDraft: boolean): Fields =
 export function limitRefusal(decision: Decision): ApiError {
   const seconds = secondsToRetry(decision);
   const headers = { 'Retry-After': String(seconds) };
-  if (decision.outcome === 'banned') {
+  if (decision.outcome === 'banned')
     return new ApiError(
       'key_banned',
       `This API key is banned for a while, because it kept sending after 429. Try again after ${seconds} s.`,
       headers,
     );
-  }
   const window = bindingWindow(decision);
   return new ApiError(
     'rate_limited',

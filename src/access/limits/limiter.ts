@@ -44,7 +44,6 @@ export interface Limiter {
 }
 
 export interface Sharing {
-  /** Whether accounts are shared now. */
   isShared: boolean;
   /** Decisions that this instance made alone while Valkey was unavailable. */
   fallbacks: number;

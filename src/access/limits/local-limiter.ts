@@ -25,10 +25,7 @@ const gatherMs = 10;
 const maxWaitMs = 500;
 /** With this many changed accounts a save begins before its timer, because a larger save would delay requests. */
 const maxUnsaved = 4_000;
-/**
- * The maximum number of changed accounts in memory while saving fails. Beyond it only accounts of keys are added, because anyone can send
- * from many addresses.
- */
+/** Changed accounts in memory while saving fails. Beyond it only keys are added, because anyone can send from many addresses. */
 const maxUnsavable = 100_000;
 
 interface Entry extends AccountOwner {
@@ -91,7 +88,6 @@ export class LocalLimiter implements Limiter {
     return entry.saving ? entry.saving.then(() => decision) : decision;
   }
 
-  /** Saves an account at once, together with others. */
   #saveAtOnce(entry: Entry): void {
     this.#urgent.add(entry);
     this.#savingUrgent ??= sleep(gatherMs).then(() =>

@@ -20,7 +20,6 @@ const accountLength = Object.keys(newAccount).length;
 /** The name of an unused account in the same slot as another. */
 export const probeName = (name: string) => `petstore:probe:{${name}}`;
 
-/** A decision on one request, and the account after it. */
 export interface SharedDecision {
   decision: Decision;
   account: LimitAccount;

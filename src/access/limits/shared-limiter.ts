@@ -33,7 +33,6 @@ export interface ShareOptions {
   timeoutMs: number;
   /** How long each step of connecting may take. Default: one second. */
   connectWithinMs?: number;
-  /** The prefix of the names of accounts. */
   prefix?: string;
   /** Milliseconds since 1970. Default: the clock of Valkey, which all instances share. */
   clock?: () => number;

@@ -44,7 +44,6 @@ async function firstServer(addresses: readonly ValkeyUrl[], withinMs: number) {
   return first;
 }
 
-/** Asks a Sentinel for the address of the master. */
 async function findMaster(
   address: ValkeyUrl,
   { master, login }: NonNullable<ValkeyUrl['sentinel']>,
@@ -146,10 +145,7 @@ function sendOncePerTurn(server: Redis): void {
   };
 }
 
-/**
- * While a slot moves, iovalkey sends ASKING before a command and ignores the result. Without a handler its rejection would end the
- * process when the connection breaks. The command itself fails, too.
- */
+/** While a slot moves, iovalkey ignores the result of ASKING. Its rejection would end the process when the connection breaks. */
 function handleAsking(node: Redis): void {
   const asking = node.asking.bind(node);
   node.asking = () => {

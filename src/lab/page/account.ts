@@ -89,10 +89,7 @@ export interface Piece {
   isMarked: boolean;
 }
 
-/**
- * The lines of header fields about limits, in pieces. Marks the binding window or, during a ban, the fields with the end of the ban.
- * `X-RateLimit-*` and `Retry-After` describe only the binding window. The other fields describe both windows.
- */
+/** Header fields of limits, in pieces. Marks the binding window, which `X-RateLimit-*` describes alone, or the end of a ban. */
 export function linesOf(
   headers: Readonly<Record<string, string>>,
   binding: string,

@@ -9,10 +9,8 @@ const maxKept = 6;
 /** The beginning of a request id of the page, long enough to distinguish two ids. */
 export const shortId = (requestId = ''): string => `${requestId.slice(0, pagePrefix.length + 4)}…`;
 
-/** The subject of a reset. */
 export const workspaceSubject = 'the workspace';
 
-/** A change of the store that the user asks for. */
 interface Action<Result> {
   /** What it changes, such as `pet 3`. */
   subject: string;
@@ -32,7 +30,6 @@ export interface DoneAction {
   status?: number | undefined;
   /** The code of a refusal, or the description of the result. */
   result: string;
-  /** Why it was refused. */
   reason: string;
   requestId: string | undefined;
 }
@@ -79,7 +76,6 @@ export class Actions extends SessionState {
     });
   }
 
-  /** The last action at a subject. */
   at(subject: string): DoneAction | undefined {
     return this.last.find(
       (done) => done.subject === subject && (subject === workspaceSubject || this.#isSinceReset(done)),

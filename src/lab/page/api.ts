@@ -51,10 +51,7 @@ async function send(url: string | URL | Request, init: RequestInit = {}): Promis
   return response;
 }
 
-/**
- * The operations of both APIs for a key. A call that would have to wait for more than ten seconds rejects at once. After `ended` no request is sent, and every
- * call rejects.
- */
+/** Both APIs for a key. A call that must wait for over ten seconds rejects at once. After `ended`, all calls reject unsent. */
 export function operationsFor(key: string, ended: AbortSignal): { petstore: Operations; lab: Lab } {
   const fetch: typeof send = async (url, init) => {
     ended.throwIfAborted();

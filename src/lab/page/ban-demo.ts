@@ -74,7 +74,6 @@ export class BanDemo extends Panel {
   }
 }
 
-/** How near the ban is. */
 const drawStrikes = (account: KeyAccount): TemplateResult => html`<div class="strikes">
   <h3>Strikes</h3>
   <p class="large" aria-hidden="true">${account.strikes.toLocaleString('en')}</p>

@@ -8,10 +8,7 @@ import { endToSecond, toBothTimes, toCountdown } from './times.ts';
 /** The longest shown part of a path or a request id, which anybody may have sent. */
 const maxShown = 300;
 
-/**
- * The ban: its countdown, its reason and the request that began it, which opens if it was recorded. `start` starts a recording, unless
- * one is active.
- */
+/** The ban: countdown, reason and first request, which opens if recorded. `start` starts a recording if none is active. */
 export function banPanel(
   context: KeyContext,
   account: KeyAccount,

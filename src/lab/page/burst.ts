@@ -30,7 +30,6 @@ export class Burst {
     this.#changed = changed;
   }
 
-  /** How many have an outcome. */
   get over(): number {
     return this.outcomes.filter((outcome) => outcome !== undefined).length;
   }
@@ -47,7 +46,6 @@ export class Burst {
     this.#stopped.abort();
   }
 
-  /** Sends them all, until it is stopped. */
   async run(): Promise<void> {
     const { signal } = this.#stopped;
     this.isRunning = true;

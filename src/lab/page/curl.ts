@@ -18,10 +18,7 @@ export const isWhole = ({ body = '', bodyBytes }: RecordedRequest) =>
 /** A shell line has a variable in place of the API key. */
 const credential = { authorization: 'Authorization: Bearer', 'x-api-key': 'X-API-Key:' };
 
-/**
- * A curl line that sends a request again to the API at `baseUrl`, and the parts that it leaves out, in words. It leaves out header fields
- * without a recorded value, except the key.
- */
+/** A curl line that repeats a request at `baseUrl`, and what it leaves out: what was not recorded whole, except the key. */
 export function curlOf(request: RecordedRequest, baseUrl: string): { line: string; without: string } {
   const { method, target, headers, body = '' } = request;
   // The target may name another host: the line must not send the key there.
@@ -49,6 +46,3 @@ export function curlOf(request: RecordedRequest, baseUrl: string): { line: strin
 /** Options that keep curl from changing a path. */
 const flagsOf = (path: string) =>
   `${/[[\]{}]/.test(path) ? ' --globoff' : ''}${/\/\.{1,2}(\/|$|\?)/.test(path) ? ' --path-as-is' : ''}`;
-
-/** Sets the key for a curl line. */
-export const setKey = `export PETSTORE_API_KEY='pet_…'`;

@@ -86,7 +86,6 @@ const drawBand = ({ from, to, retryAfterMs }: DrawnBand) =>
     <title>Retry-After asks to wait ${preciseDuration(retryAfterMs)}</title>
   </rect>`;
 
-/** The wait before a retry. */
 function drawWait({ wait, from }: Mark): TemplateResult | typeof nothing {
   if (!wait) return nothing;
   const { from: begin, ms, retryAfterMs, isTooSoon } = wait;
@@ -119,7 +118,6 @@ const drawWaitText = ({ wait, from }: Mark) =>
     html`<span>${preciseDuration(wait.ms)}</span><span>${retryAfterText(wait.retryAfterMs)}</span>`,
   );
 
-/** A text between two places, if there is room. */
 const between = (from: number, to: number, kind: string, words: TemplateResult) =>
   svg`<foreignObject x="${from}%" width="${(to - from).toFixed(2)}%" height=${textHeight}>
     <div class="waited ${kind}">${words}</div>

@@ -84,12 +84,10 @@ export class EventsPanel extends Panel {
     return html`<div class="row spread">
         <label class="filter">
           Type
-          <select
-            @change=${(event: Event) => {
-              this.#type = (event.target as HTMLSelectElement).value;
-              this.#release();
-            }}
-          >
+          <select @change=${(event: Event) => {
+            this.#type = (event.target as HTMLSelectElement).value;
+            this.#release();
+          }}>
             <option value="" .selected=${live(!this.#type)}>all (${events.length})</option>
             ${repeat(
               types,
@@ -150,7 +148,7 @@ export class EventsPanel extends Panel {
       <summary @click=${toggle}>
         <span class="event-id">${event.id}</span>
         ${timeOf(event.timestamp)}
-        <span class=${isMarker(event) ? 'badge warn' : 'badge'}>${plain(event.type, 60)}</span>
+        <span class=${event.type in markers ? 'badge warn' : 'badge'}>${plain(event.type, 60)}</span>
         <bdi class="about">${summaryOf(event)}</bdi>
         <span class="quiet by">${this.#by(event)}</span>
       </summary>
@@ -167,10 +165,8 @@ export class EventsPanel extends Panel {
   #details(event: StoreEvent): TemplateResult {
     const changes = changesOf(event, 1_000);
     const unchanged = unchangedOf(event);
-    const [hasWas, hasNow] = [
-      changes.some(({ was }) => was !== undefined),
-      changes.some(({ now }) => now !== undefined),
-    ];
+    const hasWas = changes.some(({ was }) => was !== undefined);
+    const hasNow = changes.some(({ now }) => now !== undefined);
     return html`<div class="event">
       ${when(
         changes.length > 0,
@@ -241,7 +237,6 @@ function changesOf(event: StoreEvent, max?: number): Change[] {
   return Object.keys(data).map((field) => ({ field, [word]: textOf(data[field], max) }));
 }
 
-/** The fields that an update did not change. */
 function unchangedOf(event: StoreEvent): string {
   if (!('previous' in event)) return '';
   const previous = previousOf(event);
@@ -251,14 +246,12 @@ function unchangedOf(event: StoreEvent): string {
     .join(', ');
 }
 
+/** Events that concern the whole workspace: all lists are out of date. */
 const markers: Readonly<Record<string, string>> = {
   'workspace.reset':
     'All or part of the data was removed. Earlier events no longer describe the current state.',
   'workspace.seeded': 'Many rows were added at once, without an event for each.',
 };
-
-/** Whether it concerns the whole workspace: all lists are out of date. */
-const isMarker = ({ type }: StoreEvent): boolean => type in markers;
 
 /** An event in a few words, such as `pet 7 Smaug: status available → pending`. */
 function summaryOf(event: StoreEvent): string {
@@ -282,9 +275,9 @@ function summaryOf(event: StoreEvent): string {
   return changes.length ? `${subject}: ${changes.join(', ')}` : subject;
 }
 
-/** The number of events of each type, in the order of the alphabet. */
 function countsByType(events: readonly StoreEvent[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const { type } of events) counts.set(type, (counts.get(type) ?? 0) + 1);
-  return new Map([...counts].sort(([a], [b]) => (a < b ? -1 : 1)));
+  const counts = [...Map.groupBy(events, ({ type }) => type)].map(
+    ([type, { length }]) => [type, length] as const,
+  );
+  return new Map<string, number>(counts.sort(([a], [b]) => (a < b ? -1 : 1)));
 }

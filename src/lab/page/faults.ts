@@ -30,8 +30,6 @@ const maxMinutes = 24 * 60;
 export class FaultsPanel extends Panel {
   /** Inputs that are not sent yet, by the fault. */
   readonly #drafts = new Map<string, Draft>();
-  /** Refusals by the fault. The empty name means all faults. */
-  readonly #failures = new Map<string, string>();
   #minutes = usualMinutes;
   #rehearsalId: string | undefined;
   /** The groups in which a fault was on. The others are folded. */
@@ -66,19 +64,15 @@ export class FaultsPanel extends Panel {
     const { shown, isActive } = this.context.rehearsal;
     const minutes = html`<label class="minutes">
       Next rehearsal:
-      <input
-        type="number"
-        min="1"
-        max=${maxMinutes}
-        .value=${live(this.#minutes)}
-        @input=${(event: Event) => {
-          this.#minutes = (event.target as HTMLInputElement).value;
-        }}
-      />
+      <input type="number" min="1" max=${maxMinutes} .value=${live(this.#minutes)} @input=${(
+        event: Event,
+      ) => {
+        this.#minutes = (event.target as HTMLInputElement).value;
+      }} />
       minutes
     </label>`;
     if (!shown)
-      return html`<div class="rehearsal"><div class="row spread"><p>No fault is on.</p>${minutes}</div>${this.#failure('')}</div>`;
+      return html`<div class="rehearsal"><div class="row spread"><p>No fault is on.</p>${minutes}</div>${this.failure()}</div>`;
     const { id, createdAt, expiresAt, endedAt, faults } = shown;
     return html`<div class="rehearsal" ?data-on=${isActive}>
       <div class="row spread">
@@ -106,7 +100,7 @@ export class FaultsPanel extends Panel {
             </div>`,
       )}
       ${minutes}
-      ${this.#failure('')}
+      ${this.failure()}
     </div>`;
   }
 
@@ -167,12 +161,8 @@ export class FaultsPanel extends Panel {
         ${needsService(
           this.session,
           html`<label class="switch">
-          <input
-            type="checkbox"
-            role="switch"
-            .checked=${live(isOn)}
-            @change=${(event: Event) => this.#turn(fault, (event.target as HTMLInputElement).checked)}
-          /><code>${fault.name}</code>
+          <input type="checkbox" role="switch" .checked=${live(isOn)}
+            @change=${(event: Event) => this.#turn(fault, (event.target as HTMLInputElement).checked)} /><code>${fault.name}</code>
         </label>`,
         )}
         ${when(fault.level === 'required', () => html`<span class="badge other">required</span>`)}
@@ -194,7 +184,7 @@ export class FaultsPanel extends Panel {
               <span class="quiet">Your changes are not applied yet.</span>
             </div>`,
       )}
-      ${this.#failure(fault.name)}
+      ${this.failure(fault.name)}
     </li>`;
   }
 
@@ -232,14 +222,8 @@ export class FaultsPanel extends Panel {
                 ? html`<select aria-description=${setting.description} @change=${enter(setting.name)}>
                     ${optionsOf(setting.values, draft[setting.name])}
                   </select>`
-                : html`<input
-                    type="number"
-                    min=${setting.minimum ?? nothing}
-                    max=${setting.maximum ?? nothing}
-                    aria-description=${setting.description}
-                    .value=${live(draft[setting.name] ?? '')}
-                    @input=${enter(setting.name)}
-                  />`
+                : html`<input type="number" min=${setting.minimum ?? nothing} max=${setting.maximum ?? nothing}
+                    aria-description=${setting.description} .value=${live(draft[setting.name] ?? '')} @input=${enter(setting.name)} />`
             }
           </label>
           <p class="quiet">${prose(setting.description)} ${rangeOf(setting)}</p>`,
@@ -247,11 +231,6 @@ export class FaultsPanel extends Panel {
     </div>`;
   }
 
-  #failure(name: string): View {
-    return failureNote(this.#failures.get(name));
-  }
-
-  /** Switches a fault on with its inputs, or off. */
   #turn(fault: CatalogueFault, isOn: boolean): void {
     const planned = isOn ? [planOf(fault, this.#draft(fault))] : [];
     void this.#perform(fault.name, (plan) => [
@@ -260,16 +239,17 @@ export class FaultsPanel extends Panel {
     ]);
   }
 
+  /** Changes the faults. A refusal is shown at its fault, or at all faults if the name is empty. */
   async #perform(name: string, change: PlanChange): Promise<void> {
     const pressed = document.activeElement;
     const sent = this.#drafts.get(name);
-    this.#failures.clear();
+    this.failures.clear();
     const minutes = Number(this.#minutes || usualMinutes);
     const refusal =
       Number.isInteger(minutes) && minutes >= 1 && minutes <= maxMinutes
         ? await this.context.rehearsal.perform(change, minutes * 60)
         : { fault: '', reason: `Enter whole minutes from 1 to ${maxMinutes}.` };
-    if (refusal) this.#failures.set(refusal.fault ?? name, refusal.reason);
+    if (refusal) this.failures.set(refusal.fault ?? name, refusal.reason);
     else {
       if (this.#drafts.get(name) === sent) this.#drafts.delete(name);
       // "Apply" disappears now. Its focus goes to the switch of the fault.

@@ -6,7 +6,6 @@ const drawer = document.querySelector('#drawer') as HTMLElement;
 
 const panelOf = (tab: HTMLElement) => tab.getAttribute('aria-controls') as string;
 
-/** Shows the tab with the panel `name`. */
 export function showTab(name: string): void {
   for (const tab of tabs) {
     const isShown = panelOf(tab) === name;

@@ -20,7 +20,6 @@ interface Attempt {
 /** An order that was sent until a response arrived. */
 interface Order {
   attempts: Attempt[];
-  /** How many units left the stock. */
   ordered?: number;
 }
 

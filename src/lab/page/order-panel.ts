@@ -27,16 +27,12 @@ export function orderRow(
     send: (): Promise<unknown> => session.petstore.cancelOrder(id),
     describe: () => `order ${id} is cancelled`,
   };
+  const button = (action: typeof fulfil) =>
+    html`<button type="button" ?disabled=${isBlocked} aria-disabled=${actions.isRunning(subject, action.text)} aria-label=${action.text}
+      @click=${() => actions.run(action)}>${action.text.split(' ')[0]}</button>`;
   return html`<li>
     <span class="what"><span class="number">${String(id)}</span> ${quantity?.toLocaleString('en')} × ${nameOf(pet)}</span>
-    <span class="row">
-      ${[fulfil, cancel].map(
-        (
-          action,
-        ) => html`<button type="button" ?disabled=${isBlocked} aria-disabled=${actions.isRunning(subject, action.text)} aria-label=${action.text}
-          @click=${() => actions.run(action)}>${action.text.split(' ')[0]}</button>`,
-      )}
-    </span>
+    <span class="row">${button(fulfil)}${button(cancel)}</span>
     ${answerTo(actions, subject)}
   </li>`;
 }

@@ -48,7 +48,7 @@ export abstract class Panel {
   protected readonly element: HTMLElement;
   protected readonly context: KeyContext;
   /** Why actions failed, by the name of the action. */
-  protected readonly failures = new Map<string, View>();
+  protected readonly failures = new Map<string, View | string>();
   readonly #running = new Set<string>();
   #drawing: Promise<void> | undefined;
   #tick: ReturnType<typeof setTimeout> | undefined;
@@ -62,7 +62,6 @@ export abstract class Panel {
     return this.context.session;
   }
 
-  /** What the user sees now. */
   protected abstract view(account: KeyAccount): View;
 
   /** What the user sees now, also while the account is unknown. */
@@ -79,7 +78,6 @@ export abstract class Panel {
     return failureNote(this.failures.get(name));
   }
 
-  /** Performs an action, once at a time, and keeps why it failed. */
   protected async run(act: () => unknown, name = '', reason: (error: unknown) => View | string = reasonOf) {
     if (this.#running.has(name)) return;
     this.#running.add(name);
@@ -88,16 +86,13 @@ export abstract class Panel {
     try {
       await act();
     } catch (error) {
-      this.failures.set(name, html`${reason(error)}`);
+      this.failures.set(name, reason(error));
     }
     this.#running.delete(name);
     this.draw();
   }
 
-  /**
-   * Draws in the next frame in which no control of the panel is pressed: if a control moved, its click would be lost. Never resolves once
-   * the page has another key.
-   */
+  /** Draws in the next frame without a pressed control, whose click could be lost. Never resolves once there is another key. */
   draw(): Promise<void> {
     this.#drawing ??= this.#drawWhenFree();
     return this.#drawing;

@@ -6,7 +6,6 @@ import { html, nothing, plain, svg, type TemplateResult, type View, when } from 
 
 /** The largest count that the API takes. */
 const maxUnits = 2_147_483_647;
-/** The stock at which the bar is full. */
 const barUnits = 10;
 
 interface Shown {
@@ -14,7 +13,6 @@ interface Shown {
   category: string;
   /** Undefined if it was not read. */
   stock: number | undefined;
-  /** The latest change. */
   mark: string | undefined;
   isBlocked: boolean;
 }

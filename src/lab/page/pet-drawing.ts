@@ -14,7 +14,6 @@ interface Kind {
   coats: readonly string[];
 }
 
-/** The animals of a category, by its name. */
 const kinds: readonly Kind[] = [
   { name: /\b(dog|hound|pup)/i, drawings: ['dog'], coats: fur },
   { name: /\b(cats?\b|kitten)/i, drawings: ['cat'], coats: fur },

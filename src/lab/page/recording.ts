@@ -31,7 +31,6 @@ export class RecordingState extends SessionState {
   /** Whether the page knows if there is one. */
   isKnown = false;
   isActive = false;
-  /** Whether one is being started or ended. */
   isBusy = false;
   /** The newest requests, in the order of their ends. */
   requests: readonly RecordedRequest[] = [];
@@ -74,7 +73,6 @@ export class RecordingState extends SessionState {
     void this.#follow();
   }
 
-  /** Starts one, unless one is active. */
   async start(name = 'my client'): Promise<void> {
     if (!this.session.account?.recording) await this.#change(() => this.session.lab.startRecording({ name }));
   }

@@ -25,13 +25,11 @@ interface Refusal {
 /** The rehearsal of the key, started by anyone. */
 export class RehearsalState extends SessionState {
   catalogue: readonly CatalogueFault[] = [];
-  /** The active rehearsal, or the last one. */
   shown: RehearsalRun | undefined;
   /** The rehearsal that the page itself changed last. */
   ownId: string | undefined;
   /** Why it could not be read. */
   failure = '';
-  /** Changes without a response yet. */
   #wanted: readonly PlanChange[] = [];
   #expiresInSeconds = 0;
   /** The last request, and the next one, which waits for it. */
@@ -101,10 +99,7 @@ export class RehearsalState extends SessionState {
   }
 
   async #put(plan: readonly FaultInPlan[]): Promise<RehearsalRun | undefined> {
-    const body = {
-      faults: plan as LabTypes.PlannedFault[],
-      expiresInSeconds: this.#expiresInSeconds,
-    };
+    const body = { faults: plan as LabTypes.PlannedFault[], expiresInSeconds: this.#expiresInSeconds };
     if (plan.length > 0) return (await this.session.lab.startRehearsal(body)) as RehearsalRun;
     if (!this.shown || !this.isActive) return undefined;
     return (await this.session.lab.endRehearsal(this.shown.id)) as RehearsalRun;

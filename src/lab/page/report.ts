@@ -29,7 +29,6 @@ const results = {
   not_observed: ['', '– not observed'],
 } as const;
 
-/** The forms in which a recording can be saved. */
 const files = [
   {
     label: 'Markdown',
@@ -47,12 +46,9 @@ const files = [
 ] as const;
 
 export class ReportPanel extends Panel {
-  /** The recording of the report. */
   #shown: string | undefined;
   #report: ReportCard | undefined;
-  /** The last request in the report. */
   #judged: string | undefined;
-  /** When the next report may be asked for. */
   #dueAtMs = 0;
   #isInView = false;
   #isAsking = false;
@@ -70,18 +66,8 @@ export class ReportPanel extends Panel {
     context.recording.onChange(() => this.#update());
   }
 
-  /** The requests that the report card judges. */
   get #judgedRequests() {
     return this.context.recording.requests.filter(({ labPage }) => !labPage);
-  }
-
-  #begin(): void {
-    this.#report = undefined;
-    this.#judged = undefined;
-    this.#dueAtMs = 0;
-    this.#isAsking = false;
-    this.#failure = '';
-    this.#saving = '';
   }
 
   protected view(): View {
@@ -153,8 +139,13 @@ export class ReportPanel extends Panel {
     const { facts } = this.context.recording;
     const last = this.#judgedRequests.at(-1)?.id;
     if (this.#shown !== facts?.id) {
-      this.#begin();
       this.#shown = facts?.id;
+      this.#report = undefined;
+      this.#judged = undefined;
+      this.#dueAtMs = 0;
+      this.#isAsking = false;
+      this.#failure = '';
+      this.#saving = '';
     }
     this.draw();
     if (!facts || last === undefined || !this.#isInView || document.hidden) return;

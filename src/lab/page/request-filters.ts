@@ -25,7 +25,6 @@ export interface RequestFilter {
   only: ReadonlySet<FilterId>;
   /** A part of the path, in any case, or the number of a request, such as `#3`. */
   path: string;
-  /** Whether the page shows its own requests. */
   own: boolean;
 }
 
@@ -43,12 +42,8 @@ export function inScope(requests: readonly RecordedRequest[], { path, own }: Req
 
 /** The attempts that pass the chosen filters. */
 export function wantedOf(attempts: readonly Attempt[], { only }: RequestFilter): Attempt[] {
-  const groups = [
-    ...Map.groupBy(
-      filters.filter(({ id }) => only.has(id)),
-      ({ group }) => group,
-    ).values(),
-  ];
+  const chosen = filters.filter(({ id }) => only.has(id));
+  const groups = [...Map.groupBy(chosen, ({ group }) => group).values()];
   return attempts.filter((one) => groups.every((group) => group.some(({ test }) => test(one))));
 }
 
@@ -56,13 +51,10 @@ interface Filters {
   wanted: RequestFilter;
   /** The attempts that the filters choose among; undefined if all requests are the page's own. */
   attempts: readonly Attempt[] | undefined;
-  /** The number of the page's own requests. */
   own: number;
-  /** Changes what the user wants. */
   want(change: (wanted: RequestFilter) => Partial<RequestFilter>): void;
 }
 
-/** A button that stays pressed. */
 const toggle = (label: string, isOn: boolean, act: () => void, count?: number): TemplateResult =>
   html`<button type="button" class="toggle" aria-pressed=${isOn} @click=${act}>${label} <span>${count}</span></button>`;
 

@@ -4,7 +4,7 @@ import type { RecordedRequest } from '../recordings/schema.ts';
 import { type Attempt, waitOf } from '../recordings/timeline-layout.ts';
 import { apiUrl } from './api.ts';
 import { type Copying, drawCopy } from './copying.ts';
-import { curlOf, isWhole, setKey } from './curl.ts';
+import { curlOf, isWhole } from './curl.ts';
 import { outcomeShape } from './draw-time-line.ts';
 import { html, nothing, type TemplateResult, type View, when } from './template.ts';
 import { preciseTime } from './times.ts';
@@ -31,8 +31,10 @@ export function drawDetails(
   copy: (text: string, message: string) => void,
 ): TemplateResult {
   const { request } = attempt;
-  const { id, method, target, headers, answerHeaders } = request;
-  const facts = { ...factsOf(attempt), ...gapOf(attempt) };
+  const { id, method, target, headers, answerHeaders, gapMs, retryOf } = request;
+  const after = retryOf ? `attempt #${retryOf}` : 'the previous identical request';
+  const gap = gapMs === undefined ? {} : { Gap: drawGap(attempt, ` after ${after}`) };
+  const facts = { ...factsOf(attempt), ...gap };
   return html`<div class="details" role="region" aria-label="Request ${id}">
     <dl>${Object.entries(facts).map(
       ([name, fact]) => html`<div><dt>${name}</dt> <dd><bdi>${fact}</bdi></dd></div>`,
@@ -56,7 +58,10 @@ export function drawDetails(
     <div class="row">
       <button type="button" @click=${() => {
         const { line, without } = curlOf(request, apiUrl);
-        copy(line, `Copied${without ? `, without ${without}` : ''}. First set the key: ${setKey}`);
+        copy(
+          line,
+          `Copied${without ? `, without ${without}` : ''}. First set the key: export PETSTORE_API_KEY='pet_…'`,
+        );
       }}>Copy as cURL</button>
       <span class="quiet" role="status">${copying?.message ?? ''}</span>
     </div>
@@ -90,13 +95,6 @@ function factsOf({ request, word }: Attempt): Record<string, string> {
     Connection: connection,
     'Request id': requestId,
   };
-}
-
-function gapOf(attempt: Attempt): { Gap?: ReturnType<typeof drawGap> } {
-  const { gapMs, retryOf } = attempt.request;
-  if (gapMs === undefined) return {};
-  const after = retryOf ? `attempt #${retryOf}` : 'the previous identical request';
-  return { Gap: drawGap(attempt, ` after ${after}`) };
 }
 
 /** The gap before a request, and the wait that `Retry-After` asked for: `904 ms after attempt #1, Retry-After 3 s`. */

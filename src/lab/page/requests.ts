@@ -166,7 +166,6 @@ export class RequestsPanel extends Panel {
     );
   }
 
-  /** Goes back to the newest rows. */
   #rest(): void {
     this.#held = undefined;
     this.#older = undefined;
@@ -185,7 +184,6 @@ export class RequestsPanel extends Panel {
     this.element.querySelector<HTMLElement>('.list')?.focus({ preventScroll: true });
   }
 
-  /** Opens one row, or none. */
   #unfold(id?: string): void {
     this.#turns++;
     this.#open = id;
@@ -248,23 +246,15 @@ export class RequestsPanel extends Panel {
 
   /** The key goes to the clipboard alone. */
   async #copyCommand(): Promise<void> {
-    const isCopied = await copied(commandOf(this.session.key));
-    if (isCopied) this.#copying = { message: 'Copied.' };
-    else
-      await this.#copy(
-        shownCommand(this.session.key),
-        'Copied. Replace the shortened key with your whole key.',
-      );
+    const { key } = this.session;
+    if (await copied(commandOf(key))) this.#copying = { message: 'Copied.' };
+    else await this.#copy(shownCommand(key), 'Copied. Replace the shortened key with your whole key.');
     this.draw();
   }
 
   async #copy(text: string, message: string): Promise<void> {
-    this.#copying = (await copied(text))
-      ? { message }
-      : {
-          message: `The browser does not let this page copy. ${message.replace('Copied', 'Copy it here')}`,
-          text,
-        };
+    const refusal = `The browser does not let this page copy. ${message.replace('Copied', 'Copy it here')}`;
+    this.#copying = (await copied(text)) ? { message } : { message: refusal, text };
     await this.draw();
     this.element.querySelector<HTMLTextAreaElement>('.to-copy')?.select();
   }

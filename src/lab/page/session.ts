@@ -12,7 +12,6 @@ const longestRetryMs = 60_000;
 export class State {
   readonly #listeners = new Set<() => void>();
 
-  /** Calls `listener` after each change. */
   onChange(listener: () => void): void {
     this.#listeners.add(listener);
   }
@@ -33,14 +32,13 @@ export abstract class SessionState extends State {
 }
 
 /** Begins anew, with a key or none. */
-export type Restart = (key: string, connection?: ConnectionState) => void;
+type Restart = (key: string, connection?: ConnectionState) => void;
 
 /** A key, its clients, and its account, which is read every second. All other state of the page is read after it. */
 export class Session extends State {
   readonly key: string;
   /** Aborted when the page has another key. */
   readonly signal: AbortSignal;
-  /** Ends this session. */
   readonly restart: Restart;
   connection: ConnectionState;
   /** When the account was last read, or first asked for, by the browser's clock. */
@@ -103,7 +101,6 @@ export class Session extends State {
     return (this.connection === 'away' ? this.asOfMs : Date.now()) + this.#aheadMs;
   }
 
-  /** Reads the account now. */
   async refresh(): Promise<void> {
     clearTimeout(this.#timer);
     const number = ++this.#asked;

@@ -12,7 +12,6 @@ import {
 import type { Stream } from './stream.ts';
 import { sleep } from './times.ts';
 
-/** How long a change stays marked. */
 const markMs = 5_000;
 /** Resets by others cause a new reading this often at most, since each reading costs requests. */
 const rereadEveryMs = 10_000;
@@ -27,9 +26,7 @@ export class StoreCache extends SessionState {
   failure = '';
   /** Why events cannot keep it up to date. All is read again in a moment. */
   lost = '';
-  /** The latest changes, by the id of the pet. */
   readonly marks = new Map<Int64, { change: string }>();
-  /** Events that came during the reading. */
   #waiting: Event[] = [];
   #readAtMs = 0;
   /** The gaps of the stream at the last reading. */

@@ -5,12 +5,10 @@ import { answerTo, nameOf, petCard, restock } from './pet-card.ts';
 import { categoryOf, type Filter, groupsOf, type StoreSnapshot } from './store-snapshot.ts';
 import { html, live, nothing, plain, repeat, type TemplateResult, type View, when } from './template.ts';
 
-/** The list of orders begins with this many. */
 const fewOrders = 8;
 
 export class StorePanel extends Panel {
   #filter: Filter = { categoryId: '', name: '' };
-  /** Whether the user is asked to confirm a reset. */
   #isConfirming = false;
   #showsAllOrders = false;
   #isOrdering = false;
@@ -40,7 +38,11 @@ export class StorePanel extends Panel {
       ${answerTo(actions, workspaceSubject)}
       ${notes}
       ${pairPanel(actions, this.#isOrdering)}
-      ${this.#open(snapshot, isBlocked)}`;
+      ${this.#oldNote(isBlocked)}
+      <div class="open-store">
+        <div>${snapshot.pets.size > 0 ? this.#pets(snapshot, isBlocked) : this.#emptyNote(isBlocked)}</div>
+        <div class="order-panel">${this.#orders(snapshot, isBlocked)} ${lastAnswers(actions)}</div>
+      </div>`;
   }
 
   #badge(): View {
@@ -94,15 +96,6 @@ export class StorePanel extends Panel {
         <button type="button" @click=${() => this.#confirm(false)}>Keep it</button>
       </div>
     </div>`;
-  }
-
-  #open(snapshot: StoreSnapshot, isBlocked: boolean): TemplateResult {
-    return html`
-      ${this.#oldNote(isBlocked)}
-      <div class="open-store">
-        <div>${snapshot.pets.size > 0 ? this.#pets(snapshot, isBlocked) : this.#emptyNote(isBlocked)}</div>
-        <div class="order-panel">${this.#orders(snapshot, isBlocked)} ${lastAnswers(this.context.actions)}</div>
-      </div>`;
   }
 
   #emptyNote(isBlocked: boolean): TemplateResult {

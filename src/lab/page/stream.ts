@@ -5,7 +5,6 @@ import type { RehearsalState } from './rehearsal.ts';
 import { type Session, SessionState } from './session.ts';
 import { html, nothing, type View } from './template.ts';
 
-/** The stream keeps this many of the newest events. */
 const maxKept = 500;
 
 /** The stream of events of the workspace, for all panels. To open it takes one request of the limits, so only the user opens it. */
@@ -15,7 +14,6 @@ export class Stream extends SessionState {
   isConnected = false;
   /** Why it waits to connect again. */
   trouble = '';
-  /** Why it ended by itself. */
   failure = '';
   /** The newest first. */
   readonly events: StoreEvent[] = [];

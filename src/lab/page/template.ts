@@ -39,7 +39,7 @@ export const prose = (text: string): (string | TemplateResult)[] =>
   text.split('`').map((part, index) => (index % 2 ? html`<code>${part}</code>` : part));
 
 /** A time of day, in the time zone of the user. */
-export function timeOf(at: string | Date): TemplateResult {
+export function timeOf(at: string | number | Date): TemplateResult {
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return html`${plain(String(at))}`;
   return html`<time datetime=${date.toISOString()} title=${date.toISOString()}>${clockTime(date)}</time>`;

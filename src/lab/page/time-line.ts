@@ -9,7 +9,6 @@ import {
   waitOf,
 } from '../recordings/timeline-layout.ts';
 
-/** The time line shows this many of the newest attempts. */
 const maxAttempts = 200;
 /** If marks would overlap, a lane shows only the worst one. */
 const [maxLanes, maxMarks] = [8, 100];
@@ -31,24 +30,19 @@ export interface Mark {
   wait?: Wait & { from: number };
 }
 
-/** A part of the line, with places in percent. */
 interface Span {
   from: number;
   to: number;
 }
 
 /** A time in which `Retry-After` allowed no attempt. */
-export interface DrawnBand extends Span {
-  retryAfterMs: number;
-}
+export type DrawnBand = Span & { retryAfterMs: number };
 
 /** A time without a request. */
-export interface Gap extends Span {
-  ms: number;
-}
+export type Gap = Span & { ms: number };
 
 /** A time since the first attempt. */
-export interface Tick {
+interface Tick {
   at: number;
   ms: number;
   /** A narrow line has no text for it. */

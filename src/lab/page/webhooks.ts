@@ -87,7 +87,9 @@ export class WebhooksPanel extends Panel {
       <div class="row">
         ${
           enabled
-            ? this.#button(`${at} ping`, 'Ping', 2, () => this.#ping(id))
+            ? this.#button(`${at} ping`, 'Ping', 2, () =>
+                this.#send(id, this.session.petstore.pingWebhook(id)),
+              )
             : this.#button(`${at} enable`, 'Enable', 1, () => this.#enable(id))
         }
         ${this.#button(`${at} deliveries`, deliveries ? 'Reload deliveries' : 'Show deliveries', 1, () => this.#readDeliveries(id))}
@@ -107,7 +109,8 @@ export class WebhooksPanel extends Panel {
   /** The button that sends a delivery again, and why that failed. */
   #again(webhookId: Int64, { id }: Delivery): [button: View, failure: View] {
     const at = `delivery ${webhookId} ${id}`;
-    return [this.#button(at, 'Send again', 2, () => this.#redeliver(webhookId, id)), this.failure(at)];
+    const send = () => this.#send(webhookId, this.session.petstore.redeliver(webhookId, id));
+    return [this.#button(at, 'Send again', 2, send), this.failure(at)];
   }
 
   #form(): TemplateResult {
@@ -143,13 +146,8 @@ export class WebhooksPanel extends Panel {
   #button(at: string, text: string, requests: number, act?: () => unknown, kind = ''): TemplateResult {
     return needsService(
       this.session,
-      html`<button
-      type=${act ? 'button' : 'submit'}
-      class=${kind}
-      ?disabled=${this.session.blockedBy !== undefined}
-      aria-disabled=${this.isRunning(at)}
-      @click=${act ? () => this.run(act, at, reasonWithTimeOf) : nothing}
-    >
+      html`<button type=${act ? 'button' : 'submit'} class=${kind} ?disabled=${this.session.blockedBy !== undefined}
+      aria-disabled=${this.isRunning(at)} @click=${act ? () => this.run(act, at, reasonWithTimeOf) : nothing}>
       ${text} <small>${counted(requests, 'request')}</small>
     </button>`,
     );
@@ -167,7 +165,7 @@ export class WebhooksPanel extends Panel {
   }
 
   async #readDeliveries(id: Int64): Promise<void> {
-    const readAt = this.#now();
+    const readAt = this.session.nowMs();
     const deliveries = await firstPage(this.session.petstore.listDeliveries(id, { limit: maxDeliveries }));
     const shown = this.#deliveries.get(id);
     if (!(shown && shown.readAt > readAt)) this.#deliveries.set(id, { ...deliveries, readAt });
@@ -194,14 +192,6 @@ export class WebhooksPanel extends Panel {
     void this.run(send, 'add', reasonWithTimeOf);
   };
 
-  async #ping(id: Int64): Promise<void> {
-    await this.#send(id, this.session.petstore.pingWebhook(id));
-  }
-
-  async #redeliver(webhookId: Int64, id: Int64): Promise<void> {
-    await this.#send(webhookId, this.session.petstore.redeliver(webhookId, id));
-  }
-
   /** Shows a delivery at once, and its result a moment later. */
   async #send(webhookId: Int64, sending: Promise<Delivery>): Promise<void> {
     const delivery = await sending.catch(async (error: unknown) => {
@@ -209,7 +199,11 @@ export class WebhooksPanel extends Panel {
       if (error instanceof PetstoreError && error.code === 'conflict') await this.#readOne(webhookId);
       throw error;
     });
-    const known = this.#deliveries.get(webhookId) ?? { items: [], hasMore: false, readAt: this.#now() };
+    const known = this.#deliveries.get(webhookId) ?? {
+      items: [],
+      hasMore: false,
+      readAt: this.session.nowMs(),
+    };
     const others = known.items.filter(({ id }) => id !== delivery.id);
     this.#deliveries.set(webhookId, { ...known, items: [delivery, ...others] });
     this.draw();
@@ -218,7 +212,6 @@ export class WebhooksPanel extends Panel {
     if (sent?.attempts.length === delivery.attempts.length) void this.#readLater(webhookId, delivery.id);
   }
 
-  /** For slow receivers. */
   async #readLater(webhookId: Int64, id: Int64): Promise<void> {
     await sleep(answeredWithinMs);
     // After a failure the user has the button.
@@ -283,10 +276,6 @@ export class WebhooksPanel extends Panel {
   #focus(next: string): void {
     void this.draw().then(() => this.element.querySelector<HTMLElement>(next)?.focus());
   }
-
-  #now(): Date {
-    return new Date(this.session.nowMs());
-  }
 }
 
 function stateOf({ enabled, disabledReason }: Webhook): string {
@@ -301,11 +290,10 @@ function reasonWithTimeOf(error: unknown): View {
   const { retryAt, requestId } = error instanceof PetstoreError ? error : {};
   // The reason has the time if the request was not sent.
   if (!retryAt || !requestId) return html`${reason}`;
-  return html`${reason} You can retry at ${timeOf(new Date(endToSecond(retryAt.getTime())))}.`;
+  return html`${reason} You can retry at ${timeOf(endToSecond(retryAt.getTime()))}.`;
 }
 
-/** The newest deliveries of a webhook, and when they were read. */
-type Deliveries = FirstPage<Delivery> & { readAt: Date };
+type Deliveries = FirstPage<Delivery> & { readAt: number };
 
 /** The button that sends a delivery again, and why that failed. */
 type SendAgain = (delivery: Delivery) => [button: View, failure: View];

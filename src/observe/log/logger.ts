@@ -23,10 +23,7 @@ export interface Log extends FastifyBaseLogger {
   infoFast(fields: Readonly<Record<string, string | number | undefined>>, msg: string, traceId: string): void;
 }
 
-/**
- * A logger that writes JSON lines, or the lines that `format` returns. No API key, no secret of a webhook and no password of an
- * address gets through, wherever it is in a line.
- */
+/** A logger of JSON lines, or lines made by `format`. No API key, webhook secret or password of an address gets through. */
 export function createLogger(
   level: LogLevel,
   stream: DestinationStream,
@@ -40,11 +37,9 @@ export function createLogger(
       timestamp: () => `,"time":"${timeText()}"`,
       formatters: {
         level: (label) => ({ level: label }),
-        log: (fields) => cutFields(fields, maxFieldLength),
+        log: cutFields,
       },
-      serializers: {
-        err: (error: Error) => cutError(pino.stdSerializers.err(error)),
-      },
+      serializers: { err: (error: Error) => cutError(pino.stdSerializers.err(error)) },
       hooks: { streamWrite: finish },
     },
     stream,
@@ -76,12 +71,12 @@ function timeText(): string {
 }
 
 /** Every line of the service passes here, so it copies nothing unless a field is long. */
-function cutFields<Fields extends Record<string, unknown>>(fields: Fields, maxLength: number): Fields {
+function cutFields(fields: Record<string, unknown>): Record<string, unknown> {
   let cut = fields;
   for (const name in fields) {
     const value = fields[name];
-    if (typeof value === 'string' && value.length > maxLength)
-      cut = { ...cut, [name]: cutText(value, maxLength) };
+    if (typeof value === 'string' && value.length > maxFieldLength)
+      cut = { ...cut, [name]: cutText(value, maxFieldLength) };
   }
   return cut;
 }
@@ -128,10 +123,7 @@ export function prettyFor(
   return (json) => prettyLine(json, hasColour);
 }
 
-/**
- * A JSON line of the log in the form for a terminal: the time of the day, what happened, and the stack of an error below it.
- * Its text is escaped, so it cannot control the terminal or look like another line.
- */
+/** A line for a terminal: time, what happened, and the stack below. Escaped, so it cannot control the terminal or fake a line. */
 function prettyLine(json: string, hasColour: boolean): string {
   const paint: Paint = (style, text) =>
     hasColour ? styleText(style, text, { validateStream: false }) : text;

@@ -18,7 +18,6 @@ const flushPauseMs = 10;
  * makes the pipe of `process.stdout`.
  */
 export class LogOutput implements DestinationStream {
-  /** Lines that were dropped until now. */
   dropped = 0;
   /** Called with how many lines were dropped, once something can be written again. */
   onReadAgain: (dropped: number) => void = () => {};
@@ -27,7 +26,6 @@ export class LogOutput implements DestinationStream {
   /** The rest of the text that is being written. */
   #chunk = Buffer.alloc(0);
   #isWriting = false;
-  /** Whether a write is scheduled. */
   #isDue = false;
   #pauseMs = 0;
   #reported = 0;

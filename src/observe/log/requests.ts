@@ -16,7 +16,6 @@ const intervalMs = 60_000;
  */
 export class RequestLog {
   readonly #log: Log;
-  /** What is sampled, each with a share of its own. */
   readonly #samples;
 
   constructor(log: Log) {
@@ -39,7 +38,6 @@ export class RequestLog {
     return Object.values(this.#samples).reduce((sum, { dropped }) => sum + dropped, 0);
   }
 
-  /** The line for a response, or none. */
   answered(outcome: RequestOutcome) {
     const { requestId, method, url, operation, caller, sender, address, status, durationMs, faults, error } =
       outcome;
@@ -72,7 +70,6 @@ export class RequestLog {
       this.#log.debug({ reqId: request.id, err }, 'refused');
   }
 
-  /** Logs how much was left out since the last report. */
   close(): void {
     for (const sample of Object.values(this.#samples)) sample.endInterval();
   }

@@ -39,14 +39,10 @@ const takes: Readonly<Record<string, (value: unknown) => boolean>> = {
 interface StdinOptions {
   /** Writes the result of a command, a line of JSON. If undefined, commands are ignored. */
   answer: ((line: string) => void) | undefined;
-  /** Is called at the end of standard input. */
   onEnd(): void;
 }
 
-/**
- * Runs the commands from standard input, if it is a pipe. The system closes a pipe when the process at its other end dies, so the end of
- * standard input also stops the service.
- */
+/** Runs commands from standard input, if it is a pipe. Its end, also by the death of the other process, stops the service. */
 export function runStdinCommands(control: Control, { answer, onEnd }: StdinOptions): void {
   if (!isPipe(process.stdin.fd)) return;
   const { clock } = control;

@@ -54,12 +54,10 @@ const originOf = ({ baseUrl }: Pick<ServiceAccess, 'baseUrl'>) => baseUrl.replac
 /** The address of the lab of a service, also if `baseUrl` lacks its `/v1`. */
 export const labUrlOfService = (access: Pick<ServiceAccess, 'baseUrl'>) => originOf(access) + labPrefix;
 
-type ClientOptions = Parameters<typeof createPetstore>[0];
-
 /** Calls `work` with the options of a client that sends each request once. Explains its errors to the user. */
 async function explaining<T>(
   access: ServiceAccess,
-  work: (options: ClientOptions) => Promise<T>,
+  work: (options: Parameters<typeof createPetstore>[0]) => Promise<T>,
 ): Promise<T> {
   const { baseUrl, signal } = access;
   const key = access.key.trim();
@@ -91,7 +89,8 @@ function explanationOf(error: PetstoreError, access: ServiceAccess, url: string)
   if (reason !== undefined)
     return `${baseUrl} cannot be reached (${reason}). Is the service running?${addressSetBy ? ` ${addressSetBy} sets its address.` : ''}`;
   const message = messageOf(error);
-  if (status === 404 && !(message && isOfOneThing(url)))
+  // With a lab, the URL of one rehearsal or recording may return 404, too.
+  if (status === 404 && !(message && /\/lab\/(?:rehearsals|recordings)\/./.test(url)))
     return `There is no lab at ${labUrlOfService(access)}. Start the service with PETSTORE_LAB=on.`;
   if (status === 401 && message) return `${message} It is not a key of the service at ${baseUrl}.`;
   if (message) return message;
@@ -113,9 +112,6 @@ function unreachableBecause(error: PetstoreError): string | undefined {
 export function messageOf({ details }: PetstoreError): string | undefined {
   return typeof details?.message === 'string' ? details.message : undefined;
 }
-
-/** Whether a URL names one rehearsal or recording: a service with a lab may answer 404 there, too. */
-const isOfOneThing = (url: string) => /\/lab\/(?:rehearsals|recordings)\/./.test(url);
 
 /** The reason of a failed `fetch`, from the cause of its error. */
 export function fetchFailureReason(error: unknown): string {

@@ -59,7 +59,9 @@ export async function serve(
     if (isMoved) log.warn(`the database comes from another folder, as after a restore: ${newGeneration}`);
     const traces = await startTraces(env, log);
     const unreadLines = () => output.dropped;
-    const announcement = store || !usesDataDir(config) ? undefined : new Announcement(config.dataDir);
+    // With PostgreSQL the data folder contains only the demo key.
+    const usesDataDir = !store && (config.databaseUrl === undefined || config.demo);
+    const announcement = usesDataDir ? new Announcement(config.dataDir) : undefined;
     const prove = announcement && ((challenge: unknown) => announcement.prove(challenge));
     const serveOn = async (port: number) => {
       const served = readConfig({ ...env, PORT: String(port) });
@@ -91,9 +93,6 @@ function allocateYoung(): void {
   // A small pool for the bytes of bodies serves few requests. So it is free before V8 would move it to the old space.
   Buffer.poolSize = 8 * 1024;
 }
-
-/** With PostgreSQL the data folder contains only the demo key. */
-const usesDataDir = ({ databaseUrl, demo }: Config) => databaseUrl === undefined || demo;
 
 /** Writes the address for commands. Starts even if the disk is full, because users can pass the address to a command. */
 function announce(announcement: Announcement, { app }: Service, log: Log): void {

@@ -30,9 +30,7 @@ export interface StartOptions extends WorkspaceOptions {
   port?: number;
   /** Folder for the data, for one store at a time. Default: the data is in memory. */
   dataDir?: string;
-  /**
-   * `real`, the default: time passes and can be moved ahead. `manual` or a Date: the clock is stopped, now or at that time, until it is moved.
-   */
+  /** `real` (default): time passes and can be moved ahead. `manual` or a Date: stopped now or at that time, until it is moved. */
   clock?: 'real' | 'manual' | Date;
   /** Whether there is a lab, which `rehearse` and `record` need. Default: true. */
   lab?: boolean;
@@ -61,10 +59,7 @@ export interface PetstoreServer extends Access, AsyncDisposable {
   rehearse(faults: readonly FaultPlan[], options?: RehearseOptions): Promise<Rehearsal>;
   /** Records the requests of a key, and judges its client. Rejects as `rehearse` does. */
   record(options?: RecordOptions): Promise<Recording>;
-  /**
-   * Stops the store. Requests, resets and moves of the clock in flight get two seconds. No port, file or timer is left. Can be called
-   * again; all other calls then reject.
-   */
+  /** Stops the store, also again. Work in flight gets two seconds. No port, file or timer is left. Other calls then reject. */
   stop(): Promise<void>;
 }
 

@@ -30,11 +30,7 @@ const categories: { name: string; description: string; pets: Record<string, numb
     description: 'Quiet company with opinions of its own.',
     pets: { Whiskers: 4, Cleo: 1, Oscar: 0, Mochi: 2 },
   },
-  {
-    name: 'Birds',
-    description: 'Early risers; some of them talk.',
-    pets: { Kiwi: 8, Sunny: 6, Rio: 1 },
-  },
+  { name: 'Birds', description: 'Early risers; some of them talk.', pets: { Kiwi: 8, Sunny: 6, Rio: 1 } },
   {
     name: 'Fish',
     description: 'Calm, colourful and easy to house.',
@@ -48,8 +44,6 @@ const categories: { name: string; description: string; pets: Record<string, numb
   { name: 'Reptiles', description: 'Patient animals for patient people.', pets: { Shelly: 2, Iggy: 1 } },
   { name: 'Amphibians', description: 'At home in water and on land. None here at the moment.', pets: {} },
 ];
-/** Is pending from the start. */
-const pendingPet = 'Rio';
 
 /** Orders in the order of their ids. All units of Luna and Hazel are reserved, Iggy is sold. */
 const orders: Order[] = [
@@ -69,7 +63,7 @@ export async function seedWorkspace(transaction: Transaction, workspaceId: numbe
   for (const { name, description, pets } of categories) {
     const category = await createCategory(sql, workspaceId, { name, description });
     for (const [name, stock] of Object.entries(pets)) {
-      const status = name === pendingPet ? { status: 'pending' as const } : {};
+      const status = name === 'Rio' ? { status: 'pending' as const } : {};
       const pet = await createPet(sql, workspaceId, { name, categoryId: category.id, ...status });
       if (stock !== 1) await updateInventory(sql, workspaceId, pet.id, () => stock);
     }
@@ -103,11 +97,8 @@ export async function prepareDemo(db: Database, dataDir: string, nowMs: number):
       }
       const kept = inDataDir(dataDir, () => readOwnFile(file)?.trim());
       if (kept && (await findWorkspaceOfKey(sql, kept)) === workspace.id) return kept;
-      const { key } = await createKey(
-        sql,
-        { workspaceId: workspace.id, plan: 'free', label: 'demonstration' },
-        nowMs,
-      );
+      const newKey = { workspaceId: workspace.id, plan: 'free', label: 'demonstration' } as const;
+      const { key } = await createKey(sql, newKey, nowMs);
       inDataDir(dataDir, () => replaceFile(file, `${key}\n`));
       return key;
     },

@@ -20,7 +20,6 @@ const workspacesPerPoll = 200;
 /** Events in the form in which they are sent. */
 export interface EventBatch {
   events: { id: number; type: string; text: string }[];
-  /** The text of all events. */
   bytes: Buffer;
   /** The id of the last event. Without events: the id after which the read began. */
   last: number;

@@ -1,6 +1,5 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
-import type { Caller } from '../../access/keys/store.ts';
-import { randomDigits } from '../../access/keys/store.ts';
+import { type Caller, randomDigits } from '../../access/keys/store.ts';
 import type { Limiter } from '../../access/limits/limiter.ts';
 import type { Database } from '../../db/database.ts';
 import { ApiError, StorageUnavailableError } from '../../foundation/errors.ts';
@@ -124,14 +123,12 @@ export class OpenStreams {
   }
 
   #assertMayBegin({ raw: request }: FastifyRequest, { raw: response }: FastifyReply): void {
-    if (this.#isClosed) {
+    if (this.#isClosed)
       throw new ApiError('unavailable', 'This instance is stopping. Try again shortly.', {
         'Retry-After': '1',
       });
-    }
-    if (!makeLast(request, response)) {
+    if (!makeLast(request, response))
       throw new ApiError('invalid_request', 'A stream must be the last request on its connection.');
-    }
   }
 
   #keepAlive(): void {

@@ -124,24 +124,20 @@ export const eventOperations = [
   }),
 ];
 
-/**
- * Throws `events_expired`, with a link to the oldest event, if events after `after` have expired. Throws `invalid_request` if `after` is
- * above the last event.
- */
+/** Throws `events_expired` with a link to the oldest event, or `invalid_request` if `after` is above the last event. */
 function assertPosition(
   after: number,
   { first, last }: Extent,
   place: ValuePlace,
   { baseUrl, digitsOf }: Pick<AnyInput, 'baseUrl' | 'digitsOf'>,
 ): void {
-  if (after > last) {
+  if (after > last)
     throw errorAt(
       place,
       'invalid_request',
       (shown) => `Event ${shown(digitsOf(after))} does not exist yet. The last event is ${shown(last)}.`,
     );
-  }
-  if (after < first - 1) {
+  if (after < first - 1)
     throw errorAt(
       place,
       'events_expired',
@@ -149,5 +145,4 @@ function assertPosition(
         `The events after ${shown(after)} are no longer stored. The oldest is ${shown(first)}. Read the lists again, and then the events after ${shown(first - 1)}.`,
       { Link: `<${baseUrl}/store/events>; rel="first"` },
     );
-  }
 }

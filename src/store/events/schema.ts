@@ -48,7 +48,4 @@ export const Event = Type.Union(variants, {
 });
 export type Event = Static<(typeof variants)[number]>;
 
-export const Events = Type.Array(Event, {
-  title: 'Events',
-  description: 'Events, ordered by id.',
-});
+export const Events = Type.Array(Event, { title: 'Events', description: 'Events, ordered by id.' });

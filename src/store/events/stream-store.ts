@@ -3,7 +3,6 @@ import type { Bannable } from '../../access/limits/limiter.ts';
 import type { Sql } from '../../db/sql.ts';
 import { maxStreams } from '../../foundation/settings/plans.ts';
 
-/** A stream that an instance has open. */
 interface OpenStream {
   workspaceId: number;
   id: string;
@@ -11,10 +10,7 @@ interface OpenStream {
   instance: string;
 }
 
-/**
- * Adds a stream, in a transaction, and deletes the oldest streams of its key beyond the limit of its plan. Throws `unauthorized` if the
- * key was revoked meanwhile.
- */
+/** In a transaction: adds a stream, deletes the oldest beyond the limit of its key. Throws `unauthorized` for a revoked key. */
 export async function addStream(
   sql: Sql,
   { workspaceId, id, keyId, instance }: OpenStream,

@@ -12,10 +12,7 @@ const [minRetryMs, maxRetryMs] = [2_000, 3_000];
 /** How long a reader may take for the rest of a stream that ends. */
 const endTimeoutMs = 500;
 
-/**
- * One open stream. It sends the events after its position in batches, waits until the reader has taken each batch, and then waits for
- * more. Times are those of a monotonic clock.
- */
+/** One open stream: sends the events after its position in batches, at the pace of the reader. Times are monotonic. */
 export class EventStream {
   readonly #subscription: Subscription;
   readonly #response: ServerResponse;
@@ -126,7 +123,6 @@ export class EventStream {
     });
   }
 
-  /** Waits until the condition is true, or the stream has ended. */
   async #until(condition: () => boolean): Promise<void> {
     while (!this.#hasEnded && !condition()) {
       await new Promise<void>((resolve) => {

@@ -17,10 +17,7 @@ interface PendingEvent {
   previous: string | undefined;
 }
 
-/**
- * Enqueues an event, which is inserted right before the commit of the change. `data` is the resource as a GET answers
- * it after the change or, if it was removed, before it.
- */
+/** Enqueues an event for just before the commit. `data`: the resource as GET returns it, after a change or before a removal. */
 export function recordEvent<Data extends TObject>(
   sql: Transaction,
   workspaceId: number,
@@ -49,32 +46,22 @@ export function recordUpdate<Data extends TObject>(
   before: Static<Data>,
   after: Static<Data>,
 ): void {
-  const previous = differences(before as Fields, after as Fields);
-  if (previous) recordEvent(sql, workspaceId, event, after, previous);
+  const [old, now] = [before as Fields, after as Fields];
+  // Resources hold no objects, so their fields can be compared.
+  const changed = Object.keys({ ...old, ...now }).filter((name) => old[name] !== now[name]);
+  if (changed.length === 0) return;
+  const previous = Object.fromEntries(changed.map((name) => [name, old[name] ?? null]));
+  recordEvent(sql, workspaceId, event, after, previous);
 }
 
 type Fields = Record<string, unknown>;
-
-/** The fields that differ, with their values before. Resources hold no objects. */
-function differences(before: Fields, after: Fields): Fields | undefined {
-  let changed: Fields | undefined;
-  for (const name in { ...before, ...after }) {
-    if (before[name] === after[name]) continue;
-    changed ??= {};
-    changed[name] = before[name] ?? null;
-  }
-  return changed;
-}
 
 /** The same transaction without a history, for many changes that share one event. */
 export function unrecorded(sql: Transaction): Transaction {
   return Object.assign(ignoringFinalStatements(sql), { beforeCommit: () => {} });
 }
 
-/**
- * Inserts events with the next ids of their workspaces. A transaction takes these ids last, so they have no gaps and follow the
- * order of commits. A deleted workspace gets no events.
- */
+/** Inserts events with the next ids, taken last: so without gaps, in the order of commits. None for deleted workspaces. */
 async function insertEvents(sql: Sql, events: PendingEvent[]): Promise<void> {
   const byWorkspace = [...Map.groupBy(events, ({ workspaceId }) => workspaceId)];
   // Every transaction uses the same order, so two never wait for each other.

@@ -51,10 +51,7 @@ interface Range {
   limit: number;
 }
 
-/**
- * The id of the oldest kept event of a row of `sequences`. PostgreSQL keeps entries of removed rows in its index for a while, so the
- * search begins where the last ones were removed.
- */
+/** The id of the oldest kept event. Starts after the removed ones, which PostgreSQL keeps in its index for a while. */
 const oldestId = fragment`(
   select min(id) from events where events.workspace_id = s.workspace_id and id >= s.least_id)`;
 

@@ -2,17 +2,10 @@ import { currentTracer } from '../../foundation/tracing.ts';
 import { newTraceparent } from '../../http/trace-context.ts';
 import type { AttemptOutcome } from './send-request.ts';
 
-interface Target {
-  webhookId: number;
-  url: string;
-  /** The failed attempts before this one. */
-  failures: number;
-}
-
 /** Adds the trace context to each message, with the span of its attempt if there are traces. Call `end` in the order of the messages. */
 export function traceAttempts<Message extends { id: string; traceparent?: string }>(
   messages: readonly Message[],
-  { webhookId, url, failures }: Target,
+  { webhookId, url, failures }: { webhookId: number; url: string; failures: number },
 ) {
   const tracer = currentTracer();
   // Path and query of a URL may contain a secret.

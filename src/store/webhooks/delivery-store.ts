@@ -62,12 +62,11 @@ export async function createPing(
     select id from deliveries
     where workspace_id = ${workspaceId} and webhook_id = ${webhookId} and next_attempt_at_ms = ${atOnce}
     limit ${maxWaitingPings}`;
-  if (waiting.length === maxWaitingPings) {
+  if (waiting.length === maxWaitingPings)
     throw new ApiError(
       'conflict',
       `This webhook already has ${maxWaitingPings} waiting deliveries. Try again when they are sent.`,
     );
-  }
   const [row] = await sql`
     insert into deliveries (workspace_id, id, webhook_id, message_id, type, state, attempts, failures, series,
       next_attempt_at_ms, created_at_ms)
@@ -97,10 +96,7 @@ async function assertEnabled(sql: Sql, workspaceId: number, webhookId: number): 
   if (!enabled) throw new ApiError('conflict', 'The webhook is disabled. Enable it first.');
 }
 
-/**
- * Deletes expired deliveries in batches: those of deleted webhooks, those older than `maxAgeMs`, and the oldest beyond `maxCount` unless
- * they are pending.
- */
+/** Deletes in batches the deliveries of deleted webhooks, those older than `maxAgeMs`, and ended ones beyond `maxCount`. */
 export async function deleteOldDeliveries(
   db: Database,
   { maxAgeMs, maxCount }: Retention,

@@ -60,7 +60,6 @@ export interface WorkerContext {
   /** From 0 to 1. */
   random: () => number;
   log: Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>;
-  /** The id of this instance. */
   owner: string;
   slots: Slots;
   /** How long a lease is kept with nothing to send. Default: 2 s. */
@@ -68,10 +67,7 @@ export interface WorkerContext {
   counts: DeliveryCounts;
 }
 
-/**
- * Sends to one webhook while this instance has its lease: new events one after another, and retries at the same time. It releases the
- * lease when there is nothing to send.
- */
+/** Sends to one webhook while this instance has its lease: events in order, retries in parallel. Releases the lease when idle. */
 export class DeliveryWorker {
   readonly webhook: WebhookRef;
   readonly #ending = Promise.withResolvers<void>();
@@ -156,7 +152,6 @@ export class DeliveryWorker {
     Atomics.add(this.#version, 0, 1);
   }
 
-  /** Starts no further request. */
   stop(): void {
     this.#isStopping = true;
     this.invalidateSettings();
@@ -321,10 +316,7 @@ export class DeliveryWorker {
     return this.#record([final], (sql) => recordRetry(sql, this.webhook, owner, due, final));
   }
 
-  /**
-   * Sends messages in one batch when a slot is free, and calls `onResult` after each. The messages were selected for `types`: if the webhook
-   * has other types now, nothing is sent.
-   */
+  /** Sends messages in one batch when a slot is free. Sends nothing if the types of the webhook are not `types` any more. */
   #send(
     messages: readonly (MessageContent & { id: string })[],
     failures: number,
@@ -379,7 +371,6 @@ export class DeliveryWorker {
     }
   }
 
-  /** Writes the results of first attempts. */
   async #recordFirstAttempts(): Promise<void> {
     const attempts = [...this.#unrecorded];
     if (attempts.length === 0) return;

@@ -11,7 +11,6 @@ import { attemptTimeoutMs } from './send-request.ts';
 const tickMs = 250;
 /** The overview of webhooks is read once in this many ticks. */
 const ticksPerOverview = 4;
-/** The minimum pause between two polls of the storage. */
 const pollPauseMs = 20;
 /** How long attempts in flight may take at a stop. No attempt takes as long, because an aborted attempt would be repeated. */
 const defaultGraceMs = attemptTimeoutMs + 1_000;
@@ -51,7 +50,6 @@ export class Dispatcher {
   #stops: (() => void)[] = [];
   #ticks = 0;
   #isOverviewDue = false;
-  /** The workspaces with enabled webhooks. */
   #workspaces: ReadonlySet<number> = new Set();
   #isStopping = false;
   #isStorageAway = false;

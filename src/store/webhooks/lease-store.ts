@@ -11,7 +11,6 @@ const longestLeaseMs = leaseMs * 1.5;
 /** Whether a lease ends in the future. An end after more than a whole lease does not count: the clock was set back meanwhile. */
 export const isAhead = (untilMs: number, nowMs: number) => nowMs < untilMs && untilMs <= nowMs + leaseMs;
 
-/** Identifies a webhook. */
 export interface WebhookRef {
   workspaceId: number;
   id: number;
@@ -31,13 +30,7 @@ export interface WebhookSettings {
   failingSinceMs: number | undefined;
 }
 
-/** The exclusive right of an instance to send to a webhook. */
-interface Lease {
-  owner: string;
-  untilMs: number;
-}
-
-/** An instance that asks for leases. */
+/** An instance that asks for leases: the exclusive right to send to a webhook. */
 interface Instance {
   owner: string;
   /** Whether no other instance can be running. Then all leases of others belong to stopped instances. */
@@ -71,10 +64,7 @@ export const settingsColumns = columns(
   }),
 );
 
-/**
- * The workspaces with enabled webhooks, the lag of the slowest webhook in events, and the number of webhooks whose secret was derived from
- * another key.
- */
+/** The workspaces with enabled webhooks, the largest lag in events, and how many secrets were derived from another key. */
 export async function readOverview(
   sql: Sql,
   { fingerprint }: Pick<InstallationKey, 'fingerprint'>,
@@ -136,14 +126,11 @@ export async function readSettings(sql: Sql, { workspaceId, id }: WebhookRef): P
   return settingsColumns.read(row ?? leaseLost());
 }
 
-/**
- * Extends a lease, or releases it, and stores the position. `untilMs` of a released lease is in the past for the clocks of all instances, and
- * waiting webhooks are ordered by it. Throws LeaseLostError.
- */
+/** Extends or releases a lease. A released one ends in the past of all clocks, to order the waiting. Throws LeaseLostError. */
 export async function updateLease(
   sql: Sql,
   { workspaceId, id }: WebhookRef,
-  { owner, untilMs, isReleased = false }: Lease & { isReleased?: boolean },
+  { owner, untilMs, isReleased = false }: { owner: string; untilMs: number; isReleased?: boolean },
   position: number,
 ): Promise<WebhookSettings> {
   const [row] = await sql`
@@ -153,10 +140,7 @@ export async function updateLease(
   return settingsColumns.read(row ?? leaseLost());
 }
 
-/**
- * The id of the oldest event that an enabled webhook of a workspace still needs, for a first attempt or a retry. The event need not exist
- * yet. Undefined if no webhook is enabled.
- */
+/** The oldest event that an enabled webhook needs, for a first attempt or a retry. It need not exist yet. Undefined if none. */
 export async function oldestNeededEvent(sql: Sql, workspaceId: number): Promise<number | undefined> {
   // Deliveries are created in the order of events, so the first pending one has the oldest event.
   const rows = await sql`

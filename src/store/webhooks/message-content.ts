@@ -13,7 +13,6 @@ export interface MessageContent {
   traceparent?: string;
 }
 
-/** The content of the message about an event. */
 export function contentOfEvent({
   json,
   requestId,

@@ -13,7 +13,6 @@ const maxAttemptsKept = 20;
 /** The type of the message about missed events. */
 export const missedType = 'events.missed';
 
-/** A delivery that is due. */
 export interface DueDelivery {
   id: number;
   messageId: string;
@@ -70,17 +69,13 @@ export async function findUnsentMissed(
   return row && dueColumns.read(row);
 }
 
-/** The first attempt to send an event. */
 export interface FirstAttempt {
   event: Pick<StoredEvent, 'id' | 'type'>;
   messageId: string;
   result: AttemptResult;
 }
 
-/**
- * Writes first attempts, at least one, in the order of events, and moves the position of the webhook past them. Throws LeaseLostError, and
- * writes nothing, if `owner` has lost the lease.
- */
+/** Writes at least one first attempt in the order of events, and moves the position. Throws LeaseLostError without the lease. */
 export async function recordFirstAttempts(
   sql: Transaction,
   webhook: WebhookRef,
@@ -132,10 +127,7 @@ export interface Missed {
   last: number;
 }
 
-/**
- * Records that events were missed, moves the position of the webhook past them, and adds the message to the receiver. Throws
- * LeaseLostError, and writes nothing, if `owner` has lost the lease.
- */
+/** Records missed events, moves the position past them, and adds the message. Throws LeaseLostError without the lease. */
 export async function recordMissed(
   sql: Transaction,
   { workspaceId, id: webhookId }: WebhookRef,
@@ -173,8 +165,7 @@ export async function recordRetry(
   const after = settingsColumns.read(row ?? leaseLost());
   const result = resultFor(after.url, sent);
   const attempts = [...JSON.parse(due.attempts), result.attempt].slice(-maxAttemptsKept);
-  // If a caller has requested a redelivery meanwhile, the delivery stays due. If the commit succeeded but its response was lost, the
-  // repeated update finds other attempts and changes nothing.
+  // After a request for a redelivery it stays due. A repeated commit finds other attempts, so it changes nothing.
   const isCurrent = fragment`series = ${due.series}`;
   await sql`
     update deliveries set attempts = ${JSON.stringify(attempts)},

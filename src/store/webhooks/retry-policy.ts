@@ -37,7 +37,6 @@ export function retryDelayMs(failures: number, random: number, retryAfterMs = 0)
   return Math.max(jitteredMs, Math.min(retryAfterMs, maxRetryAfterMs));
 }
 
-/** An attempt and its consequences. */
 export interface AttemptResult {
   attempt: DeliveryAttempt;
   state: DeliveryState;
@@ -110,19 +109,15 @@ export const eventExpired = (atMs: number): AttemptResult => ({
   failures: 0,
 });
 
-/** Attempts and webhooks since the start. */
-export interface DeliveryCounts {
-  delivered: number;
+/** Counts of attempts and webhooks since the start. */
+export const newDeliveryCounts = () => ({
+  delivered: 0,
   /** Failed, but a retry follows. */
-  failed: number;
+  failed: 0,
   /** Failed for the last time. */
-  givenUp: number;
+  givenUp: 0,
   /** Events that expired before they were sent. */
-  missed: number;
-  disabled: Record<DisabledReason, number>;
-}
-
-export const newDeliveryCounts = (): DeliveryCounts => ({
-  ...{ delivered: 0, failed: 0, givenUp: 0, missed: 0 },
-  disabled: { gone: 0, failing: 0 },
+  missed: 0,
+  disabled: { gone: 0, failing: 0 } satisfies Record<DisabledReason, number>,
 });
+export type DeliveryCounts = ReturnType<typeof newDeliveryCounts>;

@@ -136,10 +136,7 @@ export const webhookDisabled = event({
   meaning: 'The service disabled a webhook. `disabledReason` says why.',
 });
 
-export const Webhooks = Type.Array(Webhook, {
-  title: 'Webhooks',
-  description: 'Webhooks, ordered by id.',
-});
+export const Webhooks = Type.Array(Webhook, { title: 'Webhooks', description: 'Webhooks, ordered by id.' });
 
 export const WebhookWithSecret = Type.Object(
   {
@@ -247,7 +244,6 @@ export const Deliveries = Type.Array(Delivery, {
   description: 'Deliveries, newest first.',
 });
 
-/** The message of `pingWebhook`. */
 export const Ping = Type.Object(
   {
     type: Type.Literal('ping', { description: 'Distinguishes it from events.', examples: ['ping'] }),

@@ -17,7 +17,6 @@ export interface MessageBatch {
   asOf: number;
 }
 
-/** A finished attempt. */
 export interface FinishedAttempt {
   /** Milliseconds since 1970. */
   startedAtMs: number;
@@ -34,10 +33,7 @@ export type SendBatch = (
 /** Sends one request. Never rejects because of the receiver. */
 export type SendOne = (request: WebhookRequest, signal: AbortSignal) => Promise<AttemptOutcome>;
 
-/**
- * Sends the messages of a batch one after another. It stops after a failure, when the settings may have changed, and after `batchMs`.
- * The first message is sent unless the settings may have changed.
- */
+/** Sends messages one by one until one fails, the settings may have changed, or after the first message `batchMs` has passed. */
 export function batchSender(send: SendOne, clock: () => number): SendBatch {
   return async ({ url, secrets, messages, version: current, asOf }, signal, onAttempt) => {
     const endMs = performance.now() + batchMs;

@@ -149,10 +149,7 @@ function openRequest(
   return httpsRequest(url, { ...options, agent: httpsAgent, rejectUnauthorized: true, ca });
 }
 
-/**
- * Resolves once the connection is released. The first outcome counts, and later events change nothing. `stale connection`
- * means that a reused connection ended before the first byte of a response.
- */
+/** Resolves with the first outcome, once the connection is free. `stale connection`: a reused one ended before the first byte. */
 function outcomeOf(
   request: ClientRequest,
   signal: AbortSignal,

@@ -59,9 +59,8 @@ export function targetProblem(text: string, policy: TargetPolicy): string | unde
   if (text.includes('#')) return 'a URL without a fragment';
   if (url.port === '0') return 'a URL with a port from 1 to 65535';
   const host = hostOf(url);
-  if (isLoopbackHost(host) && policy.allowLoopback) {
+  if (isLoopbackHost(host) && policy.allowLoopback)
     return policy.ownPorts.includes(portOf(url)) ? anotherService : undefined;
-  }
   if (policy.ownHosts.includes(url.hostname)) return anotherService;
   if (url.protocol !== 'https:') return 'an https URL';
   const isPublic = isIP(host) ? isPublicAddress(host) : publicName.test(host) && !privateNames.test(host);
@@ -119,10 +118,7 @@ export class AttemptError extends Error {}
 /** The maximum number of addresses of each family that an attempt tries. */
 const maxPerFamily = 2;
 
-/**
- * Resolves the host of a checked URL. Throws AttemptError if it has no address, or any that is not public. The message contains no
- * address, since private name servers may have answered.
- */
+/** Resolves the host of a checked URL. Throws AttemptError unless all addresses are public: it shows none: any may be private. */
 export async function resolveTarget(host: string, resolver: NameResolver): Promise<LookupAddress[]> {
   if (isIP(host)) return [withFamily(host)];
   if (host === 'localhost') return ['127.0.0.1', '::1'].map(withFamily);

@@ -7,8 +7,13 @@ import { toTime } from '../../foundation/time.ts';
 import { recordEvent } from '../history/record.ts';
 import { extentOf } from '../history/store.ts';
 import { ResourceTable } from '../resources/resource-table.ts';
-import type { DisabledReason, EventType, NewWebhook, Webhook } from './schema.ts';
-import { webhookDisabled } from './schema.ts';
+import {
+  type DisabledReason,
+  type EventType,
+  type NewWebhook,
+  type Webhook,
+  webhookDisabled,
+} from './schema.ts';
 
 /** How long the previous secret also signs. */
 export const previousSecretMs = 24 * 60 * 60 * 1000;
@@ -52,12 +57,11 @@ export async function createWebhook(
   // Locks the sequence, so that webhooks are counted one by one.
   const id = await allocateIds(sql, workspaceId, 'webhooks');
   const [count] = await sql`select count(*) from webhooks where workspace_id = ${workspaceId}`;
-  if (Number(count?.[0]) >= max) {
+  if (Number(count?.[0]) >= max)
     throw new ApiError(
       'conflict',
       `This workspace has ${count?.[0]} webhooks. The plan of this API key allows ${max}. Remove one first.`,
     );
-  }
   const { last } = await extentOf(sql, workspaceId);
   const [row] = await sql`
     insert into webhooks (
@@ -68,10 +72,7 @@ export async function createWebhook(
   return webhookColumns.read(row as Row);
 }
 
-/**
- * Changes the given fields of a webhook if `check` accepts its current state. An enabled webhook continues from its position in the
- * history. Enabling it, or another URL, clears earlier failures.
- */
+/** Changes a webhook if `check` accepts it. Enabled, it continues from its position. Enabling or a new URL clears failures. */
 export async function updateWebhook(
   sql: Transaction,
   workspaceId: number,

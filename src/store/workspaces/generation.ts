@@ -22,10 +22,7 @@ export async function beginGeneration(db: Database, nowMs: number): Promise<numb
   return workspaces.length;
 }
 
-/**
- * Begins a new generation if a restore moved the data here. Returns whether it did. Only the service may call it, before it serves
- * requests.
- */
+/** Begins a new generation if a restore moved the data here. Returns whether it did. For the service, before any request. */
 export async function beginIfMoved(db: Database, nowMs: number): Promise<boolean> {
   const origin = await db.origin?.();
   if (origin === undefined || origin === 'own') return false;

@@ -121,14 +121,10 @@ export async function countContent(
   return Object.fromEntries(await Promise.all(counted));
 }
 
-/**
- * Removes everything in a workspace except its keys, their limits and its history, and restarts its ids at 1. Kept answers of
- * Idempotency-Keys about removed content become void.
- */
+/** Removes all but keys, limits and history, and restarts ids at 1. Kept answers about removed content become void. */
 export async function clearWorkspace(sql: Transaction, workspaceId: number): Promise<void> {
   await sql`update workspaces set resets = resets + 1 where id = ${workspaceId}`;
-  // Locks rows in the same order as requests. Once the sequences are locked, no other connection can add a row, so the second
-  // deletion removes the rest.
+  // Same lock order as requests. Once the sequences are locked, nobody can add a row: the second deletion removes the rest.
   await deleteRows(sql, workspaceId, leafTables);
   await restartIds(sql, workspaceId, contentKinds);
   await deleteRows(sql, workspaceId, contentTables);

@@ -23,7 +23,6 @@ export interface WorkspaceOptions {
 
 /** A workspace, and a key to it. */
 export interface Access {
-  /** The name of the workspace. */
   workspace: string;
   key: string;
 }
@@ -122,11 +121,6 @@ async function createAccessKey(
   { plan = 'enterprise', quota = ampleQuota }: WorkspaceOptions,
   text?: string,
 ): Promise<string> {
-  const { key } = await createKey(
-    sql,
-    { workspaceId, plan, ...(plan === 'enterprise' && { quota }) },
-    nowMs,
-    text,
-  );
-  return key;
+  const newKey = { workspaceId, plan, ...(plan === 'enterprise' && { quota }) };
+  return (await createKey(sql, newKey, nowMs, text)).key;
 }

@@ -47,7 +47,6 @@ export class MovableClock {
     this.#aheadMs += Math.max(0, atMs - this.now());
   }
 
-  /** Goes back to the start. */
   restart(): void {
     this.#aheadMs = 0;
   }
@@ -66,9 +65,7 @@ export function clockOf(clock: MovableClock, timed: Timed, inTurn: InTurn): Cloc
       await inTurn((signal) => moveThrough(clock, clock.now() + ms, timed, signal));
     },
     async set(instant) {
-      if (!isInstant(instant)) {
-        throw new TypeError('The instant is not a valid Date.');
-      }
+      if (!isInstant(instant)) throw new TypeError('The instant is not a valid Date.');
       const atMs = instant.getTime();
       await inTurn(async (signal) => {
         if (atMs < clock.now()) throw new RangeError(`Time cannot go back, to ${instant.toISOString()}.`);
@@ -111,11 +108,10 @@ const form = new RegExp(`^(\\d+(?:\\.\\d+)?) (${Object.keys(unitsMs).join('|')})
 /** A duration in whole milliseconds. Throws TypeError if it is invalid, and RangeError if it is below zero. */
 export function durationMs(duration: Duration): number {
   const ms = typeof duration === 'string' ? parseDuration(duration) : duration;
-  if (typeof ms !== 'number' || !Number.isFinite(ms)) {
+  if (typeof ms !== 'number' || !Number.isFinite(ms))
     throw new TypeError(
       `A duration is a number of milliseconds, or a text such as '90 seconds' or '1 day', not ${shown(duration)}.`,
     );
-  }
   if (ms < 0) throw new RangeError(`Time cannot go back, by ${ms} ms.`);
   return Math.round(ms);
 }

@@ -59,10 +59,7 @@ export interface Recording extends AsyncDisposable {
 /** Calls the lab with a key. Throws StoppedError after a stop. */
 type Ask = <T>(call: (lab: Lab) => Promise<T>) => Promise<T>;
 
-/**
- * Calls the lab of a store, without a connection. Each call has a new client that remembers no limits, because the clock of the store may
- * have been moved since the last call.
- */
+/** Calls the lab of a store without a connection. New clients remember no limits, because the clock may have been moved. */
 export const labOf =
   (control: Control, app: App, key: string): Ask =>
   (call) =>

@@ -16,10 +16,7 @@ const terms = {
     ),
   ),
   complete: Type.Optional(
-    Type.Boolean({
-      description: 'Whether the order has been fulfilled.',
-      examples: [false],
-    }),
+    Type.Boolean({ description: 'Whether the order has been fulfilled.', examples: [false] }),
   ),
 };
 
@@ -33,10 +30,7 @@ export const Order = Type.Object(
 );
 export type Order = Static<typeof Order>;
 
-export const Orders = Type.Array(Order, {
-  title: 'Orders',
-  description: 'Orders, ordered by id.',
-});
+export const Orders = Type.Array(Order, { title: 'Orders', description: 'Orders, ordered by id.' });
 
 export const OrderPatch = Type.Object(
   { petId, ...patchOf(terms) },

@@ -28,11 +28,6 @@ const orderColumns = columns(
   }),
 );
 
-interface OrderFilter {
-  complete?: boolean;
-  petId?: number;
-}
-
 export const orders = new ResourceTable({
   table: 'orders',
   columns: orderColumns,
@@ -43,7 +38,7 @@ export const orders = new ResourceTable({
 export const listOrders = (
   sql: Sql,
   workspaceId: number,
-  { complete, petId }: OrderFilter,
+  { complete, petId }: { complete?: boolean; petId?: number },
   page: PageRequest,
 ): Promise<Page<StoredOrder>> =>
   orders.list(sql, workspaceId, page, [
@@ -85,13 +80,12 @@ export async function changeOrder(
   const changed = withDefaults(change(current));
   if (isDeepStrictEqual(changed, withDefaults(current))) return current;
   assertOpen(current);
-  if (changed.petId !== current.petId) {
+  if (changed.petId !== current.petId)
     throw errorAt(
       bodyProperty('petId').place,
       'invalid_request',
       'Body property petId cannot change. Cancel the order, and place a new one.',
     );
-  }
   const { petId, quantity, shipDate, complete } = changed;
   const movesStock = petId !== undefined && (quantity !== current.quantity || complete);
   const writeStock = movesStock

@@ -51,19 +51,15 @@ export async function reserveUnits(
   const pet = await petRows.lockIfFound(sql, workspaceId, petId);
   if (!pet)
     throw errorAt(bodyProperty('petId').place, 'invalid_reference', 'There is no pet with this petId.');
-  if (pet.stock < units) {
+  if (pet.stock < units)
     throw new ApiError(
       'insufficient_stock',
       (shown) => `Pet ${shown(petId)} has too few units in stock: needed ${units}, available ${pet.stock}.`,
     );
-  }
   return () => writeStock(sql, workspaceId, pet, pet.stock - units);
 }
 
-/**
- * Writes the stock of a pet, which is locked as `before`, and the status that it shares with its inventory entry. Throws `conflict` if
- * returned units would make the stock exceed its maximum.
- */
+/** Writes the stock of a pet locked as `before`, and its status. Throws `conflict` if returned units exceed the maximum stock. */
 async function writeStock(
   sql: Transaction,
   workspaceId: number,
@@ -71,12 +67,11 @@ async function writeStock(
   stock: number,
 ): Promise<InventoryItem> {
   const petId = before.id;
-  if (stock > maxInt32) {
+  if (stock > maxInt32)
     throw new ApiError(
       'conflict',
       (shown) => `The units cannot return to stock: pet ${shown(petId)} would have more than ${maxInt32}.`,
     );
-  }
   const openOrders = await sql`
     select id from orders where workspace_id = ${workspaceId} and pet_id = ${petId} and complete = 0 limit 1`;
   const status = stock > 0 ? 'available' : openOrders.length > 0 ? 'pending' : 'sold';

@@ -42,17 +42,10 @@ export const pets = new ResourceTable<Pet>({ ...table, columns: columns(petColum
 /** The pets with their stock. */
 export const petRows = new ResourceTable({ ...table, columns: rowColumns });
 
-interface PetFilter {
-  status?: PetStatus;
-  categoryId?: number;
-  /** Only pets with these ids. */
-  id?: number[];
-}
-
 export const listPets = (
   sql: Sql,
   workspaceId: number,
-  { status, categoryId, id }: PetFilter,
+  { status, categoryId, id }: { status?: PetStatus; categoryId?: number; id?: number[] },
   page: PageRequest,
 ): Promise<Page<Pet>> =>
   pets.list(sql, workspaceId, page, [
@@ -119,20 +112,19 @@ export async function deletePet(
   check(pet);
   const [order] = await sql`
     select id from orders where workspace_id = ${workspaceId} and pet_id = ${id} and complete = 0 limit 1`;
-  if (order) {
+  if (order)
     throw new ApiError(
       'conflict',
       (shown) =>
         `Order ${shown(order[0])} is open and holds units of pet ${shown(id)}. Complete or cancel it first.`,
     );
-  }
   await sql`delete from pets where workspace_id = ${workspaceId} and id = ${id}`;
   recordEvent(sql, workspaceId, petDeleted, pet);
 }
 
 /** The foreign key checks for the category while the row is written. */
 function refuseCategory(error: unknown): never {
-  if (error instanceof ForeignKeyError) {
+  if (error instanceof ForeignKeyError)
     throw errorAt(
       bodyProperty('categoryId').place,
       'invalid_reference',
@@ -140,7 +132,6 @@ function refuseCategory(error: unknown): never {
       {},
       { cause: error },
     );
-  }
   throw error;
 }
 
