@@ -12,7 +12,7 @@ import type { LastChange, ReadLastChanges, Resource } from '../target-api.ts';
 /** For the fault `stale-read`: reads the last changes of the resources that an operation reads. Undefined if they never change. */
 export function lastChangesOf(operation: Operation): ReadLastChanges | undefined {
   const definitions = resourceEvents.filter(({ data }: EventDefinition) => data === schemaOf(operation));
-  if (!definitions.some(({ change }: EventDefinition) => change !== 'created')) return undefined;
+  if (!definitions.some(({ change }: EventDefinition) => change === 'updated')) return undefined;
   return (sql, workspaceId) => readLastChanges(sql, workspaceId, operation, definitions);
 }
 
