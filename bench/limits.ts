@@ -20,6 +20,7 @@ import { banRules, plans } from '../src/foundation/settings/plans.ts';
 import { responseWriter } from '../src/http/write-response.ts';
 import { Metrics } from '../src/observe/metrics.ts';
 import { createWorkspace } from '../src/store/workspaces/store.ts';
+import { quietSources } from '../test/observe/metrics.ts';
 import { createAmpleKey } from './support/data.ts';
 
 /** More than one, since one may be compiled luckier than another. */
@@ -49,12 +50,7 @@ async function measureTurns(): Promise<void> {
   const admission = {
     identify: createIdentify(db, limiter),
     ...{ limiter, hasDraftLimits: true, accountOf: planAccount },
-    metrics: new Metrics({
-      ...{ operations: [], faults: [], db, deprecated: { uses: new Map() } },
-      isReady: async () => true,
-      missingLines: () => ({ repeated: 0, unread: 0 }),
-      openStreams: () => 0,
-    }),
+    metrics: new Metrics({ ...quietSources, db }),
   };
   const bare = await connect(key, () => undefined);
   const admitting = await connect(key, (request) => admit(admission, request));

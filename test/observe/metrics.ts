@@ -35,6 +35,16 @@ export function valueIn(text: string, series: string): number {
   return Number(line?.slice(series.length + 1));
 }
 
+/** What metrics read, while nothing happens. */
+export const quietSources = {
+  operations: [],
+  faults: [],
+  isReady: async () => true,
+  deprecated: { uses: new Map() },
+  missingLines: () => ({ repeated: 0, unread: 0 }),
+  openStreams: () => 0,
+};
+
 /** The metrics of a service with everything: PostgreSQL, Valkey, webhooks, and a deprecated operation. */
 export async function textOfAllMetrics(): Promise<string> {
   const { measured } = new WriteQueue({
@@ -51,16 +61,13 @@ export async function textOfAllMetrics(): Promise<string> {
   const success = { kind: 'resource', status: 200, description: '' } as const;
   const deprecated = { since: '2026-01-01', sunset: '2027-01-01', successor: 'listPets' };
   const metrics = new Metrics({
+    ...quietSources,
     operations: [{ id: 'listOldPets', success, deprecated }],
     faults: ['unavailable'],
     db: {
       counts: newStorageCounts(),
       measured: { ...measured, postgres: { readSeconds: seconds, connections } },
     },
-    isReady: async () => true,
-    deprecated: { uses: new Map() },
-    missingLines: () => ({ repeated: 0, unread: 0 }),
-    openStreams: () => 0,
     sharing: { isShared: true, fallbacks: 0, roundTrips: 0, seconds },
     deliveries: { counts: newDeliveryCounts(), lag: 0 },
   });

@@ -92,6 +92,26 @@ test('CONTRIBUTING begins with the plan: an arrow for each import that no other 
   for (const wing of wings) assert.ok(plan.includes(`${wing}["`), `${wing} has no words in the plan`);
 });
 
+test('each step of the walks in CONTRIBUTING is a file that imports an earlier one, or is imported by it', () => {
+  const page = readFileSync(new URL('../../CONTRIBUTING.md', import.meta.url), 'utf8');
+  const section = /^## Two walks\n([\s\S]*?)^## /m.exec(page)?.[1] ?? '';
+  const walks = section.split(/^(?=1\. )/m).slice(1);
+  assert.equal(walks.length, 2);
+  for (const walk of walks) {
+    const [first = '', ...others] = [...walk.matchAll(/^\d+\. `src\/(\S+)` /gm)].map(
+      ([, file]) => file as string,
+    );
+    const seen = [first];
+    for (const file of others) {
+      assert.ok(imports.has(file), `${file} does not exist`);
+      const touches = (one: string) => imports.get(file)?.includes(one) || imports.get(one)?.includes(file);
+      assert.ok(seen.some(touches), `${file} is connected with no earlier step`);
+      seen.push(file);
+    }
+    assert.equal(seen.length, walk.match(/^\d+\. /gm)?.length);
+  }
+});
+
 /** The imports that no longer way implies. */
 function arrowsOf(graph: Graph): string[] {
   const reaches = (from: string, to: string): boolean =>

@@ -7,14 +7,17 @@ import { type CallOptions, type JsonAnswer, type Petstore, startPetstore } from 
 import { testDatabaseUrl } from '../../support/storage.ts';
 import { idsOf } from '../../support/values.ts';
 
-/** Enough for every type of event. `npm run proof -- history` makes more, with other seeds. */
+/** Enough for most types of events. `npm run proof -- history` makes more, with other seeds. */
 const histories = 15;
 const seed = 20_261_121;
 
 test('each change that a GET shows has one event, and the events add up to the lists', async (t) => {
   const store = await startPetstore(t, { seed: false });
-  const counts = await proveHistories(store, histories, seed);
-  assert.deepEqual([...counts.keys()].sort(), eventTypes.filter(isOfStore).toSorted());
+  const missing = new Set(eventTypes.filter(isOfStore));
+  // More resources need more histories until each event has occurred.
+  for (let round = 0; missing.size > 0 && round < 5; round++)
+    for (const type of (await proveHistories(store, histories, seed + round)).keys()) missing.delete(type);
+  assert.deepEqual([...missing], []);
 });
 
 /** Starts with a category and a pet with one unit in stock. `eventsOf` sends a request and returns its events. */

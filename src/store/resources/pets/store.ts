@@ -24,8 +24,7 @@ export interface PetRow extends Pet {
 
 const petColumnNames = 'id, name, category_id, status';
 
-/** The pet of a row, without its stock. */
-const petOf = ({ id, name, categoryId, status }: NamedRow<typeof petColumnNames>): Omit<PetRow, 'stock'> => ({
+const readPet = ({ id, name, categoryId, status }: NamedRow<typeof petColumnNames>) => ({
   id: Number(id),
   name: String(name),
   categoryId: Number(categoryId),
@@ -34,13 +33,15 @@ const petOf = ({ id, name, categoryId, status }: NamedRow<typeof petColumnNames>
 
 const rowColumns = columns(
   `${petColumnNames}, stock`,
-  (row): PetRow => ({ ...petOf(row), stock: Number(row.stock) }),
+  (row): PetRow => ({ ...readPet(row), stock: Number(row.stock) }),
 );
 const table = { table: 'pets', lockColumn: 'stock', notFound: 'There is no pet with this petId.' } as const;
 
-export const pets = new ResourceTable<Pet>({ ...table, columns: columns(petColumnNames, petOf) });
+export const pets = new ResourceTable<Pet>({ ...table, columns: columns(petColumnNames, readPet) });
 /** The pets with their stock. */
 export const petRows = new ResourceTable({ ...table, columns: rowColumns });
+
+const withoutStock = ({ stock, ...pet }: PetRow): Pet => pet;
 
 export const listPets = (
   sql: Sql,
@@ -62,12 +63,12 @@ export async function createPet(sql: Transaction, workspaceId: number, pet: NewP
     Promise.all([
       allocateIds(sql, workspaceId, 'pets'),
       sql`
-        insert into pets (workspace_id, ${rowColumns.list})
+        insert into pets (workspace_id, id, name, category_id, status, stock)
         select workspace_id, last_id, ${name}, ${categoryId}, ${status}, ${stock}
         from sequences where workspace_id = ${workspaceId} and kind = 'pets'`.catch(refuseCategory),
     ]),
   );
-  const created = { id, name, categoryId, status };
+  const created = readPet({ id, name, categoryId, status });
   recordEvent(sql, workspaceId, petCreated, created);
   return created;
 }
@@ -79,7 +80,7 @@ export async function insertPets(sql: Sql, workspaceId: number, added: readonly 
       fragment`(${workspaceId}, ${id}, ${name}, ${categoryId}, ${status}, ${stock})`,
   );
   await sql`
-    insert into pets (workspace_id, ${rowColumns.list}) values ${join(rows, ', ')}`;
+    insert into pets (workspace_id, id, name, category_id, status, stock) values ${join(rows, ', ')}`;
 }
 
 /** Replaces a pet by the result of `change`. The row is locked first, so that no other change comes in between. */
@@ -90,15 +91,15 @@ export async function changePet(
   change: (current: Pet) => NewPet,
 ): Promise<Pet> {
   const before = await petRows.lock(sql, workspaceId, id);
-  const { name, categoryId, status = 'available' } = change(petOf(before));
+  const { name, categoryId, status = 'available' } = change(withoutStock(before));
   await sql`
     update pets set name = ${name}, category_id = ${categoryId}, status = ${status}
     where workspace_id = ${workspaceId} and id = ${id}
   `.catch(refuseCategory);
-  const after = { ...before, name, categoryId, status };
+  const after = { ...readPet({ id, name, categoryId, status }), stock: before.stock };
   recordPet(sql, workspaceId, before, after);
   recordInventory(sql, workspaceId, before, after);
-  return petOf(after);
+  return withoutStock(after);
 }
 
 /** Removes a pet and its inventory entry. Throws `conflict` while an open order holds units of it. */
@@ -108,7 +109,7 @@ export async function deletePet(
   id: number,
   check: (current: Pet) => void,
 ): Promise<void> {
-  const pet = petOf(await petRows.lock(sql, workspaceId, id));
+  const pet = withoutStock(await petRows.lock(sql, workspaceId, id));
   check(pet);
   const [order] = await sql`
     select id from orders where workspace_id = ${workspaceId} and pet_id = ${id} and complete = 0 limit 1`;
@@ -142,7 +143,7 @@ export const toInventoryItem = ({
 }: Pick<PetRow, 'id' | 'stock' | 'status'>): InventoryItem => ({ petId: id, quantity: stock, status });
 
 export const recordPet = (sql: Transaction, workspaceId: number, before: PetRow, after: PetRow) =>
-  recordUpdate(sql, workspaceId, petUpdated, petOf(before), petOf(after));
+  recordUpdate(sql, workspaceId, petUpdated, withoutStock(before), withoutStock(after));
 
 export const recordInventory = (sql: Transaction, workspaceId: number, before: PetRow, after: PetRow) =>
   recordUpdate(sql, workspaceId, inventoryUpdated, toInventoryItem(before), toInventoryItem(after));
