@@ -49,11 +49,11 @@ const tooOld = otherNode('node-20');
 
 test('the tarball has the built code, the files that it reads, and nothing else', () => {
   const built = globSync('**/*.*', { cwd: join(root, 'src') })
-    .filter((file) => file !== 'foundation/distribution/tree.ts' && !file.endsWith('.d.ts'))
+    .filter((file) => file !== 'foundation/distribution/tree.ts' && !/(?:\.d\.ts|README\.md)$/.test(file))
     // Bundles contain these.
     .filter(
       (file) =>
-        !/^(?:lab\/page\/|reference\/pages\/page\/|access\/keys\/tab-key|http\/pages\/pretty-json)/.test(
+        !/^(?:lab\/page\/(?!pets\/)|reference\/pages\/page\/|access\/keys\/tab-key|http\/pages\/pretty-json)/.test(
           file,
         ),
     )
