@@ -2,13 +2,13 @@ import { counted as countedAs } from '../../foundation/words.ts';
 import { contentOf, type Matched, matchRows, type Pair, type Varying } from './match.ts';
 import {
   absent,
+  type ComparedKind,
   clip,
+  comparedKinds,
   type Field,
   kept,
   noContents,
   plurals,
-  type RowKind,
-  rowKinds,
   rowsOf,
   type StoreRow,
 } from './rows.ts';
@@ -32,14 +32,14 @@ export interface Difference {
 }
 
 /** The rows of a kind that the program added, or those from before the run. */
-type Group = `${'added' | 'initial'} ${RowKind}`;
+type Group = `${'added' | 'initial'} ${ComparedKind}`;
 
 /** What differs from run to run without a fault. */
 export interface Variation {
   /** Fields of rows of the base whose values differ. */
-  fields: Readonly<Record<RowKind, Varying>>;
+  fields: Readonly<Record<ComparedKind, Varying>>;
   /** Fields of rows of the base that runs do not write equally often. */
-  writes: Readonly<Record<RowKind, Varying>>;
+  writes: Readonly<Record<ComparedKind, Varying>>;
   /** Groups whose rows vary. */
   groups: ReadonlySet<Group>;
 }
@@ -122,14 +122,14 @@ export function variationInWords({ fields, groups }: Variation, base: StoreResul
     : [...things.slice(0, maxShown), countedAs(things.length - maxShown, 'more thing')];
 }
 
-/** Matches the rows of all rowKinds. A row that refers to another is compared by the counterpart of that row. */
+/** Matches the rows of all kinds. A row that refers to another is compared by the counterpart of that row. */
 function matchAll(
   base: StoreResult,
   run: StoreResult,
   { initial, variation = noVariation, areAlike = false }: Options & { areAlike?: boolean } = {},
 ) {
   const [ofBase, ofRun] = [noContents(), noContents()];
-  return rowKinds.map((kind) => {
+  return comparedKinds.map((kind) => {
     const varying = variation.fields[kind] ?? new Map();
     const baseRows = rowsOf(kind, base, ofBase);
     const initialIds = new Set(initial && rowsOf(kind, initial, noContents()).map(({ id }) => id));
@@ -144,7 +144,7 @@ function matchAll(
 
 /** What there is more or less often, such as "two pets Smaug instead of one". */
 function countDifferences(
-  kind: RowKind,
+  kind: ComparedKind,
   { pairs, missing, extra }: Matched,
   { base, run, isInitial }: ComparedRuns,
 ): Found[] {
@@ -194,7 +194,7 @@ function countDifferences(
 }
 
 interface Counts {
-  kind: RowKind;
+  kind: ComparedKind;
   title: string;
   was: number;
   is: number;
@@ -228,7 +228,7 @@ function otherPhrase(
   if (isOld !== lost.some(isInitial))
     return `${is} ${isOld ? `${old} instead of ${anew}` : `${anew} instead of ${old}`}`;
   const [was, now] = [lost[0]?.fields ?? {}, gained[0]?.fields ?? {}];
-  const reference = rowKinds.find(
+  const reference = comparedKinds.find(
     (name) => was[name]?.value !== now[name]?.value && was[name]?.text === now[name]?.text,
   );
   if (reference === undefined)
@@ -347,8 +347,8 @@ const hasConsequence = (base: StoreResult, run: StoreResult, pair: Pair, name: s
 
 const countKind = (was: number, is: number) => (is > was ? 'twice' : is < was ? 'undone' : 'other');
 
-const worstOf = (rowKinds: readonly Difference['kind'][]) =>
-  (['twice', 'undone', 'other'] as const).find((kind) => rowKinds.includes(kind)) ?? 'other';
+const worstOf = (kinds: readonly Difference['kind'][]) =>
+  (['twice', 'undone', 'other'] as const).find((kind) => kinds.includes(kind)) ?? 'other';
 
 /** Says which fields of a row have other values, and which were written in another way. */
 function rowSentence(
@@ -379,7 +379,7 @@ function flagPhrase({ base, run }: Pair, name: string): string {
 function valuePhrase({ base, run }: Pair, name: string): string {
   const [was, is] = [toText(base.fields[name]), toText(run.fields[name])];
   if (was === is)
-    return rowKinds.includes(name)
+    return comparedKinds.includes(name)
       ? otherReference(name, run.fields[name])
       : `a different ${name} (equal in the part shown): ${is}`;
   return is === undefined ? `no ${name} instead of ${was}` : `${name} ${is} instead of ${was ?? 'none'}`;
@@ -405,7 +405,7 @@ const words = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eig
 
 const numberWord = (count: number, none: string) => (count === 0 ? none : (words[count] ?? String(count)));
 
-const counted = (count: number, kind: RowKind) =>
+const counted = (count: number, kind: ComparedKind) =>
   `${numberWord(count, 'no')} ${count < 2 ? kind : plurals[kind]}`;
 
 const maxShown = 20;

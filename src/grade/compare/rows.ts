@@ -13,10 +13,10 @@ function placeOf(name: string): number {
   return place === -1 ? contentKinds.length : place;
 }
 
-export const rowKinds = listsOfRows.map(({ kind }) => kind);
-export type RowKind = string;
+export const comparedKinds = listsOfRows.map(({ kind }) => kind);
+export type ComparedKind = string;
 
-export const plurals: Readonly<Record<RowKind, string>> = Object.fromEntries(
+export const plurals: Readonly<Record<ComparedKind, string>> = Object.fromEntries(
   listsOfRows.map(({ kind, name }) => [kind, name]),
 );
 
@@ -37,7 +37,7 @@ export interface Field {
 
 /** A row of the store. Rows are compared by their fields. A difference only in ids does not count. */
 export interface StoreRow {
-  kind: RowKind;
+  kind: ComparedKind;
   id: number;
   /** How sentences name the row: `Rex`, `of 2 Nemo`. It is the name at the start or at its creation, because names may change. */
   title: string;
@@ -47,12 +47,12 @@ export interface StoreRow {
 }
 
 /** By row id: the contents of rows that were already matched. Matched rows have the same content. */
-type Contents = Readonly<Record<RowKind, Map<number, string>>>;
+type Contents = Readonly<Record<ComparedKind, Map<number, string>>>;
 
-export const noContents = (): Contents => Object.fromEntries(rowKinds.map((kind) => [kind, new Map()]));
+export const noContents = (): Contents => Object.fromEntries(comparedKinds.map((kind) => [kind, new Map()]));
 
 /** The rows of a kind. Fields that another writer has changed are marked, so that they do not count against the client. */
-export function rowsOf(kind: RowKind, result: StoreResult, contents: Contents): StoreRow[] {
+export function rowsOf(kind: ComparedKind, result: StoreResult, contents: Contents): StoreRow[] {
   const rows = plainRows(kind, result, contents);
   const adjusted = adjust[kind]?.(rows, result, contents) ?? rows;
   return adjusted.map((row) => {
@@ -62,7 +62,7 @@ export function rowsOf(kind: RowKind, result: StoreResult, contents: Contents): 
 }
 
 /** The rows of a kind, with all properties that requests may write. The first property is the title. */
-function plainRows(kind: RowKind, result: StoreResult, contents: Contents): StoreRow[] {
+function plainRows(kind: ComparedKind, result: StoreResult, contents: Contents): StoreRow[] {
   const list = listsOfRows.find((list) => list.kind === kind) as ApiList;
   const fieldsOf = fieldReader(list, result, contents);
   return itemsOf(result, list).map((item) => {
@@ -76,7 +76,7 @@ function plainRows(kind: RowKind, result: StoreResult, contents: Contents): Stor
 const itemsOf = ({ state }: StoreResult, { name }: ApiList) => (state[name] ?? []) as Item[];
 
 /** A resource at the start of the run, or after its creation. */
-const firstStateOf = (kind: RowKind, item: Item, { histories }: StoreResult): Item =>
+const firstStateOf = (kind: ComparedKind, item: Item, { histories }: StoreResult): Item =>
   histories.get(resourceKey(kind, item.id))?.first ?? item;
 
 const titleOf = (item: Item, { kind, written }: ApiList, result: StoreResult) =>
@@ -106,7 +106,7 @@ function fieldReader({ properties, written }: ApiList, result: StoreResult, cont
 
 /** Adds fields that sentences name differently than the API, and fields from another list. */
 const adjust: Readonly<
-  Record<RowKind, (rows: StoreRow[], result: StoreResult, contents: Contents) => StoreRow[]>
+  Record<ComparedKind, (rows: StoreRow[], result: StoreResult, contents: Contents) => StoreRow[]>
 > = {
   pet: (rows, result, contents) => {
     const inventory = lists.find(({ name }) => name === 'inventory') as ApiList;

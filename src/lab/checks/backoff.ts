@@ -2,7 +2,7 @@ import type { Recorded } from '../recordings/recorded.ts';
 import type { Check } from './check.ts';
 import { thingOf } from './known-retries.ts';
 import { earliestAfter, follows, isRead, isSuccess, isTransient, uncertainFaults } from './request-facts.ts';
-import { certainRetries, chainsOf, type Retry, requestsOf, waitOf } from './retry-pairs.ts';
+import { certainRetries, chainsOf, type Retry, requestsOf, retryWaitMs } from './retry-pairs.ts';
 import type { Traffic } from './traffic.ts';
 
 /** A shorter wait counts as none: a retry on a new connection to the same machine takes less. */
@@ -50,7 +50,7 @@ const isFailure = (request: Recorded) => isTransient(request) && earliestAfter(r
 function chainsIn(traffic: Traffic): Chain[] {
   const isPoll = pollsIn(traffic);
   return chainsOf(certainRetries(traffic, isFailure))
-    .map((retries) => ({ retries, waitsMs: retries.map(waitOf) }))
+    .map((retries) => ({ retries, waitsMs: retries.map(retryWaitMs) }))
     .filter((chain) => !isPoll(chain));
 }
 
@@ -73,8 +73,8 @@ function pollsIn(traffic: Traffic) {
       (pair) =>
         pair &&
         isSuccess(pair.failed) &&
-        waitOf(pair) >= shortestMs &&
-        waitOf(pair) <= longestMs &&
+        retryWaitMs(pair) >= shortestMs &&
+        retryWaitMs(pair) <= longestMs &&
         stepsOf(pair) <= mostSteps,
     );
   };

@@ -25,8 +25,8 @@ import {
   type Retry,
   requestsOf,
   retriesInRow,
+  retryWaitMs,
   successivePairs,
-  waitOf,
 } from './retry-pairs.ts';
 
 /** Statuses that the same request would get again. After 401 the client may read its credentials again, once. */
@@ -56,7 +56,7 @@ export const retryOnlyWhenUseful: Check = {
     const isRepeated = (pair: Retry) =>
       pair.failed.fingerprint === pair.retry.fingerprint &&
       hasSameFields(pair.failed, pair.retry) &&
-      waitOf(pair) < soonMs &&
+      retryWaitMs(pair) < soonMs &&
       changes(pair.failed) === changes(pair.retry);
     const unusual = certainRetries(traffic, isFinal).filter(({ retry }) => !isUsual(retry));
     const inRow = chainsOf(retriesInRow(traffic, isFinal).filter(isRepeated)).filter(isNotOnPurpose);
@@ -64,7 +64,7 @@ export const retryOnlyWhenUseful: Check = {
     const after401 = new Set(certain.flatMap(({ failed, retry }) => (failed.status === 401 ? [retry] : [])));
     const repeated = certain.filter((pair) => {
       const { failed } = pair;
-      const isPatient = isRead(failed) && failed.status === 404 && waitOf(pair) >= waitingMs;
+      const isPatient = isRead(failed) && failed.status === 404 && retryWaitMs(pair) >= waitingMs;
       const isFirstAfter401 = failed.status === 401 && !after401.has(failed);
       return !isPatient && !isFirstAfter401;
     });

@@ -19,7 +19,7 @@ export interface Retry {
 }
 
 /** How long a client waited before a retry. */
-export const waitOf = ({ failed, retry }: Retry) => Math.max(0, retry.atMs - endOf(failed));
+export const retryWaitMs = ({ failed, retry }: Retry) => Math.max(0, retry.atMs - endOf(failed));
 
 /** If the expected number of requests is unknown, a later request is a new one. */
 const retryWithinMs = 60_000;

@@ -14,12 +14,12 @@ import {
 import {
   after,
   BegunRecording,
-  defaultExpirySeconds,
   NewRecording,
   RecordedRequests,
   Recording,
   Recordings,
   recordingId,
+  usualRecordingSeconds,
 } from './schema.ts';
 
 /** The request that reads a recording. Its signal aborts when the client disconnects. */
@@ -73,7 +73,7 @@ export const recordingOperations = [
     body: NewRecording,
     success: created(BegunRecording, 'The recording.'),
     handle: async (sql, input) => {
-      const { name = '', expiresInSeconds = defaultExpirySeconds } = input.body;
+      const { name = '', expiresInSeconds = usualRecordingSeconds } = input.body;
       const expiresAtMs = input.nowMs + expiresInSeconds * 1_000;
       const id = await startRecording(sql, input, withoutSecrets(name), input.nowMs, expiresAtMs);
       return getRecording(sql, input, id);

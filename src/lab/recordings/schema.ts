@@ -16,7 +16,7 @@ export const after = Type.Optional(
   }),
 );
 
-export const defaultExpirySeconds = 3_600;
+export const usualRecordingSeconds = 3_600;
 const maxName = 100;
 
 export const NewRecording = Type.Object(
@@ -27,7 +27,7 @@ export const NewRecording = Type.Object(
         format: 'int32',
         minimum: 1,
         maximum: maxLifeSeconds,
-        description: `How long the recording lasts, in seconds. Default: ${defaultExpirySeconds}.`,
+        description: `How long the recording lasts, in seconds. Default: ${usualRecordingSeconds}.`,
         examples: [600],
       }),
     ),

@@ -5,7 +5,7 @@ import { maxKept } from '../lab-bounds.ts';
 import type { TargetApi } from '../target-api.ts';
 import { FaultList, faultCatalogue } from './catalogue.ts';
 import { validateFaults } from './compiled-rehearsal.ts';
-import { defaultExpirySeconds, rehearsalId, rehearsalSchemas } from './schema.ts';
+import { rehearsalId, rehearsalSchemas, usualRehearsalSeconds } from './schema.ts';
 import { getRehearsal, listRehearsals, startRehearsal } from './store.ts';
 
 /** The operations on the faults and rehearsals of an API. */
@@ -48,7 +48,7 @@ export function rehearsalOperations(api: TargetApi) {
       success: created(Rehearsal, 'The rehearsal.'),
       handle: async (sql, input) => {
         const faults = validateFaults(input.body.faults, api);
-        const { expiresInSeconds = defaultExpirySeconds } = input.body;
+        const { expiresInSeconds = usualRehearsalSeconds } = input.body;
         const expiresAtMs = input.nowMs + expiresInSeconds * 1_000;
         const id = await startRehearsal(sql, input, faults, input.nowMs, expiresAtMs);
         return getRehearsal(sql, input, api, id);

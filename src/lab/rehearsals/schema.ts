@@ -12,7 +12,7 @@ const scopes = `of each operation (for ${listed(forKey)}: of the key)`;
 
 export const rehearsalId = Text(64, 'The id of the rehearsal.', 'rhs_318204975513');
 
-export const defaultExpirySeconds = 600;
+export const usualRehearsalSeconds = 600;
 
 /** Faults that share the name of a parameter share its schema. */
 const parameters: TProperties = Object.fromEntries(
@@ -131,7 +131,7 @@ export function rehearsalSchemas({ operations }: TargetApi) {
       expiresInSeconds: Type.Optional(
         integer(
           { minimum: 1, maximum: maxLifeSeconds },
-          `How long the rehearsal lasts, in seconds. Default: ${defaultExpirySeconds}.`,
+          `How long the rehearsal lasts, in seconds. Default: ${usualRehearsalSeconds}.`,
           600,
         ),
       ),
