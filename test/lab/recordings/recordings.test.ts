@@ -136,14 +136,14 @@ test('requests refused by the limits are recorded, and their retries are linked'
 test('simulated responses are recorded with their fault, and lab requests are not recorded', async (t) => {
   const petstore = await startPetstore(t);
   const recording = await startRecording(petstore);
-  const fault = { fault: 'internal-error', operation: 'getPet' };
-  await petstore.send('POST', '/lab/rehearsals', { body: { faults: [fault] } });
+  const faults = ['internal-error', 'unauthorized'].map((fault) => ({ fault, operation: 'getPet' }));
+  await petstore.send('POST', '/lab/rehearsals', { body: { faults } });
   await petstore.send('GET', '/lab/account');
-  await petstore.call('GET', '/pets/1');
-  await petstore.call('GET', '/pets/1');
+  for (let i = 0; i < 3; i++) await petstore.call('GET', '/pets/1');
   const recorded = await recordedIn(petstore, recording);
   assert.deepEqual(valuesOf(recorded, 'status', 'code', 'fault'), [
     '500 internal_error internal-error',
+    '401 unauthorized unauthorized',
     '200',
   ]);
   assert.ok(recorded[1].gapMs >= 0);
