@@ -1,7 +1,7 @@
 import { batchSize, type Database, inBatches } from '../../db/database.ts';
 import { fragment, join, type Row, type Sql } from '../../db/sql.ts';
 import { dayMs } from '../../foundation/time.ts';
-import { type LimitAccount, newAccount } from './decision.ts';
+import type { LimitAccount } from './decision.ts';
 import type { AccountOwner } from './limiter.ts';
 
 /** The numbers of an account, in their order. */
@@ -71,8 +71,14 @@ export function forgetOldAccounts(db: Database, nowMs: number, memoryMs: number)
   );
 }
 
-const names = Object.keys(newAccount);
+type Numbers = [number, number, number, number, number, number, number, number, number, number];
 
 /** The account from its ten numbers, in the order of the columns. */
-export const toAccount = (row: Row) =>
-  Object.fromEntries(names.map((name, i) => [name, Number(row[i])])) as unknown as LimitAccount;
+export const toAccount = (row: Row): LimitAccount => {
+  const [minute, minuteCount, day, dayCount, ...others] = row.map(Number) as Numbers;
+  const [strikes, bans, bannedAtMs, bannedUntilMs, earlierDay, earlierDayCount] = others;
+  return {
+    ...{ minute, minuteCount, day, dayCount, earlierDay, earlierDayCount },
+    ...{ strikes, bans, bannedAtMs, bannedUntilMs },
+  };
+};
