@@ -31,7 +31,9 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, error: A
   const headers: Fields = { ...error.headers, Vary: 'Accept' };
   const bytes = Buffer.from(text);
   if (request.interceptor?.answer) {
-    void sendIntercepted(request, reply, { status: error.status, headers, bytes, type });
+    const sending = sendIntercepted(request, reply, { status: error.status, headers, bytes, type });
+    // Nobody awaits it, and a failure here must not end the process.
+    sending.catch(() => reply.raw.destroy());
     return reply.hijack();
   }
   return reply
