@@ -54,7 +54,7 @@ type Handle = Handled['handle'];
 
 /** Changes one request, and its response, on the way through `mount.ts`. Absent parts change nothing. */
 export interface Interceptor {
-  /** The names of what has changed the response until now, for the log and the metrics. */
+  /** The names of the faults that have changed the response, for the log and the metrics. */
   readonly faults: readonly string[];
   /** Headers to add to the response. */
   readonly fields: Fields | undefined;

@@ -204,7 +204,7 @@ test('every check judges the clients of another API, or says which convention th
   }
 });
 
-test('a client that reads the list of what a stream sends loses nothing', () => {
+test('a client may read the list of events instead of opening its stream again', () => {
   const stream = clients['streams.resumed']?.bad as Sketch[];
   const { checks } = reportOn('rec_1', recorded(...stream, { at: 90, ...notices }), hotel(false));
   assert.equal(checks.find(({ name }) => name === 'streams.resumed')?.result, 'not_observed');
