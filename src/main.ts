@@ -1,6 +1,6 @@
 import { Command, CommanderError, type HelpContext } from 'commander';
-import { setPrivateUmask } from './foundation/process.ts';
 import { escapeTerminal } from './foundation/terminal-text.ts';
+import { setPrivateUmask } from './foundation/umask.ts';
 import { version } from './foundation/version.ts';
 
 const usageExitCode = 2;

@@ -4,8 +4,8 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import { userFolder } from '#distribution';
-import { withUserUmask } from '../foundation/process.ts';
 import { escapeTerminal, toColumns } from '../foundation/terminal-text.ts';
+import { withUserUmask } from '../foundation/umask.ts';
 
 type Cell = string | number | undefined;
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
+import { corkForTurn } from '../foundation/cork-for-turn.ts';
 import { StorageUnavailableError } from '../foundation/errors.ts';
-import { corkForTurn } from '../foundation/process.ts';
 import { inSpan } from '../foundation/tracing.ts';
 import type { StorageCounts } from './database.ts';
 import { AbortedError, type GroupTransaction } from './group-commit.ts';

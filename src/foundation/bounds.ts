@@ -10,6 +10,3 @@ export const maxValues = 1_000;
 
 /** How deep a body may be nested. JSON.parse allows more, but its limit depends on the stack. */
 export const maxDepth = 500;
-
-/** Formats an integer that rarely repeats. V8 caches what `String` makes, and thousands a second would fill the old space. */
-export const digits = (integer: number): string => JSON.stringify(integer);

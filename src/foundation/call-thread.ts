@@ -1,11 +1,11 @@
+import { extname } from 'node:path';
 import {
   MessageChannel,
   type MessagePort,
   parentPort,
-  type Worker,
+  Worker,
   type WorkerOptions,
 } from 'node:worker_threads';
-import { startThread } from './process.ts';
 
 /** What a call reports: a message that may be answered, and at its end its result or its error as text. */
 type Report<Message, Result> = { message: Message } | { result: Result } | { failure: string };
@@ -73,6 +73,10 @@ export class CallThread<Task, Message, Result> {
     return worker;
   }
 }
+
+/** Starts a thread of a module, named by its TypeScript file, without options of Node.js: some keep a module from running. */
+export const startThread = ({ href }: URL, options: WorkerOptions = {}): Worker =>
+  new Worker(new URL(href.replace(/\.ts$/, extname(import.meta.url))), { execArgv: [], ...options });
 
 /** Performs the calls of the parent. `send` resolves with its answer, one at a time. `transfer`: memory that a result moves. */
 export function serveCalls<Task, Message, Result>(

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
+import { cameOverConnection } from './connections.ts';
 
 export const unknownGroup = 'unknown';
 
@@ -16,4 +17,25 @@ export function addressGroup(address: string | undefined): string | undefined {
   if (!(parsed instanceof ipaddr.IPv6)) return parsed.toString();
   const network = parsed.parts.slice(0, 4).map((part) => part.toString(16));
   return `${network.join(':')}::/64`;
+}
+
+/** The origin that the client used: the base URL or a name of the loopback address, since `Host` could name any other. */
+export function originOf(request: FastifyRequest, baseUrl: string): string | undefined {
+  const { host } = request.headers;
+  const base = new URL(baseUrl);
+  if (host === base.host) return base.origin;
+  return loopbackOrigins(request).find((origin) => origin === `http://${host}`);
+}
+
+/** `localhost` for a client that is connected directly to `127.0.0.1`, and vice versa; undefined for any other client. */
+export function otherOriginOf(request: FastifyRequest): string | undefined {
+  const origins = loopbackOrigins(request);
+  const own = origins.indexOf(`http://${request.headers.host}`);
+  return own === -1 ? undefined : origins[1 - own];
+}
+
+function loopbackOrigins({ raw }: FastifyRequest): string[] {
+  const { localAddress = '', localPort } = raw.socket;
+  if (!cameOverConnection(raw) || !/^(?:::ffff:)?127\.0\.0\.1$/.test(localAddress)) return [];
+  return ['localhost', '127.0.0.1'].map((host) => `http://${host}:${localPort}`);
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { parentPort } from 'node:worker_threads';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import { startThread } from '../foundation/process.ts';
+import { startThread } from '../foundation/call-thread.ts';
 import { memoize } from '../foundation/promises.ts';
 import type { Coding } from './negotiation.ts';
 

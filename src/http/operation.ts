@@ -1,10 +1,10 @@
 import type { Static, TObject, TProperties } from 'typebox';
 import type { Transaction } from '../db/database.ts';
 import type { Sql } from '../db/sql.ts';
-import { digits } from '../foundation/bounds.ts';
 import type { ErrorCode } from '../foundation/errors.ts';
 import type { Plan } from '../foundation/settings/plans.ts';
 import type { InstallationKey } from '../foundation/settings/secret-key.ts';
+import { digits } from '../foundation/words.ts';
 import { type PageRequest, pageQueryOf } from './pagination.ts';
 import type { Rendered, Success } from './success.ts';
 

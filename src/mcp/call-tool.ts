@@ -14,12 +14,12 @@ import {
 } from '../foundation/errors.ts';
 import { quote } from '../foundation/redact.ts';
 import { isId, toInt64 } from '../foundation/schema.ts';
+import { originOf } from '../http/address.ts';
 import { fieldLines, proxyFields } from '../http/headers.ts';
 import { type Exchange, injectFetch } from '../http/inject-fetch.ts';
 import { prefix } from '../http/target.ts';
 import { ownTraceparentOf } from '../http/trace-context.ts';
 import { objectReader, type Values } from '../http/values.ts';
-import { originOf } from '../lab/faults/shared/redirect.ts';
 import { maxDelayMs } from '../lab/lab-bounds.ts';
 import type { Tool } from './tools.ts';
 
@@ -156,7 +156,7 @@ export const clientsFor =
     const traceparent = ownTraceparentOf(request);
     const options = {
       // The client follows redirects within its origin only, and a rehearsed one may name the origin of the caller.
-      baseUrl: (originOf(request, { baseUrl }) ?? 'http://localhost') + prefix,
+      baseUrl: (originOf(request, baseUrl) ?? 'http://localhost') + prefix,
       apiKey: presentedKey(request.headers.authorization, request.headers['x-api-key'] as string | undefined),
       // The agent decides about retries and timeouts.
       attempts: 1,

@@ -1,8 +1,7 @@
-import { digits } from '../../foundation/bounds.ts';
 import { ApiError } from '../../foundation/errors.ts';
 import type { Fields } from '../../foundation/field-names.ts';
 import { dayMs, minuteMs } from '../../foundation/time.ts';
-import { counted } from '../../foundation/words.ts';
+import { counted, digits } from '../../foundation/words.ts';
 import type { Decision, WindowState } from './decision.ts';
 
 /** The window that `X-RateLimit-*` and refusals describe: the one with fewer requests left. */

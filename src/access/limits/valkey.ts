@@ -1,5 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'iovalkey';
-import { corkForTurn } from '../../foundation/process.ts';
+import { corkForTurn } from '../../foundation/cork-for-turn.ts';
 import { withTimeout } from '../../foundation/promises.ts';
 import {
   type Login,

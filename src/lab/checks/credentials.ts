@@ -1,5 +1,5 @@
 import { counted } from '../../foundation/words.ts';
-import { movedAway } from '../faults/moved-away.ts';
+import { movedAway } from '../faults/moved.ts';
 import type { Recorded } from '../recordings/recorded.ts';
 import type { Check } from './check.ts';
 import { followedRedirects } from './retry-pairs.ts';

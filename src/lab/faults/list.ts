@@ -1,38 +1,30 @@
 import type { Static, TObject } from 'typebox';
-import { badGateway } from './bad-gateway.ts';
 import { banned } from './banned.ts';
 import { conflict } from './conflict.ts';
 import { delay } from './delay.ts';
 import { emptyPage } from './empty-page.ts';
-import { gatewayTimeout } from './gateway-timeout.ts';
-import { internalError } from './internal-error.ts';
 import { keyInUse } from './key-in-use.ts';
 import { largeIds } from './large-ids.ts';
 import { lostAnswer } from './lost-answer.ts';
-import { moved } from './moved.ts';
-import { movedAway } from './moved-away.ts';
+import { moved, movedAway } from './moved.ts';
 import { nearLimit } from './near-limit.ts';
 import { newFields } from './new-fields.ts';
 import { newStatus } from './new-status.ts';
 import { noAnswer } from './no-answer.ts';
-import { rateLimited } from './rate-limited.ts';
-import { rateLimitedDate } from './rate-limited-date.ts';
+import { rateLimited, rateLimitedDate } from './rate-limited.ts';
 import { reset } from './reset.ts';
-import { retryAfterOdd } from './retry-after-odd.ts';
 import { samePage } from './same-page.ts';
+import { badGateway, gatewayTimeout, internalError, retryAfterOdd, unavailable } from './server-errors.ts';
 import type { Fault } from './shared/fault.ts';
 import { slow } from './slow.ts';
 import { smallPages } from './small-pages.ts';
 import { staleConnection } from './stale-connection.ts';
 import { staleRead } from './stale-read.ts';
 import { stall } from './stall.ts';
-import { streamCut } from './stream-cut.ts';
-import { streamPieces } from './stream-pieces.ts';
-import { streamSilent } from './stream-silent.ts';
+import { streamCut, streamPieces, streamSilent } from './streams.ts';
 import { sunset } from './sunset.ts';
 import { truncated } from './truncated.ts';
 import { unauthorized } from './unauthorized.ts';
-import { unavailable } from './unavailable.ts';
 
 const all = [
   rateLimited,

@@ -1,5 +1,7 @@
-import { fault } from './shared/fault.ts';
-import { holdMs, refuseByLimit, retryAfterSeconds } from './shared/limit-refusals.ts';
+import type { ApiError } from '../../foundation/errors.ts';
+import { minuteMs, secondMs } from '../../foundation/time.ts';
+import { type FaultInvocation, fault } from './shared/fault.ts';
+import { holdMs, refuse, retryAfterSeconds } from './shared/limit-refusals.ts';
 
 export const rateLimited = fault({
   name: 'rate-limited',
@@ -16,3 +18,27 @@ export const rateLimited = fault({
     throw refuseByLimit(invocation);
   },
 });
+
+export const rateLimitedDate = fault({
+  name: 'rate-limited-date',
+  parameters: { retryAfterSeconds },
+  holdMs,
+  errors: ['rate_limited'],
+  undescribed: ['Retry-After'],
+  group: 'Limits and bans',
+  level: 'required',
+  does: 'Returns 429 with `Retry-After` as a date (RFC 9110, section 10.2.3). Until then, each request for the operation gets 429 again.',
+  goodClient: 'Waits until that time, and then succeeds.',
+  whyItMatters: 'Clients that read the header as a number get NaN, and retry at once or never.',
+  perform: (invocation) => {
+    const refusal = refuseByLimit(invocation);
+    // A date has whole seconds, and must not be too early.
+    const date = new Date(Math.ceil(invocation.untilMs / secondMs) * secondMs).toUTCString();
+    throw refusal.withHeaders({ ...refusal.headers, 'Retry-After': date });
+  },
+});
+
+/** The refusal of a used-up limit: the limit of the day if it lasts longer than a minute. */
+const refuseByLimit = (
+  invocation: Omit<FaultInvocation, 'parameters'> & { parameters: { retryAfterSeconds: number } },
+): ApiError => refuse(invocation, holdMs(invocation.parameters) > minuteMs ? 'day' : 'minute');

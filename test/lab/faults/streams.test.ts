@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { maxStreams } from '../../../src/foundation/settings/plans.ts';
-import { piecesOf } from '../../../src/lab/faults/stream-pieces.ts';
+import { piecesOf } from '../../../src/lab/faults/streams.ts';
 import { performedOf, rehearse } from '../../support/lab.ts';
 import type { Petstore } from '../../support/petstore.ts';
 import { openRaw, type RawClient, rawRequest } from '../../support/raw-client.ts';

@@ -2,7 +2,7 @@ import type { Decision, WindowState } from '../../../access/limits/decision.ts';
 import { limitHeaders, limitRefusal } from '../../../access/limits/headers.ts';
 import type { ApiError } from '../../../foundation/errors.ts';
 import { ampleQuota, plans } from '../../../foundation/settings/plans.ts';
-import { minuteMs, secondMs } from '../../../foundation/time.ts';
+import { secondMs } from '../../../foundation/time.ts';
 import { type FaultInvocation, integer } from './fault.ts';
 
 export const retryAfterSeconds = integer(
@@ -50,8 +50,3 @@ export function refuse(
   request.limitHeaders = limitHeaders(rehearsed, services.hasDraftLimits);
   return limitRefusal(rehearsed);
 }
-
-/** The refusal of a used-up limit: the limit of the day if it lasts longer than a minute. */
-export const refuseByLimit = (
-  invocation: Omit<FaultInvocation, 'parameters'> & { parameters: { retryAfterSeconds: number } },
-): ApiError => refuse(invocation, holdMs(invocation.parameters) > minuteMs ? 'day' : 'minute');
