@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Identify } from '../access/keys/identify.ts';
 import type { Caller } from '../access/keys/store.ts';
-import type { Decision, Terms } from '../access/limits/decision.ts';
+import type { Decision, LimitPolicy } from '../access/limits/decision.ts';
 import { limitHeaders, limitRefusal } from '../access/limits/headers.ts';
 import {
   type AccountOwner,
@@ -38,8 +38,8 @@ declare module 'node:http' {
 export interface Admission {
   identify(...args: Parameters<Identify>): ReturnType<Identify>;
   limiter: Limiter;
-  /** The account that a caller is charged to, and its terms. */
-  accountOf: (caller: Caller) => { subject: AccountOwner; terms: Terms };
+  /** The account that a caller is charged to, and its policy. */
+  accountOf: (caller: Caller) => { subject: AccountOwner; policy: LimitPolicy };
   metrics: Metrics;
   /** Whether responses have the limit headers of the IETF draft. */
   hasDraftLimits: boolean;
@@ -50,7 +50,7 @@ export interface Admission {
 /** The account of a key with the quota of its plan, from which it can be banned. */
 export const planAccount: Admission['accountOf'] = ({ workspaceId, keyId, quota, banClearedAtMs }) => ({
   subject: { workspaceId, id: keyId },
-  terms: { quota, banRules, banClearedAtMs },
+  policy: { quota, banRules, banClearedAtMs },
 });
 
 /** Finds the caller, charges the request to the key or the address, and sets `request.caller` and the limit headers. May throw at once. */
@@ -96,8 +96,8 @@ function charge(
     describeLimits(admission, request);
     throw failure;
   }
-  const { subject, terms } = caller ? accountOf(caller) : { subject: addressOf(request), terms: byAddress };
-  const decided = limiter.decide(subject, terms);
+  const { subject, policy } = caller ? accountOf(caller) : { subject: addressOf(request), policy: byAddress };
+  const decided = limiter.decide(subject, policy);
   return decided instanceof Promise ? decided.then(settle) : settle(decided);
 }
 

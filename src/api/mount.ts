@@ -11,7 +11,7 @@ import { pauseOfCostlyMs } from '../http/fair-share.ts';
 import { hasContent } from '../http/headers.ts';
 import {
   type AnswerCipher,
-  claimKey,
+  claimIdempotencyKey,
   type KeptBounds,
   ownKey,
   readIdempotencyKey,
@@ -30,7 +30,7 @@ import {
 } from '../http/operation.ts';
 import { type Page, writeCursor } from '../http/pagination.ts';
 import type { RouteHeaders } from '../http/request-context.ts';
-import { isSingleRead, type OperationResponse, Rendered, type StreamStart } from '../http/success.ts';
+import { isSingleRead, type OperationResponse, Rendered, type StreamStart } from '../http/responses.ts';
 import { ownTraceparentOf } from '../http/trace-context.ts';
 import { responseWriter, streamStarter } from '../http/write-response.ts';
 import { assertNotSunset, lifecycleHeaders } from '../observe/deprecation.ts';
@@ -184,7 +184,7 @@ function create(
   return rejectConcurrent(services.inFlight, ownKey(keyedRequest), () =>
     services.db.write(
       async (sql) => {
-        const first = await claimKey(sql, keyedRequest);
+        const first = await claimIdempotencyKey(sql, keyedRequest);
         if (first) return first;
         const response = await handle(ignoringFinalStatements(sql));
         await storeResponse(sql, keyedRequest, response);

@@ -46,7 +46,7 @@ export const restoredCommand = () =>
     )
     .option('--json', 'print JSON')
     .action(async ({ json }) => {
-      const { beginGeneration, newGeneration } = await import('../store/workspaces/generation.ts');
+      const { beginGeneration, newGeneration } = await import('../store/workspaces/after-restore.ts');
       const workspaces = await withStorage((db) => beginGeneration(db, Date.now()), { isAlone: true });
       if (workspaces === 0) throw new Error('The storage is empty. Restore a backup first.');
       if (json) printFields({ workspaces }, true);

@@ -5,7 +5,7 @@ import { ApiError, errorAt } from '../foundation/errors.ts';
 import { hourMs, toTime } from '../foundation/time.ts';
 import { grouped } from '../foundation/words.ts';
 import { fieldLines } from './headers.ts';
-import type { OperationResponse } from './success.ts';
+import type { OperationResponse } from './responses.ts';
 
 export const maxKeyLength = 255;
 /** The form of the field: bare, or in double quotes as a structured field string (RFC 8941, section 3.3.3). */
@@ -55,7 +55,7 @@ export const ownKey = ({ keyId, text }: Pick<KeyedRequest, 'keyId' | 'text'>) =>
  * Claims the Idempotency-Key of a request, in its transaction. Undefined: handle the request, then call `storeResponse`. Else the first
  * response. Throws `idempotency_key_reused` for another request, and `conflict` beyond the bounds: removing a key early would break it.
  */
-export async function claimKey(
+export async function claimIdempotencyKey(
   sql: Transaction,
   request: KeyedRequest,
 ): Promise<OperationResponse | undefined> {
@@ -187,7 +187,7 @@ export async function rejectConcurrent<T>(
 }
 
 /** Forgets keys that are no longer remembered, in all workspaces. */
-export async function forgetOldKeys(db: Database, nowMs: number): Promise<void> {
+export async function forgetOldIdempotencyKeys(db: Database, nowMs: number): Promise<void> {
   await inBatches(
     db,
     (sql) => sql`

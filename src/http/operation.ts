@@ -6,7 +6,7 @@ import type { Plan } from '../foundation/settings/plans.ts';
 import type { InstallationKey } from '../foundation/settings/secret-key.ts';
 import { digits } from '../foundation/words.ts';
 import { type PageRequest, pageQueryOf } from './pagination.ts';
-import type { Rendered, Success } from './success.ts';
+import type { Rendered, Success } from './responses.ts';
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type Tag = 'Pets' | 'Store' | 'Rehearsals' | 'Recordings' | 'Account';

@@ -3,7 +3,7 @@ import type { ApiError, ErrorCode } from '../foundation/errors.ts';
 import type { Fields } from '../foundation/field-names.ts';
 import type { FairShare } from './fair-share.ts';
 import type { AnyInput, Handled, Operation } from './operation.ts';
-import type { OperationResponse } from './success.ts';
+import type { OperationResponse } from './responses.ts';
 
 /** What the steps of a request tell each other. `api/admission.ts` adds the caller. */
 declare module 'fastify' {

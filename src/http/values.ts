@@ -1,7 +1,13 @@
 import { type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import type { ValueProblem, ValueSubject } from '../foundation/errors.ts';
 import { quote } from '../foundation/redact.ts';
-import { brokenRule, checkOf, expectation, expectationOfObjects, type ValueCheck } from './expectation.ts';
+import {
+  brokenRule,
+  checkOf,
+  expectation,
+  expectationOfObjects,
+  type ValueCheck,
+} from './schema-messages.ts';
 
 export type Values = Record<string, unknown>;
 

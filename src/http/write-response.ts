@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiError } from '../foundation/errors.ts';
 import type { FieldName, Fields } from '../foundation/field-names.ts';
 import { commonHeaders, outsideHeaders } from './headers.ts';
-import type { OperationResponse } from './success.ts';
+import type { OperationResponse } from './responses.ts';
 import './request-context.ts';
 import { errorContent, jsonType } from './negotiation.ts';
 import type { RouteHeaders } from './request-context.ts';

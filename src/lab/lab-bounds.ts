@@ -32,7 +32,7 @@ export const maxRecordedHead = 4_096;
 /** Requests of one HTTP Archive, and characters that were recorded of them. */
 export const archiveBounds = { requests: 1_000, characters: 2 * 1024 * 1024 };
 /** A key reads one report, archive or page of requests at a time. This many more reads may wait. */
-export const maxWaitingReadings = 3;
+export const maxWaitingReportJobs = 3;
 /** Stored characters of the path of the request that began a ban. */
 export const maxBanPath = 200;
 /** The recordings whose links an instance caches: those that were read last. */

@@ -14,9 +14,9 @@ import { OpenLinks } from './faults/shared/open-links.ts';
 import { recordings, rehearsals } from './key-binding.ts';
 import { labQuota, othersWriteMs } from './lab-bounds.ts';
 import type { LabServices } from './operations.ts';
-import { Readings, type WorkerOfReadings } from './readings/readings.ts';
 import { Recorder, type RecorderParts } from './recordings/recorder.ts';
 import { type CutOff, RehearsalPerformer } from './rehearsals/perform-rehearsal.ts';
+import { type ReportJobRunner, ReportJobs } from './report-jobs/report-jobs.ts';
 
 /** What the lab does to requests of the API: rehearsals change them, recordings store them. */
 export class Lab {
@@ -25,13 +25,13 @@ export class Lab {
   readonly #openLinks = new OpenLinks();
   readonly #recorder: Recorder;
   readonly #banStarts: BanStarts;
-  readonly #readings: Readings;
+  readonly #reportJobs: ReportJobs;
 
   constructor(
     services: Omit<FaultServices, 'delayQueue' | 'openLinks' | 'isPassedOn' | 'log'>,
     parts: RecorderParts,
     cutOff: CutOff,
-    readingWorker: WorkerOfReadings,
+    reportJobWorker: ReportJobRunner,
   ) {
     this.#rehearsals = new RehearsalPerformer(
       {
@@ -45,7 +45,7 @@ export class Lab {
     );
     this.#recorder = new Recorder(parts);
     this.#banStarts = new BanStarts(parts.db, parts.log);
-    this.#readings = new Readings(parts.db, readingWorker);
+    this.#reportJobs = new ReportJobs(parts.db, reportJobWorker);
   }
 
   /** Performs the rehearsal, if any, on an admitted request. Resolves to whether it continues, or rejects with the error to return. */
@@ -87,7 +87,7 @@ export class Lab {
       },
       waitUntilBanStartKnown: (keyId) => this.#banStarts.settled(keyId),
       resets: new ResetLimiter(stopwatch),
-      readings: this.#readings,
+      reportJobs: this.#reportJobs,
     };
   }
 
@@ -98,12 +98,12 @@ export class Lab {
 
   /** Writes what waits to be written. */
   async close(): Promise<void> {
-    await Promise.all([this.#recorder.close(), this.#banStarts.close(), this.#readings.close()]);
+    await Promise.all([this.#recorder.close(), this.#banStarts.close(), this.#reportJobs.close()]);
   }
 }
 
 /** Requests to the lab have limits of their own, and are never banned. */
 export const labAccount: Admission['accountOf'] = ({ workspaceId, keyId }) => ({
   subject: { workspaceId, id: `lab ${keyId}` },
-  terms: { quota: labQuota },
+  policy: { quota: labQuota },
 });

@@ -26,7 +26,7 @@ export const mcpAccount: Admission['accountOf'] = ({ workspaceId, keyId, quota }
   const perMinute = Math.max(labQuota.perMinute, 4 * quota.perMinute);
   return {
     subject: { workspaceId, id: `mcp ${keyId}` },
-    terms: { quota: { perMinute, perDay: perMinute * 24 * 60 } },
+    policy: { quota: { perMinute, perDay: perMinute * 24 * 60 } },
   };
 };
 

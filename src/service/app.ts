@@ -13,7 +13,6 @@ import { StorageUnavailableError } from '../foundation/errors.ts';
 import { keptBoundsOf } from '../foundation/settings/plans.ts';
 import { currentTracer } from '../foundation/tracing.ts';
 import { firstSentence } from '../foundation/words.ts';
-import { takeBodiesAsBytes } from '../http/arrivals.ts';
 import { continueWhenRead, refuseConnect } from '../http/connect-and-expect.ts';
 import { boundConnections } from '../http/connections.ts';
 import { FairShare } from '../http/fair-share.ts';
@@ -22,6 +21,7 @@ import { jsonText } from '../http/json.ts';
 import { answerHalfClosed } from '../http/node-internals.ts';
 import { type Operation, withServices } from '../http/operation.ts';
 import { formOf, Paths } from '../http/paths.ts';
+import { takeBodiesAsBytes } from '../http/request-batcher.ts';
 import { datedResponse, NamedResponse } from '../http/server-response.ts';
 import { errorPagesUrl, isForApi, labPrefix, labUrlOf, prefix, withoutAlias } from '../http/target.ts';
 import { headersOf } from '../http/write-response.ts';
@@ -37,7 +37,7 @@ import {
   serveAsJsonAndYaml,
   serveDescriptions,
 } from '../reference/description/serve-description.ts';
-import { readingPaths, serveReading } from '../reference/pages/serve-reading.ts';
+import { docsPaths, serveDocs } from '../reference/pages/serve-docs.ts';
 import {
   type AppOptions,
   type CompleteOptions,
@@ -181,11 +181,11 @@ function serveDocuments(app: FastifyInstance, options: CompleteOptions, componen
     );
     serveLabPage(app, options.installation.key.labPageToken);
   }
-  serveReading(app, { baseUrl, operations, ...shown });
+  serveDocs(app, { baseUrl, operations, ...shown });
 }
 
 const documentPaths = (operations: readonly Operation[], hasLab: boolean) => [
-  ...readingPaths({ operations, hasLab }),
+  ...docsPaths({ operations, hasLab }),
   ...healthPaths,
   ...descriptionPaths(prefix),
   ...(hasLab ? [...labPageRoutes, ...descriptionPaths(labPrefix)] : []),

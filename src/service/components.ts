@@ -12,9 +12,9 @@ import { faultNames } from '../lab/faults/list.ts';
 import { bindingColumns } from '../lab/key-binding.ts';
 import { Lab, labAccount } from '../lab/lab.ts';
 import { recorderBounds } from '../lab/lab-bounds.ts';
-import { labOperations, petstoreApi, readingThread } from '../lab/petstore/petstore-api.ts';
-import { ReadingWorker, type WorkerOfReadings } from '../lab/readings/readings.ts';
+import { labOperations, petstoreApi, reportThread } from '../lab/petstore/petstore-api.ts';
 import type { RecorderBounds } from '../lab/recordings/recorder.ts';
+import { type ReportJobRunner, ReportJobWorker } from '../lab/report-jobs/report-jobs.ts';
 import { mcpAccount } from '../mcp/serve-mcp.ts';
 import { DeprecatedCalls } from '../observe/deprecation.ts';
 import type { Log } from '../observe/log/logger.ts';
@@ -59,7 +59,7 @@ export interface AppOptions {
   isWaiting?: boolean;
   recorderBounds?: RecorderBounds;
   /** The thread that reads recordings. Default: one of this app. */
-  readingWorker?: WorkerOfReadings | undefined;
+  reportJobWorker?: ReportJobRunner | undefined;
 }
 
 export const withDefaults = (options: AppOptions) => ({
@@ -137,6 +137,6 @@ function createLab(options: CompleteOptions, outcomes: OutcomeReporter): Lab {
     { db, api: { ...petstoreApi, operations }, baseUrl, clock, hasDraftLimits },
     recorder,
     (...args) => outcomes.cutOff(...args),
-    options.readingWorker ?? new ReadingWorker(readingThread),
+    options.reportJobWorker ?? new ReportJobWorker(reportThread),
   );
 }

@@ -9,8 +9,8 @@ import { repeat } from '../foundation/promises.ts';
 import type { Config } from '../foundation/settings/config.ts';
 import { banRules } from '../foundation/settings/plans.ts';
 import type { InstallationKey } from '../foundation/settings/secret-key.ts';
-import { forgetOldKeys } from '../http/idempotency.ts';
-import { deleteOldRecordings, deleteRemoved } from '../lab/recordings/recording-store.ts';
+import { forgetOldIdempotencyKeys } from '../http/idempotency.ts';
+import { deleteOldRecordings, deleteRemoved } from '../lab/recordings/store.ts';
 import { forgetOldRehearsals } from '../lab/rehearsals/store.ts';
 import { ChangeNotifier } from '../store/history/record.ts';
 import { forgetOldEvents } from '../store/history/store.ts';
@@ -27,7 +27,7 @@ const forgetEventsEveryMs = 60 * 1000;
 const deleteRemovedEveryMs = 1_000;
 const sweepEveryMs = 60 * 60 * 1000;
 /** How long a stop waits for requests in flight, by default. */
-const usualStopMs = 10_000;
+const stopTimeoutMs = 10_000;
 /** `deploy/haproxy.cfg` notices a stop after at most 1.1 s. Requests that it sent until then have most of a second. */
 export const drainMs = 2_000;
 const maxPorts = 20;
@@ -111,7 +111,7 @@ export async function startService({
       for (const end of ends) end();
       // Connections stay open after responses in progress, but no request on them would be accepted.
       const closing = setInterval(() => app.server.closeIdleConnections(), 100).unref();
-      const giveUp = setTimeout(() => app.server.closeAllConnections(), withinMs ?? usualStopMs).unref();
+      const giveUp = setTimeout(() => app.server.closeAllConnections(), withinMs ?? stopTimeoutMs).unref();
       await Promise.all([app.close(), dispatcher.stop(withinMs)]);
       clearInterval(closing);
       clearTimeout(giveUp);
@@ -165,7 +165,7 @@ function sweepsOf({ config, db, clock }: Pick<ServiceOptions, 'config' | 'db' | 
   return [
     { everyMs: forgetEventsEveryMs, sweep: () => forgetOldEvents(db, retention, clock(), needed) },
     { everyMs: forgetEventsEveryMs, sweep: () => deleteOldDeliveries(db, retention, clock()) },
-    { everyMs: sweepEveryMs, sweep: () => forgetOldKeys(db, clock()) },
+    { everyMs: sweepEveryMs, sweep: () => forgetOldIdempotencyKeys(db, clock()) },
     { everyMs: sweepEveryMs, sweep: () => forgetOldRehearsals(db, clock()) },
     { everyMs: forgetEventsEveryMs, sweep: () => deleteOldRecordings(db, clock()) },
     { everyMs: deleteRemovedEveryMs, sweep: () => deleteRemoved(db) },

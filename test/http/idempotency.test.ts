@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { keptBoundsOf, plans, type Quota } from '../../src/foundation/settings/plans.ts';
-import { forgetOldKeys, keysPerBatch } from '../../src/http/idempotency.ts';
+import { forgetOldIdempotencyKeys, keysPerBatch } from '../../src/http/idempotency.ts';
 import { labKeptBounds, maxFaults } from '../../src/lab/lab-bounds.ts';
 import { Petstore, startPetstore } from '../support/petstore.ts';
 import { openTestStorage } from '../support/storage.ts';
@@ -101,7 +101,7 @@ test('an Idempotency-Key is remembered for 24 hours and then free', async (t) =>
   store.nowMs += 1;
   assert.equal((await store.call('POST', '/categories', request)).body.id, 9);
   store.nowMs += dayMs;
-  await forgetOldKeys(store.db, store.nowMs);
+  await forgetOldIdempotencyKeys(store.db, store.nowMs);
   assert.deepEqual(await store.db.read`select count(*) from idempotency_keys`, [[0]]);
 });
 
@@ -154,7 +154,7 @@ test('any number of old Idempotency-Keys is removed in short transactions, and n
   await insert((i) => `old ${i}`, 2 * keysPerBatch + 1, 0);
   await insert((i) => `new ${i}`, 3, store.nowMs);
   const { commits } = { ...store.db.counts };
-  await forgetOldKeys(store.db, store.nowMs);
+  await forgetOldIdempotencyKeys(store.db, store.nowMs);
   // Three remove keys, and one finds no old counts.
   assert.equal(store.db.counts.commits - commits, 4);
   assert.deepEqual(await store.db.read`select count(*) from idempotency_keys`, [[3]]);
@@ -301,9 +301,9 @@ test('an Idempotency-Key costs three small statements, and its count is removed 
   const counted = () => store.db.read`select kept from idempotency_hours`;
   assert.deepEqual(await counted(), [[2]]);
   store.nowMs += dayMs;
-  await forgetOldKeys(store.db, store.nowMs);
+  await forgetOldIdempotencyKeys(store.db, store.nowMs);
   assert.deepEqual(await counted(), [[2]], 'keys of 12:59 would not be forgotten yet');
   store.nowMs += hourMs;
-  await forgetOldKeys(store.db, store.nowMs);
+  await forgetOldIdempotencyKeys(store.db, store.nowMs);
   assert.deepEqual(await counted(), []);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations } from '../../src/api/operations.ts';
 import { operation } from '../../src/http/operation.ts';
-import { created, empty, page } from '../../src/http/success.ts';
+import { created, empty, page } from '../../src/http/responses.ts';
 import { describeStore } from '../../src/reference/description/apis.ts';
 import type { JsonObject } from '../../src/reference/description/schemas.ts';
 import { NewPet, Pet, Pets, petId } from '../../src/store/resources/pets/schema.ts';

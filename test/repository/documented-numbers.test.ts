@@ -17,11 +17,11 @@ import {
   maxRecordedHead,
   maxResetRows,
   maxResetsPerDay,
-  maxWaitingReadings,
+  maxWaitingReportJobs,
   recorderBounds,
 } from '../../src/lab/lab-bounds.ts';
 import { labOperations } from '../../src/lab/petstore/petstore-api.ts';
-import { workerBounds } from '../../src/lab/readings/readings.ts';
+import { workerBounds } from '../../src/lab/report-jobs/report-jobs.ts';
 import { textOf } from '../support/tree.ts';
 
 /** A text of the tree with its lines joined, since sentences span lines. */
@@ -40,7 +40,7 @@ test('the page on security has the bounds of the code', () => {
   const { free, pro, business } = plans;
   const [ofFree, ofPro, ofBusiness] = [free, pro, business].map((quota) => wordsFor(keptBoundsOf(quota)));
   const { requests, characters } = archiveBounds;
-  assert.equal(maxWaitingReadings, 3);
+  assert.equal(maxWaitingReportJobs, 3);
   for (const sentence of [
     `bodies of ${kibibytes(maxBodyBytes)} and ${grouped(maxValues)} values, ${kibibytes(maxHeaderBytes)} of headers, pages of ${maxLimit}.`,
     `(Free: ${ofFree}; Pro: ${ofPro}; Business: ${ofBusiness})`,

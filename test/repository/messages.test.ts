@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import Type, { type TProperties, type TSchema } from 'typebox';
 import { DateTime, Id, Name, PetStatus, Text, Units } from '../../src/foundation/schema.ts';
 import { operation } from '../../src/http/operation.ts';
-import { empty } from '../../src/http/success.ts';
+import { empty } from '../../src/http/responses.ts';
 import { describeStore } from '../../src/reference/description/apis.ts';
 import { baseUrl } from '../support/description.ts';
 import { type Petstore, startPetstore } from '../support/petstore.ts';

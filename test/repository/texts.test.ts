@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { operations } from '../../src/api/operations.ts';
 import { errorCodes } from '../../src/foundation/errors.ts';
 import { guides } from '../../src/reference/description/guides.ts';
-import { pagePaths } from '../../src/reference/pages/serve-reading.ts';
+import { pagePaths } from '../../src/reference/pages/serve-docs.ts';
 import { textPaths } from '../../src/reference/pages/texts.ts';
 import { type Petstore, startPetstore } from '../support/petstore.ts';
 import { textOf } from '../support/tree.ts';

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { type JsonAnswer, Petstore, type StoreSetup } from './petstore.ts';
 import type { PostgresCluster } from './postgres-cluster.ts';
-import { newReadingWorker } from './reading-worker.ts';
+import { newReportJobWorker } from './report-job-worker.ts';
 import { createSchema, withSchema } from './storage.ts';
 
 /** Long enough for anything on a busy machine, but bounded. */
@@ -31,7 +31,7 @@ export async function startInstances(
 ): Promise<[Petstore, Petstore, Petstore]> {
   const start = async () => {
     const instance = new Petstore(await openPostgres(databaseUrl, deadlineMs), '', {
-      readingWorker: newReadingWorker(),
+      reportJobWorker: newReportJobWorker(),
       hasOthers: true,
       ...options,
     });

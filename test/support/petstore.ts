@@ -12,8 +12,8 @@ import { InstallationKey } from '../../src/foundation/settings/secret-key.ts';
 import { defaultTimeLimits, type TimeLimits } from '../../src/http/connections.ts';
 import type { Handled, Installation } from '../../src/http/operation.ts';
 import { recorderBounds } from '../../src/lab/lab-bounds.ts';
-import type { WorkerOfReadings } from '../../src/lab/readings/readings.ts';
 import type { RecorderBounds } from '../../src/lab/recordings/recorder.ts';
+import type { ReportJobRunner } from '../../src/lab/report-jobs/report-jobs.ts';
 import { createLogger } from '../../src/observe/log/logger.ts';
 import { buildApp } from '../../src/service/app.ts';
 import { seedWorkspace } from '../../src/store/demo/seed.ts';
@@ -25,7 +25,7 @@ import { createWorkspace } from '../../src/store/workspaces/store.ts';
 import { contentOf } from './content.ts';
 import { type Answer, assertAsDescribed, baseUrl, isJson } from './description.ts';
 import type { Lifetime } from './folder.ts';
-import { sharedReadingWorker } from './reading-worker.ts';
+import { sharedReadingWorker } from './report-job-worker.ts';
 import { openTestStorage, temporaryStorage } from './storage.ts';
 
 export interface CallOptions {
@@ -56,7 +56,7 @@ export interface StoreSetup {
   hasOthers?: boolean;
   recorderBounds?: Partial<RecorderBounds>;
   /** The reader of recordings. Default: a thread that the stores of a file share, with its cache. */
-  readingWorker?: WorkerOfReadings;
+  reportJobWorker?: ReportJobRunner;
   /** The operations to serve. Default: all. */
   operations?: readonly Handled[];
   timeLimits?: Partial<TimeLimits>;
@@ -151,7 +151,7 @@ export class Petstore {
       ...{ config, db, limiter, log, installation, dispatcher, changes, operations, clock, stopwatch },
       timeLimits,
       readyMs: options.readyMs,
-      readingWorker: options.readingWorker ?? sharedReadingWorker,
+      reportJobWorker: options.reportJobWorker ?? sharedReadingWorker,
       ...(options.hasOthers && { hasOthers: true }),
       recorderBounds: { ...recorderBounds, ...options.recorderBounds },
     });

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { fingerprintOf } from '../../src/lab/recordings/link-attempts.ts';
-import type { Recorded } from '../../src/lab/recordings/recorded.ts';
+import type { Recorded } from '../../src/lab/recordings/recorded-request.ts';
 import { largeNumbersIn } from '../../src/lab/recordings/serialize-request.ts';
 
 /** The start of recordings in tests. */

@@ -13,7 +13,7 @@
  * and does not prolong the ban. When a ban begins, the strikes return to zero. A ban ends when its time is over. An operator can clear the
  * bans of a key: all bans that began until then are void.
  *
- * `decide` is a pure function of the account, the terms and the time. It needs no timer: windows and bans end by comparison of
+ * `decide` is a pure function of the account, the policy and the time. It needs no timer: windows and bans end by comparison of
  * numbers.
  *
  * A clock can be set forward or back. These rules then hold:
@@ -60,7 +60,7 @@ export const newAccount = {
 export type LimitAccount = Readonly<typeof newAccount>;
 
 /** The limits of a caller. A caller without ban rules is never banned. */
-export interface Terms {
+export interface LimitPolicy {
   quota: Quota;
   banRules?: BanRules;
   /** Bans that began until this time are void. */
@@ -92,11 +92,11 @@ export interface Decision {
 /** Decides on one request. Returns the decision and the account after it. */
 export function decide(
   account: LimitAccount,
-  terms: Terms,
+  policy: LimitPolicy,
   clockMs: number,
 ): { decision: Decision; account: LimitAccount } {
-  const { quota, banRules } = terms;
-  const { current, nowMs } = advanceWindows(account, terms, clockMs);
+  const { quota, banRules } = policy;
+  const { current, nowMs } = advanceWindows(account, policy, clockMs);
 
   if (nowMs < current.bannedUntilMs) return answer('banned', current, quota, clockMs);
 
@@ -138,14 +138,20 @@ function banLengthMs(bans: number, { firstMs, longestMs, growth }: BanRules): nu
 }
 
 /** The windows of an account, without charging it. The outcome is always `admitted`. */
-export function peekWindows(account: LimitAccount, terms: Terms, clockMs: number): Decision {
-  return toDecision('admitted', advanceWindows(account, terms, clockMs).current, terms.quota, clockMs, false);
+export function peekWindows(account: LimitAccount, policy: LimitPolicy, clockMs: number): Decision {
+  return toDecision(
+    'admitted',
+    advanceWindows(account, policy, clockMs).current,
+    policy.quota,
+    clockMs,
+    false,
+  );
 }
 
 /** The decision on a request at the given time, without charging the account. */
-export function peek(account: LimitAccount, terms: Terms, clockMs: number): Decision {
-  const { quota } = terms;
-  const { current, nowMs } = advanceWindows(account, terms, clockMs);
+export function peek(account: LimitAccount, policy: LimitPolicy, clockMs: number): Decision {
+  const { quota } = policy;
+  const { current, nowMs } = advanceWindows(account, policy, clockMs);
   const isBanned = nowMs < current.bannedUntilMs;
   const outcome = isBanned ? 'banned' : hasRoom(current, quota) ? 'admitted' : 'limited';
   return toDecision(outcome, current, quota, clockMs, false);
@@ -154,17 +160,17 @@ export function peek(account: LimitAccount, terms: Terms, clockMs: number): Deci
 /** Whether an account is banned at the given time. */
 export function isBanned(
   account: LimitAccount,
-  terms: Pick<Terms, 'banClearedAtMs'>,
+  policy: Pick<LimitPolicy, 'banClearedAtMs'>,
   clockMs: number,
 ): boolean {
-  const { current, nowMs } = advanceWindows(account, terms, clockMs);
+  const { current, nowMs } = advanceWindows(account, policy, clockMs);
   return nowMs < current.bannedUntilMs;
 }
 
 /** The account at a time, without past windows and cleared bans, and its own time, which may be up to two minutes ahead. */
 export function advanceWindows(
   account: LimitAccount,
-  { banClearedAtMs = 0 }: Pick<Terms, 'banClearedAtMs'>,
+  { banClearedAtMs = 0 }: Pick<LimitPolicy, 'banClearedAtMs'>,
   clockMs: number,
 ): { current: LimitAccount; nowMs: number } {
   const clearedAtMs = banClearedAtMs <= clockMs + clockHoldMs ? banClearedAtMs : 0;

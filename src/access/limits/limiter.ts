@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Histogram } from '../../foundation/histogram.ts';
 import { plans } from '../../foundation/settings/plans.ts';
 import { addressGroupOf } from '../../http/address.ts';
-import type { Decision, LimitAccount, Terms } from './decision.ts';
+import type { Decision, LimitAccount, LimitPolicy } from './decision.ts';
 
 /** The key or address whose account is charged. */
 export interface AccountOwner {
@@ -13,7 +13,7 @@ export interface AccountOwner {
 }
 
 /** Addresses are limited by the Free numbers and never banned. */
-export const byAddress: Terms = { quota: plans.free };
+export const byAddress: LimitPolicy = { quota: plans.free };
 
 /** The account of a group of addresses, which pays for a request without a valid key. */
 export const groupSubject = (group: string): AccountOwner => ({ workspaceId: 0, id: group });
@@ -21,14 +21,14 @@ export const groupSubject = (group: string): AccountOwner => ({ workspaceId: 0, 
 export const addressOf = (request: FastifyRequest) => groupSubject(addressGroupOf(request));
 
 /** A key that may be banned. Bans that began until `banClearedAtMs` are void. */
-export type Bannable = AccountOwner & Pick<Terms, 'banClearedAtMs'>;
+export type Bannable = AccountOwner & Pick<LimitPolicy, 'banClearedAtMs'>;
 
 /** Keeps the accounts of all callers, and decides on their requests. */
 export interface Limiter {
   /** Decides on one request of `subject` and charges it. Returns a promise only if it must wait. */
-  decide(subject: AccountOwner, terms: Terms): Decision | Promise<Decision>;
+  decide(subject: AccountOwner, policy: LimitPolicy): Decision | Promise<Decision>;
   /** The windows of `subject` as known to this process, without charging it. */
-  peek(subject: AccountOwner, terms: Terms): Decision;
+  peek(subject: AccountOwner, policy: LimitPolicy): Decision;
   /** The account of `subject` after the last decision on it, shared or local. */
   find(subject: AccountOwner): Promise<LimitAccount>;
   /** The ids of the keys that are banned now. */

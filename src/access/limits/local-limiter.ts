@@ -9,9 +9,9 @@ import {
   decide,
   isBanned,
   type LimitAccount,
+  type LimitPolicy,
   newAccount,
   peekWindows,
-  type Terms,
 } from './decision.ts';
 import type { AccountOwner, Bannable, Limiter } from './limiter.ts';
 
@@ -65,18 +65,18 @@ export class LocalLimiter implements Limiter {
   }
 
   /** Decides without waiting if the account is in memory. */
-  decide(subject: AccountOwner, terms: Terms): Decision | Promise<Decision> {
+  decide(subject: AccountOwner, policy: LimitPolicy): Decision | Promise<Decision> {
     const entry = this.#atHand(subject);
-    if (entry) return this.#charge(entry, terms);
+    if (entry) return this.#charge(entry, policy);
     return this.#load(subject).then(
-      (entry) => this.#charge(entry, terms),
+      (entry) => this.#charge(entry, policy),
       // Without storage there is no account to charge, and the request will fail.
-      () => this.peek(subject, terms),
+      () => this.peek(subject, policy),
     );
   }
 
-  #charge(entry: Entry, terms: Terms): Decision | Promise<Decision> {
-    const { decision, account } = decide(entry.account, terms, this.#clock());
+  #charge(entry: Entry, policy: LimitPolicy): Decision | Promise<Decision> {
+    const { decision, account } = decide(entry.account, policy, this.#clock());
     if (account !== entry.account) {
       entry.account = account;
       this.#remember(entry);
@@ -113,8 +113,8 @@ export class LocalLimiter implements Limiter {
   }
 
   /** Does not read the storage. */
-  peek(subject: AccountOwner, terms: Terms): Decision {
-    return peekWindows(this.#atHand(subject)?.account ?? newAccount, terms, this.#clock());
+  peek(subject: AccountOwner, policy: LimitPolicy): Decision {
+    return peekWindows(this.#atHand(subject)?.account ?? newAccount, policy, this.#clock());
   }
 
   async find(subject: AccountOwner): Promise<LimitAccount> {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Quota } from '../../foundation/settings/plans.ts';
 import { toAccount } from './accounts.ts';
-import { type Decision, type LimitAccount, newAccount, type Terms, toDecision } from './decision.ts';
+import { type Decision, type LimitAccount, type LimitPolicy, newAccount, toDecision } from './decision.ts';
 import type { AccountOwner } from './limiter.ts';
 import type { Valkey } from './valkey.ts';
 
@@ -25,8 +25,8 @@ export interface SharedDecision {
   account: LimitAccount;
 }
 
-/** The terms as arguments of the script. */
-export function argumentsOf({ quota, banRules, banClearedAtMs = 0 }: Terms): number[] {
+/** The policy as arguments of the script. */
+export function argumentsOf({ quota, banRules, banClearedAtMs = 0 }: LimitPolicy): number[] {
   const args = [quota.perMinute, quota.perDay, banClearedAtMs];
   if (banRules) args.push(...banRuleNames.map((name) => banRules[name]));
   return args;
@@ -39,12 +39,12 @@ export function argumentsOf({ quota, banRules, banClearedAtMs = 0 }: Terms): num
 export async function decideShared(
   valkey: Valkey,
   name: string,
-  terms: Terms,
+  policy: LimitPolicy,
   count: number,
   onSend: () => void,
   clockMs?: number,
 ): Promise<SharedDecision[]> {
-  const [perMinute, perDay, banClearedAtMs, ...banRules] = argumentsOf(terms) as [number, number, number];
+  const [perMinute, perDay, banClearedAtMs, ...banRules] = argumentsOf(policy) as [number, number, number];
   const args = [count, perMinute, perDay, banClearedAtMs, clockMs ?? '', ...banRules];
   onSend();
   const answer = await valkey.evalsha(scriptSha1, 1, name, ...args).catch((error: Error) => {
@@ -54,7 +54,7 @@ export async function decideShared(
   });
   // A proxy may return something else. The instance then applies the limits on its own.
   if (!Array.isArray(answer) || answer.length !== count) throw new Error('Valkey did not return decisions');
-  return answer.map((one) => toShared(one, terms.quota));
+  return answer.map((one) => toShared(one, policy.quota));
 }
 
 function toShared(answer: unknown, quota: Quota): SharedDecision {

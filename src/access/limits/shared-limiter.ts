@@ -3,7 +3,7 @@ import { durationBounds, Histogram } from '../../foundation/histogram.ts';
 import { plans } from '../../foundation/settings/plans.ts';
 import { WrongValkeyUrl, withoutLogins } from '../../foundation/settings/valkey-url.ts';
 import { inSpan } from '../../foundation/tracing.ts';
-import { type Decision, isBanned, type LimitAccount, newAccount, type Terms } from './decision.ts';
+import { type Decision, isBanned, type LimitAccount, type LimitPolicy, newAccount } from './decision.ts';
 import type { AccountOwner, Bannable, Limiter, Sharing } from './limiter.ts';
 import type { LocalLimiter } from './local-limiter.ts';
 import {
@@ -58,7 +58,7 @@ export class SharedLimiter implements Limiter {
   readonly #options: ShareOptions;
   readonly #log: Pick<FastifyBaseLogger, 'warn' | 'info'>;
   #valkey: Valkey | undefined;
-  /** The groups that further requests of this turn join, by account and terms. */
+  /** The groups that further requests of this turn join, by account and policy. */
   readonly #groups = new Map<string, Group>();
   #probeName = probeName('start');
   /** The reasons that the log has named since Valkey became unavailable. */
@@ -80,62 +80,62 @@ export class SharedLimiter implements Limiter {
     });
   }
 
-  decide(subject: AccountOwner, terms: Terms): Decision | Promise<Decision> {
-    return this.#valkey ? this.#ask(this.#valkey, subject, terms) : this.#decideAlone(subject, terms);
+  decide(subject: AccountOwner, policy: LimitPolicy): Decision | Promise<Decision> {
+    return this.#valkey ? this.#ask(this.#valkey, subject, policy) : this.#decideAlone(subject, policy);
   }
 
-  async #ask(valkey: Valkey, subject: AccountOwner, terms: Terms): Promise<Decision> {
+  async #ask(valkey: Valkey, subject: AccountOwner, policy: LimitPolicy): Promise<Decision> {
     const name = accountName(subject, this.#options.prefix);
     const startMs = performance.now();
     try {
       const { decision, account } = await inSpan(decisionText, () =>
-        this.#decideTogether(valkey, name, terms),
+        this.#decideTogether(valkey, name, policy),
       );
       this.#local.adopt(subject, account);
       return decision;
     } catch (error) {
       if (this.#valkey === valkey) this.#probeName = probeName(name);
       this.#giveUp(valkey, error as Error);
-      return this.#decideAlone(subject, terms);
+      return this.#decideAlone(subject, policy);
     } finally {
       this.sharing.seconds.observeSince(startMs);
     }
   }
 
-  /** Decides together on all requests of this turn of the event loop that have the same account and terms. */
-  async #decideTogether(valkey: Valkey, name: string, terms: Terms) {
-    const id = `${name} ${argumentsOf(terms)}`;
-    const group = this.#groups.get(id) ?? this.#startGroup(id, valkey, name, terms);
+  /** Decides together on all requests of this turn of the event loop that have the same account and policy. */
+  async #decideTogether(valkey: Valkey, name: string, policy: LimitPolicy) {
+    const id = `${name} ${argumentsOf(policy)}`;
+    const group = this.#groups.get(id) ?? this.#startGroup(id, valkey, name, policy);
     const place = group.count++;
     return (await group.decided)[place] as SharedDecision;
   }
 
-  #startGroup(id: string, valkey: Valkey, name: string, terms: Terms): Group {
+  #startGroup(id: string, valkey: Valkey, name: string, policy: LimitPolicy): Group {
     const { promise: decided, resolve } = Promise.withResolvers<SharedDecision[]>();
     const group = { count: 0, decided };
     this.#groups.set(id, group);
     process.nextTick(() => {
       this.#groups.delete(id);
-      resolve(this.#decideIn(valkey, name, terms, group.count));
+      resolve(this.#decideIn(valkey, name, policy, group.count));
     });
     return group;
   }
 
-  #decideAlone(subject: AccountOwner, terms: Terms): Decision | Promise<Decision> {
+  #decideAlone(subject: AccountOwner, policy: LimitPolicy): Decision | Promise<Decision> {
     this.sharing.fallbacks++;
-    return this.#local.decide(subject, terms);
+    return this.#local.decide(subject, policy);
   }
 
-  #decideIn(valkey: Valkey, name: string, terms: Terms, count: number) {
+  #decideIn(valkey: Valkey, name: string, policy: LimitPolicy, count: number) {
     const { timeoutMs, clock } = this.#options;
     const onSend = () => {
       this.sharing.roundTrips++;
     };
-    return inTime(timeoutMs, decideShared(valkey, name, terms, count, onSend, clock?.()));
+    return inTime(timeoutMs, decideShared(valkey, name, policy, count, onSend, clock?.()));
   }
 
-  peek(subject: AccountOwner, terms: Terms): Decision {
-    return this.#local.peek(subject, terms);
+  peek(subject: AccountOwner, policy: LimitPolicy): Decision {
+    return this.#local.peek(subject, policy);
   }
 
   /** Reads from Valkey, or uses the account of this instance if that fails. */

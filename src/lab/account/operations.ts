@@ -9,7 +9,7 @@ import { banRules, plans, type Quota } from '../../foundation/settings/plans.ts'
 import { toTime } from '../../foundation/time.ts';
 import { grouped } from '../../foundation/words.ts';
 import { operation } from '../../http/operation.ts';
-import { resource } from '../../http/success.ts';
+import { resource } from '../../http/responses.ts';
 import { countStreams } from '../../store/events/stream-store.ts';
 import { findActive, type Owner, recordings, rehearsals } from '../key-binding.ts';
 import { maxResetRows, maxResetsPerDay } from '../lab-bounds.ts';
@@ -40,9 +40,9 @@ async function readAccount(
   if (!key) throw unauthorized('The API key is unknown or revoked.', 'invalid_token');
   const { plan, workspace, banClearedAtMs } = key;
   const quota = (plans[plan] ?? key.quota) as Quota;
-  const terms = { quota, banRules, banClearedAtMs };
-  const { current, nowMs } = advanceWindows(account, terms, clockMs);
-  const state = peek(account, terms, clockMs);
+  const policy = { quota, banRules, banClearedAtMs };
+  const { current, nowMs } = advanceWindows(account, policy, clockMs);
+  const state = peek(account, policy, clockMs);
   const { bannedAtMs, bannedUntilMs } = state;
   const isBanned = state.outcome === 'banned';
   const by = isBanned ? await findBanStart(sql, owner, bannedAtMs) : undefined;

@@ -9,7 +9,7 @@ import { resetWorkspace } from '../../store/demo/seed.ts';
 import { countContent } from '../../store/workspaces/store.ts';
 import type { Owner } from '../key-binding.ts';
 import { maxResetRows, maxResetsPerDay } from '../lab-bounds.ts';
-import { countToday } from '../recordings/recording-store.ts';
+import { countToday } from '../recordings/store.ts';
 
 /** A reset costs hundreds of times as much as other writes, and blocks those of its workspace. */
 const pauseMs = 1_000;

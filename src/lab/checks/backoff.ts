@@ -1,4 +1,4 @@
-import type { Recorded } from '../recordings/recorded.ts';
+import type { Recorded } from '../recordings/recorded-request.ts';
 import type { Check } from './check.ts';
 import { thingOf } from './known-retries.ts';
 import { earliestAfter, follows, isRead, isSuccess, isTransient, uncertainFaults } from './request-facts.ts';

@@ -1,5 +1,5 @@
 import { counted } from '../../foundation/words.ts';
-import type { Recorded } from '../recordings/recorded.ts';
+import type { Recorded } from '../recordings/recorded-request.ts';
 import type { Check } from './check.ts';
 import type { JudgedApi } from './judged-api.ts';
 import { follows, hasDisconnected, isRead, isSuccess, isTouchedByAny, isTransient } from './request-facts.ts';

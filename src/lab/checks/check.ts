@@ -1,5 +1,5 @@
 import type { Level } from '../faults/shared/fault.ts';
-import { byTime, type Recorded } from '../recordings/recorded.ts';
+import { byTime, type Recorded } from '../recordings/recorded-request.ts';
 import type { Convention } from './judged-api.ts';
 import type { Traffic } from './traffic.ts';
 

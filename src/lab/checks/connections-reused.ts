@@ -1,4 +1,4 @@
-import type { Recorded } from '../recordings/recorded.ts';
+import type { Recorded } from '../recordings/recorded-request.ts';
 import type { Check } from './check.ts';
 import type { JudgedApi } from './judged-api.ts';
 import { endOf, hasDisconnected, isBroken, isRedirect } from './request-facts.ts';

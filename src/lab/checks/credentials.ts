@@ -1,6 +1,6 @@
 import { counted } from '../../foundation/words.ts';
 import { movedAway } from '../faults/moved.ts';
-import type { Recorded } from '../recordings/recorded.ts';
+import type { Recorded } from '../recordings/recorded-request.ts';
 import type { Check } from './check.ts';
 import { followedRedirects } from './retry-pairs.ts';
 

@@ -1,5 +1,5 @@
 import { headOf } from '../recordings/link-attempts.ts';
-import type { Recorded } from '../recordings/recorded.ts';
+import type { Recorded } from '../recordings/recorded-request.ts';
 import type { TargetApi } from '../target-api.ts';
 import { JudgedApi } from './judged-api.ts';
 import { pathOf, unfollowed } from './page-links.ts';

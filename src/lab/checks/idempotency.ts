@@ -1,5 +1,5 @@
 import { counted } from '../../foundation/words.ts';
-import type { Recorded } from '../recordings/recorded.ts';
+import type { Recorded } from '../recordings/recorded-request.ts';
 import type { Check } from './check.ts';
 import { thingOf } from './known-retries.ts';
 import { idempotencyKeyOf, isUncertain, keyInUse, uncertainFaults } from './request-facts.ts';

@@ -1,6 +1,6 @@
 import { counted } from '../../foundation/words.ts';
 import { maxParameters } from '../../http/input.ts';
-import type { Recorded } from '../recordings/recorded.ts';
+import type { Recorded } from '../recordings/recorded-request.ts';
 import type { Check } from './check.ts';
 
 /** Under `large-ids` all ids are odd and within these bounds, where doubles are only even numbers. */

@@ -1,7 +1,7 @@
 import { isId } from '../../foundation/schema.ts';
 import type { Operation } from '../../http/operation.ts';
 import { mentions } from '../faults/shared/rewrite-json.ts';
-import type { Recorded } from '../recordings/recorded.ts';
+import type { Recorded } from '../recordings/recorded-request.ts';
 import type { TargetApi } from '../target-api.ts';
 import { freeAtMs, isSuccess } from './request-facts.ts';
 

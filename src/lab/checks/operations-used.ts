@@ -1,5 +1,5 @@
 import { counted } from '../../foundation/words.ts';
-import type { Recorded } from '../recordings/recorded.ts';
+import type { Recorded } from '../recordings/recorded-request.ts';
 import type { Check } from './check.ts';
 import { follows, isSuccess } from './request-facts.ts';
 

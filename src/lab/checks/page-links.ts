@@ -1,5 +1,5 @@
 import { nextLink } from '../../client/list.ts';
-import type { Recorded } from '../recordings/recorded.ts';
+import type { Recorded } from '../recordings/recorded-request.ts';
 import type { JudgedApi } from './judged-api.ts';
 
 /** The target of the link to the next page; undefined for the last page. */

@@ -1,7 +1,7 @@
 import { counted } from '../../foundation/words.ts';
 import { faultsThat } from '../faults/list.ts';
 import { samePage } from '../faults/same-page.ts';
-import type { Recorded } from '../recordings/recorded.ts';
+import type { Recorded } from '../recordings/recorded-request.ts';
 import type { Check } from './check.ts';
 import type { JudgedApi } from './judged-api.ts';
 import { filtersOf, hasCursor, nextOf, placeOf, unfollowed } from './page-links.ts';

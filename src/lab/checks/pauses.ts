@@ -1,4 +1,4 @@
-import type { Recorded } from '../recordings/recorded.ts';
+import type { Recorded } from '../recordings/recorded-request.ts';
 import { follows, isSuccess } from './request-facts.ts';
 import { certainRetries } from './retry-pairs.ts';
 import type { Traffic } from './traffic.ts';

@@ -1,7 +1,7 @@
 import { counted } from '../../foundation/words.ts';
 import { faultsThat } from '../faults/list.ts';
 import { isBan, isLimited } from '../recordings/outcome-kinds.ts';
-import type { Recorded } from '../recordings/recorded.ts';
+import type { Recorded } from '../recordings/recorded-request.ts';
 import { clockToleranceMs, timerToleranceMs } from '../recordings/timeline-layout.ts';
 import type { Check, Found } from './check.ts';
 import { bothOf, type Observed, type Pause, pausesOf } from './pauses.ts';

@@ -1,5 +1,5 @@
 import type { Level } from '../faults/shared/fault.ts';
-import type { Recorded } from '../recordings/recorded.ts';
+import type { Recorded } from '../recordings/recorded-request.ts';
 import type { TargetApi } from '../target-api.ts';
 import { type Check, findingOf } from './check.ts';
 import type { Expected } from './expected.ts';

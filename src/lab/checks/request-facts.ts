@@ -1,7 +1,7 @@
 import { errorCodes } from '../../foundation/errors.ts';
 import { connectionFaults, faultsThat } from '../faults/list.ts';
 import { endToleranceUs } from '../recordings/link-attempts.ts';
-import type { Recorded } from '../recordings/recorded.ts';
+import type { Recorded } from '../recordings/recorded-request.ts';
 import { earliestRetryMs } from '../recordings/timeline-layout.ts';
 
 export const endOf = ({ atMs, durationMs }: Recorded) => atMs + durationMs;

@@ -1,5 +1,5 @@
 import { headOf } from '../recordings/link-attempts.ts';
-import type { Recorded } from '../recordings/recorded.ts';
+import type { Recorded } from '../recordings/recorded-request.ts';
 import {
   earliestAfter,
   endOf,

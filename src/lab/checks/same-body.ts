@@ -1,7 +1,7 @@
 import { counted } from '../../foundation/words.ts';
 import { bodyOf } from '../recordings/link-attempts.ts';
 import { isBan } from '../recordings/outcome-kinds.ts';
-import type { Recorded } from '../recordings/recorded.ts';
+import type { Recorded } from '../recordings/recorded-request.ts';
 import type { Check } from './check.ts';
 import {
   faultsWith,

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import { counted } from '../../foundation/words.ts';
 import type { Operation } from '../../http/operation.ts';
 import { streamCut, streamSilent } from '../faults/streams.ts';
-import type { Recorded } from '../recordings/recorded.ts';
+import type { Recorded } from '../recordings/recorded-request.ts';
 import type { Check } from './check.ts';
 import { endOf, isTouchedByAny } from './request-facts.ts';
 

@@ -1,6 +1,6 @@
 import { counted, inSeconds } from '../../foundation/words.ts';
 import { delay } from '../faults/delay.ts';
-import type { Recorded } from '../recordings/recorded.ts';
+import type { Recorded } from '../recordings/recorded-request.ts';
 import type { Check } from './check.ts';
 import type { JudgedApi } from './judged-api.ts';
 import { hasDisconnected, isTouchedByAny, silentFaults } from './request-facts.ts';

@@ -1,4 +1,4 @@
-import type { Recorded } from '../recordings/recorded.ts';
+import type { Recorded } from '../recordings/recorded-request.ts';
 import type { TargetApi } from '../target-api.ts';
 import type { Expected } from './expected.ts';
 import { JudgedApi } from './judged-api.ts';

@@ -1,5 +1,5 @@
 import type { Page } from '../../http/pagination.ts';
-import { isSingleRead } from '../../http/success.ts';
+import { isSingleRead } from '../../http/responses.ts';
 import { fault, isList } from './shared/fault.ts';
 
 export const emptyPage = fault({

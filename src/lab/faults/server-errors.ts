@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import { StorageUnavailableError, toApiError } from '../../foundation/errors.ts';
 import { dayMs, hourMs, secondMs } from '../../foundation/time.ts';
+import type { OperationResponse } from '../../http/responses.ts';
 import { reasonPhrase } from '../../http/server-response.ts';
-import type { OperationResponse } from '../../http/success.ts';
 import { responseWriter } from '../../http/write-response.ts';
 import { onDisconnect } from './shared/connection-faults.ts';
 import { choice, fault } from './shared/fault.ts';

@@ -1,4 +1,4 @@
-import { currentKey } from '../../access/keys/tab-key.ts';
+import { currentKey } from '../../access/keys/browser-key.ts';
 import type { ConnectionState } from './account.ts';
 import { commandOf } from './first-steps.ts';
 import { Panel } from './panel.ts';

@@ -1,4 +1,4 @@
-import { currentKey, onKeyChange } from '../../access/keys/tab-key.ts';
+import { currentKey, onKeyChange } from '../../access/keys/browser-key.ts';
 import { type ConnectionState, pageTitleOf } from './account.ts';
 import { Actions } from './actions.ts';
 import { BanDemo } from './ban-demo.ts';

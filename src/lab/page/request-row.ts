@@ -5,7 +5,7 @@ import { type Attempt, waitOf } from '../recordings/timeline-layout.ts';
 import { apiUrl } from './api.ts';
 import { type Copying, drawCopy } from './copying.ts';
 import { curlOf, isWhole } from './curl.ts';
-import { outcomeShape } from './draw-time-line.ts';
+import { outcomeShape } from './draw-timeline.ts';
 import { html, nothing, type TemplateResult, type View, when } from './template.ts';
 import { preciseTime } from './times.ts';
 

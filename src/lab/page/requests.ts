@@ -3,7 +3,7 @@ import type { RecordedRequest } from '../recordings/schema.ts';
 import { type Attempt, attemptsOf } from '../recordings/timeline-layout.ts';
 import { reasonOf } from './api.ts';
 import { type Copying, copied } from './copying.ts';
-import { drawTimeLine } from './draw-time-line.ts';
+import { drawTimeLine } from './draw-timeline.ts';
 import { commandBlock, commandOf, firstSteps, shownCommand } from './first-steps.ts';
 import { showTab } from './navigation.ts';
 import { failureNote, type KeyContext, needsService, Panel } from './panel.ts';
@@ -11,7 +11,7 @@ import { maxRequests, type RecordingFacts } from './recording.ts';
 import { filterBar, inScope, type RequestFilter, wantedOf } from './request-filters.ts';
 import { drawDetails, drawLine } from './request-row.ts';
 import { html, live, nothing, plain, repeat, type TemplateResult, type View, when } from './template.ts';
-import { timeLineOf } from './time-line.ts';
+import { timeLineOf } from './timeline.ts';
 import { toLocalTime } from './times.ts';
 
 const rowsOnPage = 100;

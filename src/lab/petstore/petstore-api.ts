@@ -15,4 +15,4 @@ export const petstoreApi: TargetApi = {
 export const labOperations: readonly Handled<[LabServices]>[] = labOperationsFor(petstoreApi);
 
 /** The module of the thread that reads recordings. */
-export const readingThread = new URL('./reading-thread.ts', import.meta.url);
+export const reportThread = new URL('./report-thread.ts', import.meta.url);

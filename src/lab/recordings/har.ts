@@ -3,7 +3,7 @@ import { DateTime, Measured, Shown } from '../../foundation/schema.ts';
 import { version } from '../../foundation/version.ts';
 import { maxParameters } from '../../http/input.ts';
 import { reasonPhrase } from '../../http/server-response.ts';
-import type { UnlinkedRequest } from './recorded.ts';
+import type { UnlinkedRequest } from './recorded-request.ts';
 
 const unknown = -1;
 const names = (description: string) =>

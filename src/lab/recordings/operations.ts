@@ -1,16 +1,9 @@
 import { withoutSecrets } from '../../foundation/redact.ts';
 import { type Input, operation } from '../../http/operation.ts';
 import type { PageRequest } from '../../http/pagination.ts';
-import { created, empty, page, type Rendered, resource } from '../../http/success.ts';
-import { archiveBounds, maxKept, maxWaitingReadings, othersWriteMs } from '../lab-bounds.ts';
+import { created, empty, page, type Rendered, resource } from '../../http/responses.ts';
+import { archiveBounds, maxKept, maxWaitingReportJobs, othersWriteMs } from '../lab-bounds.ts';
 import { Har } from './har.ts';
-import {
-  deleteRecording,
-  endRecording,
-  getRecording,
-  listRecordings,
-  startRecording,
-} from './recording-store.ts';
 import {
   after,
   BegunRecording,
@@ -21,24 +14,25 @@ import {
   recordingId,
   usualRecordingSeconds,
 } from './schema.ts';
+import { deleteRecording, endRecording, getRecording, listRecordings, startRecording } from './store.ts';
 
 /** The request that reads a recording. Its signal aborts when the client disconnects. */
 export type Reader = Pick<Input<never, never, never>, 'workspaceId' | 'keyId' | 'disconnected'>;
 
-/** What operations on recordings need of the instance that runs them. `Readings` in `lab/readings` reads the recordings. */
+/** What operations on recordings need of the instance that runs them. `ReportJobs` in `lab/report-jobs` reads the recordings. */
 export interface RecordingServices {
   /** Waits until this instance has written all requests that it has recorded for a key so far. */
   waitUntilRecorded(keyId: string): Promise<void>;
   /** The same, and gives other instances the time to write what they recorded. */
   waitUntilRecordedByAll(keyId: string): Promise<void>;
-  readings: {
+  reportJobs: {
     page(reader: Reader, recordingId: string, part: PageRequest): Promise<Rendered>;
     archive(reader: Reader, recordingId: string, after: number, url: string): Promise<Rendered>;
   };
 }
 
 /** A part of the description of every operation that reads a recording. */
-export const readingsBounded = `A key can read one report, archive or page of requests at a time. ${maxWaitingReadings} more wait. The next gets 429 \`rate_limited\` with \`Retry-After\`. A read stops when its client disconnects, even if the client only closes its sending side.`;
+export const reportJobsBounded = `A key can read one report, archive or page of requests at a time. ${maxWaitingReportJobs} more wait. The next gets 429 \`rate_limited\` with \`Retry-After\`. A read stops when its client disconnects, even if the client only closes its sending side.`;
 
 /** For `prepare` of operations that read a recording. */
 export const whenRecorded = (
@@ -98,15 +92,15 @@ export const recordingOperations = [
     id: 'listRecordedRequests',
     tag: 'Recordings',
     summary: 'List recorded requests',
-    description: `Returns the requests of a recording, ordered by the time at which they ended. So you miss none while the client still runs. For the order in which requests began, sort by \`at\`. To follow a recording, repeat the request with the last \`id\` as \`after\`. The \`gapMs\` and \`retryOf\` of a request may change when an earlier request ends. Requests of the last second on other instances may still be missing. ${readingsBounded}`,
+    description: `Returns the requests of a recording, ordered by the time at which they ended. So you miss none while the client still runs. For the order in which requests began, sort by \`at\`. To follow a recording, repeat the request with the last \`id\` as \`after\`. The \`gapMs\` and \`retryOf\` of a request may change when an earlier request ends. Requests of the last second on other instances may still be missing. ${reportJobsBounded}`,
     ...ofRecording,
     query: { after },
     success: page(RecordedRequests, 'A page of requests.'),
-    handle: (_sql, input, { readings }: RecordingServices) => {
+    handle: (_sql, input, { reportJobs }: RecordingServices) => {
       const { params, query, page } = input;
       // The link to the next page has both.
       const part = { ...page, after: Math.max(page.after, query.after ?? 0) };
-      return readings.page(input, params.recordingId, part);
+      return reportJobs.page(input, params.recordingId, part);
     },
   }),
 
@@ -116,14 +110,14 @@ export const recordingOperations = [
     id: 'getHar',
     tag: 'Recordings',
     summary: 'Get a recording as an HTTP Archive',
-    description: `Returns a recording as an HTTP Archive (HAR 1.2), which browsers' developer tools and other tools can open. Response bodies are not recorded. An archive has at most ${archiveBounds.requests} requests, and fewer if they are large. If there are more, its comment has the URL of the next archive. ${readingsBounded}`,
+    description: `Returns a recording as an HTTP Archive (HAR 1.2), which browsers' developer tools and other tools can open. Response bodies are not recorded. An archive has at most ${archiveBounds.requests} requests, and fewer if they are large. If there are more, its comment has the URL of the next archive. ${reportJobsBounded}`,
     ...ofRecording,
     query: { after },
     success: resource(Har, 'The HTTP Archive.'),
-    handle: (_sql, input, { readings }: RecordingServices) => {
+    handle: (_sql, input, { reportJobs }: RecordingServices) => {
       const { params, query, baseUrl } = input;
       const url = `${baseUrl}/recordings/${params.recordingId}/har`;
-      return readings.archive(input, params.recordingId, query.after ?? 0, url);
+      return reportJobs.archive(input, params.recordingId, query.after ?? 0, url);
     },
   }),
 

@@ -8,9 +8,9 @@ import { factsOf, type RequestOutcome } from '../../observe/request-outcome.ts';
 import { recordings } from '../key-binding.ts';
 import type { recorderBounds } from '../lab-bounds.ts';
 import { DisconnectWatcher } from './disconnect-watcher.ts';
-import { sizeOf } from './recorded.ts';
-import { keepRequests, type RequestBatch } from './recording-store.ts';
+import { sizeOf } from './recorded-request.ts';
 import { serializeRequest } from './serialize-request.ts';
+import { keepRequests, type RequestBatch } from './store.ts';
 
 /** How long requests wait for others, so that one commit writes them all. */
 const gatherMs = 20;

@@ -10,7 +10,7 @@ import { cutEvents } from '../faults/shared/connection-faults.ts';
 import { maxRecordedBody, maxRecordedHead } from '../lab-bounds.ts';
 import { labPageHeader } from '../lab-page-token.ts';
 import { fingerprintOf, headOf } from './link-attempts.ts';
-import { byTime, notKept, type Recorded, type RecordedRow, type StoredFacts } from './recorded.ts';
+import { byTime, notKept, type Recorded, type RecordedRow, type StoredFacts } from './recorded-request.ts';
 import type { RecordedRequest } from './schema.ts';
 
 /** Headers of requests whose values are kept: none identifies a person or contains a credential. */

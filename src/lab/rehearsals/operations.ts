@@ -1,5 +1,5 @@
 import { operation } from '../../http/operation.ts';
-import { created, resource } from '../../http/success.ts';
+import { created, resource } from '../../http/responses.ts';
 import { end, rehearsals } from '../key-binding.ts';
 import { maxKept } from '../lab-bounds.ts';
 import type { TargetApi } from '../target-api.ts';

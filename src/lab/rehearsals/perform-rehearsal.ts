@@ -6,7 +6,7 @@ import type { ApiError } from '../../foundation/errors.ts';
 import type { Fields } from '../../foundation/field-names.ts';
 import type { AnyInput, Handled, Operation } from '../../http/operation.ts';
 import type { Interceptor } from '../../http/request-context.ts';
-import type { OperationResponse } from '../../http/success.ts';
+import type { OperationResponse } from '../../http/responses.ts';
 import { unknownAlias } from '../../http/target.ts';
 import { moved } from '../faults/moved.ts';
 import type { Effect, Fault, FaultContext, FaultInvocation, FaultServices } from '../faults/shared/fault.ts';

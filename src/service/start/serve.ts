@@ -17,7 +17,7 @@ import { createLogger, type Log, prettyFor } from '../../observe/log/logger.ts';
 import { LogOutput } from '../../observe/log/output.ts';
 import { startTraces, type Traces } from '../../observe/traces.ts';
 import { prepareDemo } from '../../store/demo/seed.ts';
-import { beginIfMoved, newGeneration } from '../../store/workspaces/generation.ts';
+import { beginIfMoved, newGeneration } from '../../store/workspaces/after-restore.ts';
 import { buildApp } from '../app.ts';
 import { explainListenError, onFreePort, type Service, startService } from '../service.ts';
 import type { WorkspaceOptions } from './from-code/access.ts';

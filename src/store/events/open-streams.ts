@@ -5,7 +5,7 @@ import type { Database } from '../../db/database.ts';
 import { ApiError, StorageUnavailableError } from '../../foundation/errors.ts';
 import { repeat } from '../../foundation/promises.ts';
 import { makeLast } from '../../http/connections.ts';
-import type { StreamStart } from '../../http/success.ts';
+import type { StreamStart } from '../../http/responses.ts';
 import type { ChangeNotifier } from '../history/record.ts';
 import { EventBroadcaster } from './broadcaster.ts';
 import { EventStream } from './stream.ts';

@@ -4,7 +4,7 @@ import { identifying } from '../../foundation/schema.ts';
 import { grouped } from '../../foundation/words.ts';
 import { type AnyInput, operation } from '../../http/operation.ts';
 import { fittingLimit, maxPageBytes } from '../../http/pagination.ts';
-import { page, resource, stream } from '../../http/success.ts';
+import { page, resource, stream } from '../../http/responses.ts';
 import { type Extent, extentOf, findEvent, readEventSizes, readEvents } from '../history/store.ts';
 import { type EventType, KnownEventType } from '../webhooks/schema.ts';
 import { Event, Events, eventId } from './schema.ts';

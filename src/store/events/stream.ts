@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { StreamStart } from '../../http/success.ts';
+import type { StreamStart } from '../../http/responses.ts';
 import type { EventBatch, EventBroadcaster, Subscription } from './broadcaster.ts';
 
 /** The interval of comments. Readers are promised one in 15 s, and `keepAlive` runs twice a second. */

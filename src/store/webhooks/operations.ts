@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { bodyProperty, invalidRequest } from '../../foundation/errors.ts';
 import { maxWebhooks } from '../../foundation/settings/plans.ts';
 import { type Installation, operation } from '../../http/operation.ts';
-import { accepted, created, empty, page, resource } from '../../http/success.ts';
+import { accepted, created, empty, page, resource } from '../../http/responses.ts';
 import * as deliveries from './delivery-store.ts';
 import { disableAfterMs, retryDelaysMs } from './retry-policy.ts';
 import {

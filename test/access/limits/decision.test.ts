@@ -6,9 +6,9 @@ import {
   decide,
   isBanned,
   type LimitAccount,
+  type LimitPolicy,
   newAccount,
   peekWindows,
-  type Terms,
 } from '../../../src/access/limits/decision.ts';
 import { limitHeaders, limitRefusal } from '../../../src/access/limits/headers.ts';
 import { type BanRules, banRules as ourBanRules } from '../../../src/foundation/settings/plans.ts';
@@ -49,7 +49,7 @@ interface Made {
 }
 
 /** Decides on one request after each step of time. */
-function run(terms: Terms, stepsMs: readonly number[]): Made[] {
+function run(terms: LimitPolicy, stepsMs: readonly number[]): Made[] {
   let nowMs = startMs;
   return runAt(
     terms,
@@ -61,7 +61,7 @@ function run(terms: Terms, stepsMs: readonly number[]): Made[] {
 }
 
 /** Decides on one request at each time. */
-function runAt(terms: Terms, times: readonly number[], account = newAccount): Made[] {
+function runAt(terms: LimitPolicy, times: readonly number[], account = newAccount): Made[] {
   return times.map((nowMs) => {
     const before = account;
     const made = decide(before, terms, nowMs);
@@ -85,7 +85,7 @@ const countBy = <T>(items: T[], key: (item: T) => number) => {
   return counts;
 };
 
-const holds = (terms: Terms, account: LimitAccount, nowMs: number) =>
+const holds = (terms: LimitPolicy, account: LimitAccount, nowMs: number) =>
   decide(account, terms, nowMs).decision.outcome;
 
 test('no calendar window admits more than the plan, or less while requests remain', () => {
@@ -249,7 +249,7 @@ test('a ban begins with the first strike too many, is as long as the rules say, 
 });
 
 test('clearing a ban voids it and the memory of earlier bans, but no later ban', () => {
-  const terms: Terms = {
+  const terms: LimitPolicy = {
     quota: { perMinute: 1, perDay: 1000 },
     banRules: { strikesFactor: 1, firstMs: 60_000, longestMs: 3_600_000, growth: 2, memoryMs: dayMs },
   };
@@ -373,7 +373,7 @@ test('no window is reported to end later than its length from now, whatever the 
 
 test('clearing a ban voids counts made ahead of the clock, and a clearing from the future has no effect', () => {
   const quota = { perMinute: 1, perDay: 1_000 };
-  const terms: Terms = { quota, banRules: ourBanRules };
+  const terms: LimitPolicy = { quota, banRules: ourBanRules };
   for (const leapMs of [minuteMs, 20 * 3_600_000]) {
     const ahead = runAt(terms, Array(12).fill(startMs + leapMs)).at(-1) as Made;
     assert.equal(ahead.decision.outcome, 'banned');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
-import { decide, newAccount, type Terms } from '../../../src/access/limits/decision.ts';
+import { decide, type LimitPolicy, newAccount } from '../../../src/access/limits/decision.ts';
 import { limitHeaders } from '../../../src/access/limits/headers.ts';
 import { accountName, decideShared, findSharedAccount } from '../../../src/access/limits/shared-accounts.ts';
 import { connectValkey, type Valkey } from '../../../src/access/limits/valkey.ts';
@@ -11,7 +11,7 @@ import { needsValkey, startCluster, startValkey } from '../../support/valkey.ts'
 const startMs = Date.parse('2026-06-01T23:55:00Z');
 const patienceMs = 60_000;
 
-const terms: fc.Arbitrary<Terms> = fc.record(
+const terms: fc.Arbitrary<LimitPolicy> = fc.record(
   {
     quota: fc.record({
       perMinute: fc.integer({ min: 1, max: 8 }),
@@ -72,7 +72,7 @@ test('an account is kept while it is relevant, and then expires', needsValkey, a
   const { url } = await startValkey(t);
   const valkey = await connectValkey([url], patienceMs);
   t.after(() => valkey.disconnect());
-  const hoursLeft = async (terms: Terms, count: number) => {
+  const hoursLeft = async (terms: LimitPolicy, count: number) => {
     const name = accountName({ workspaceId: 1, id: `key_${count}` });
     const nowMs = Date.parse('2026-06-01T22:00:00Z');
     await decideShared(valkey, name, terms, count, () => {}, nowMs);
@@ -112,7 +112,7 @@ test('an invalid response of the script is refused, so the instance limits on it
 async function assertSame(
   valkey: Valkey,
   name: string,
-  plans: Terms[],
+  plans: LimitPolicy[],
   trace: { stepMs: number; count: number; plan: number; pardonAfterMs: number | undefined }[],
 ): Promise<void> {
   let account = newAccount;
@@ -123,7 +123,7 @@ async function assertSame(
   for (const { stepMs, count, plan, pardonAfterMs } of trace) {
     nowMs += stepMs;
     if (pardonAfterMs !== undefined) banClearedAtMs = nowMs + pardonAfterMs;
-    const terms = { ...(plans[plan] as Terms), banClearedAtMs };
+    const terms = { ...(plans[plan] as LimitPolicy), banClearedAtMs };
     for (let i = 0; i < count; i++) {
       const made = decide(account, terms, nowMs);
       account = made.account;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contentKinds } from '../../../src/db/tables.ts';
 import { maxResetRows, maxResetsPerDay } from '../../../src/lab/lab-bounds.ts';
-import { countToday } from '../../../src/lab/recordings/recording-store.ts';
+import { countToday } from '../../../src/lab/recordings/store.ts';
 import { resetWorkspace } from '../../../src/store/demo/seed.ts';
 import { addCategories, rehearse } from '../../support/lab.ts';
 import { type CallOptions, Petstore, startPetstore } from '../../support/petstore.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { freeAtMs, shareConnection } from '../../../src/lab/checks/request-facts.ts';
 import { trafficOf } from '../../../src/lab/checks/traffic.ts';
 import { petstoreApi } from '../../../src/lab/petstore/petstore-api.ts';
-import type { Recorded } from '../../../src/lab/recordings/recorded.ts';
+import type { Recorded } from '../../../src/lab/recordings/recorded-request.ts';
 import { recorded } from '../../support/recorded.ts';
 
 /** A request with few possible values, so that many overlap: its time, its duration, and its connection. */

@@ -9,7 +9,7 @@ import { trafficOf } from '../../../src/lab/checks/traffic.ts';
 import { curlOf } from '../../../src/lab/page/curl.ts';
 import { inScope, wantedOf } from '../../../src/lab/page/request-filters.ts';
 import { plain } from '../../../src/lab/page/template.ts';
-import { type TimeLine, timeLineOf } from '../../../src/lab/page/time-line.ts';
+import { type TimeLine, timeLineOf } from '../../../src/lab/page/timeline.ts';
 import { preciseTime } from '../../../src/lab/page/times.ts';
 import { petstoreApi } from '../../../src/lab/petstore/petstore-api.ts';
 import { outcomeOf, outcomes } from '../../../src/lab/recordings/outcome-kinds.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Petstore, startPetstore } from '../../support/petstore.ts';
-import { newReadingWorker } from '../../support/reading-worker.ts';
 import { recordedIn, startRecording } from '../../support/recordings.ts';
+import { newReportJobWorker } from '../../support/report-job-worker.ts';
 import { openTestStorage } from '../../support/storage.ts';
 
 const order = { petId: 1, quantity: 1 };
@@ -31,7 +31,7 @@ test('a reader follows a recording by the last id, without gaps and repeats', as
   }
   assert.deepEqual(idsOf(followed), range(1, 30));
   // Another instance, which has not followed the recording, links them all at once.
-  const options = { readingWorker: newReadingWorker() };
+  const options = { reportJobWorker: newReportJobWorker() };
   const other = new Petstore(await openTestStorage(petstore.folder), petstore.folder, options);
   t.after(() => other.close());
   other.nowMs = petstore.nowMs;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { deleteRemoved } from '../../../src/lab/recordings/recording-store.ts';
+import { deleteRemoved } from '../../../src/lab/recordings/store.ts';
 import { deleteWorkspace } from '../../../src/store/workspaces/store.ts';
 import { filledTables } from '../../support/content.ts';
 import { emptyDatabase, load, patienceMs, startInstances } from '../../support/instances.ts';

@@ -6,7 +6,7 @@ import { identifier, type Sql } from '../../../src/db/sql.ts';
 import { tables } from '../../../src/db/tables.ts';
 import { StorageUnavailableError } from '../../../src/foundation/errors.ts';
 import { maxKeptSize, maxRecordedHead } from '../../../src/lab/lab-bounds.ts';
-import { deleteOldRecordings, deleteRemoved } from '../../../src/lab/recordings/recording-store.ts';
+import { deleteOldRecordings, deleteRemoved } from '../../../src/lab/recordings/store.ts';
 import { deleteWorkspace } from '../../../src/store/workspaces/store.ts';
 import { filledTables } from '../../support/content.ts';
 import { Petstore, startPetstore } from '../../support/petstore.ts';

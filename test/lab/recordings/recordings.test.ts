@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { deleteRemoved } from '../../../src/lab/recordings/recording-store.ts';
+import { deleteRemoved } from '../../../src/lab/recordings/store.ts';
 import { exchange } from '../../support/exchange.ts';
 import { startPetstore } from '../../support/petstore.ts';
 import { recordedIn, recordingAt, startRecording, valuesOf } from '../../support/recordings.ts';

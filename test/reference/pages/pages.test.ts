@@ -6,7 +6,7 @@ import { describeLab, describeStore } from '../../../src/reference/description/a
 import { guides } from '../../../src/reference/description/guides.ts';
 import { resolverOf } from '../../../src/reference/description/part.ts';
 import { guidePagePath, operationPath } from '../../../src/reference/pages/pages.ts';
-import { pagePaths } from '../../../src/reference/pages/serve-reading.ts';
+import { pagePaths } from '../../../src/reference/pages/serve-docs.ts';
 import { Petstore, startPetstore } from '../../support/petstore.ts';
 import { openTestStorage } from '../../support/storage.ts';
 

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { createKey } from '../../../src/access/keys/store.ts';
 import { openStorage } from '../../../src/db/open.ts';
 import { prepareDemo } from '../../../src/store/demo/seed.ts';
-import { beginIfMoved } from '../../../src/store/workspaces/generation.ts';
+import { beginIfMoved } from '../../../src/store/workspaces/after-restore.ts';
 import { listWorkspaces } from '../../../src/store/workspaces/store.ts';
 import { type Message, startReceiver } from '../../support/dispatching.ts';
 import { temporaryFolder } from '../../support/folder.ts';

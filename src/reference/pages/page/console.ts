@@ -1,6 +1,6 @@
 // A form that sends a request of an operation, and shows the answer.
 
-import { currentKey } from '../../../access/keys/tab-key.ts';
+import { currentKey } from '../../../access/keys/browser-key.ts';
 import { randomId } from '../../../client/platform.ts';
 import { prettyJson } from '../../../http/pages/pretty-json.ts';
 import { operationIn, type Part, resolverOf } from '../../description/part.ts';

@@ -1,7 +1,7 @@
 // Shows the static pages of the reference in place, one at a time, and adds what needs a program: a console, and the search.
 
 // The key first, so that it is removed from the address as soon as possible.
-import '../../../access/keys/tab-key.ts';
+import '../../../access/keys/browser-key.ts';
 import { consoleFor } from './console.ts';
 import { element } from './element.ts';
 import { toggleSearch } from './search.ts';

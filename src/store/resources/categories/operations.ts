@@ -1,7 +1,7 @@
 import { grouped } from '../../../foundation/words.ts';
 import { operation } from '../../../http/operation.ts';
 import { maxPageBytes } from '../../../http/pagination.ts';
-import { created, empty, page, resource } from '../../../http/success.ts';
+import { created, empty, page, resource } from '../../../http/responses.ts';
 import { Categories, Category, categoryId, NewCategory } from './schema.ts';
 import * as store from './store.ts';
 

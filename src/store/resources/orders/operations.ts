@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Id, mergePatch } from '../../../foundation/schema.ts';
 import { operation } from '../../../http/operation.ts';
-import { created, empty, page, resource } from '../../../http/success.ts';
+import { created, empty, page, resource } from '../../../http/responses.ts';
 import { Order, OrderPatch, Orders, orderId } from './schema.ts';
 import * as store from './store.ts';
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { PetStatus } from '../../../foundation/schema.ts';
 import { operation } from '../../../http/operation.ts';
-import { page, resource } from '../../../http/success.ts';
+import { page, resource } from '../../../http/responses.ts';
 import { InventoryItem, InventoryItems, InventoryUpdate, petId } from './schema.ts';
 import * as stock from './stock.ts';
 

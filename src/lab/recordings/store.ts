@@ -5,7 +5,7 @@ import { type Fragment, fragment, join, type Row, type Sql } from '../../db/sql.
 import { dayMs, hourMs, toTime } from '../../foundation/time.ts';
 import { bind, end, endActive, type Owner, recordings, unbind } from '../key-binding.ts';
 import { maxKept, maxKeptSize, type recorderBounds } from '../lab-bounds.ts';
-import { type RecordedRow, sizeOf } from './recorded.ts';
+import { type RecordedRow, sizeOf } from './recorded-request.ts';
 import type { Recording } from './schema.ts';
 
 const rowsPerStatement = 100;

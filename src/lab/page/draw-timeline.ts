@@ -2,7 +2,7 @@ import { preciseDuration } from '../../foundation/words.ts';
 import { type OutcomeKind, outcomeKinds, outcomes } from '../recordings/outcome-kinds.ts';
 import { laneInWords, waitOf } from '../recordings/timeline-layout.ts';
 import { html, nothing, svg, type TemplateResult, when } from './template.ts';
-import type { DrawnBand, DrawnLane, Gap, Mark, TimeLine } from './time-line.ts';
+import type { DrawnBand, DrawnLane, Gap, Mark, TimeLine } from './timeline.ts';
 import { retryAfterText } from './times.ts';
 
 /** The height of a lane, the height of its texts, and the place of its middle. All grow with the text. */

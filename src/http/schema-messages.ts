@@ -134,7 +134,7 @@ function assertCovered(schema: TSchema, covered: readonly string[], what: string
   if (other !== undefined) throw noWords(`${other} of ${what}`);
 }
 
-const noWords = (what: string, where = 'src/http/expectation.ts') =>
+const noWords = (what: string, where = 'src/http/schema-messages.ts') =>
   new Error(`messages have no words for ${what}; add them in ${where}`);
 
 function nullable([schema, ...others]: readonly TSchema[]): string {

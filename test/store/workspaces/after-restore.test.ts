@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { forgetOldEvents } from '../../../src/store/history/store.ts';
 import { deleteOldDeliveries } from '../../../src/store/webhooks/delivery-store.ts';
-import { beginGeneration } from '../../../src/store/workspaces/generation.ts';
+import { beginGeneration } from '../../../src/store/workspaces/after-restore.ts';
 import {
   addCategory,
   addWebhook,

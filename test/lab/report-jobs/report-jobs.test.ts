@@ -5,14 +5,14 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fragment, join, type Sql } from '../../../src/db/sql.ts';
 import { maxParameters } from '../../../src/http/input.ts';
-import { archiveBounds, maxWaitingReadings } from '../../../src/lab/lab-bounds.ts';
-import type { ReadRows } from '../../../src/lab/readings/read-recording.ts';
-import { ReadingQueue } from '../../../src/lab/readings/readings.ts';
-import { deleteOldRecordings } from '../../../src/lab/recordings/recording-store.ts';
+import { archiveBounds, maxWaitingReportJobs } from '../../../src/lab/lab-bounds.ts';
+import { deleteOldRecordings } from '../../../src/lab/recordings/store.ts';
+import { ReportJobQueue } from '../../../src/lab/report-jobs/report-jobs.ts';
+import type { ReadRows } from '../../../src/lab/report-jobs/run-report-job.ts';
 import { Petstore, startPetstore } from '../../support/petstore.ts';
 import { openRaw, rawRequest } from '../../support/raw-client.ts';
-import { newReadingWorker } from '../../support/reading-worker.ts';
 import { startRecording } from '../../support/recordings.ts';
+import { newReportJobWorker } from '../../support/report-job-worker.ts';
 import { until } from '../../support/until.ts';
 
 /** Puts this many requests into a recording with one request. Only their bodies differ. */
@@ -128,19 +128,19 @@ const readerOf = (keyId: string, { signal } = new AbortController()) => ({
   disconnected: () => signal,
 });
 
-test('one reading runs at a time, and keys take turns', async () => {
-  const queue = new ReadingQueue();
+test('one report job runs at a time, and keys take turns', async () => {
+  const queue = new ReportJobQueue();
   const made: string[] = [];
   const ends = new Map<string, () => void>();
   const left: Promise<unknown>[] = [];
   const ask = (keyId: string, what: string) => {
     const reader = new AbortController();
-    const reading = queue.run(readerOf(keyId, reader), async () => {
+    const reportJob = queue.run(readerOf(keyId, reader), async () => {
       made.push(keyId + what);
       await new Promise<void>((resolve) => ends.set(keyId + what, resolve));
     });
     // Each client reads its response at once.
-    left.push(reading.then(() => reader.abort(new Error('answered'))));
+    left.push(reportJob.then(() => reader.abort(new Error('answered'))));
   };
   for (const what of ['1', '2', '3', '4']) ask('a', what);
   for (const keyId of ['b', 'c']) ask(keyId, '1');
@@ -155,65 +155,65 @@ test('one reading runs at a time, and keys take turns', async () => {
   await queue.run(readerOf('a'), async () => {});
 });
 
-test('a key has one reading in progress and at most three waiting; one more is refused', async () => {
-  const queue = new ReadingQueue();
+test('a key has one report job in progress and at most three waiting; one more is refused', async () => {
+  const queue = new ReportJobQueue();
   const made: number[] = [];
-  const readers = Array.from({ length: 1 + maxWaitingReadings }, () => new AbortController());
-  const readings = readers.map((reader, i) =>
+  const readers = Array.from({ length: 1 + maxWaitingReportJobs }, () => new AbortController());
+  const reportJobs = readers.map((reader, i) =>
     queue.run(readerOf('a', reader), async () => {
       made.push(i);
     }),
   );
-  await readings[0];
+  await reportJobs[0];
   // Its client has not read the response yet.
   const refused = { code: 'rate_limited', headers: { 'Retry-After': '1' } };
   await assert.rejects(
     queue.run(readerOf('a'), async () => {}),
     refused,
   );
-  const gone = assert.rejects(readings[2] as Promise<void>, /gone/);
+  const gone = assert.rejects(reportJobs[2] as Promise<void>, /gone/);
   readers[2]?.abort(new Error('gone'));
   await gone;
   const later = queue.run(readerOf('a'), async () => {
     made.push(4);
   });
   for (const i of [0, 1, 3]) {
-    await readings[i];
+    await reportJobs[i];
     readers[i]?.abort(new Error('answered'));
   }
   await later;
   assert.deepEqual(made, [0, 1, 3, 4]);
 });
 
-test('a failed reading does not block the next one', async () => {
-  const queue = new ReadingQueue();
+test('a failed report job does not block the next one', async () => {
+  const queue = new ReportJobQueue();
   const failing = queue.run(readerOf('a'), () => Promise.reject(new Error('away')));
   const next = queue.run(readerOf('a'), async () => 'made');
   await assert.rejects(failing, /away/);
   assert.equal(await next, 'made');
 });
 
-test('a reading beyond the limit of its key gets 429', async (t) => {
+test('a report job beyond the limit of its key gets 429', async (t) => {
   const { petstore, recording } = await filled(t, 10, '{}');
   const held = holdRows(petstore);
   const paths = ['har', 'requests', 'report', 'report/markdown', 'report/junit', 'har'];
   const answers = paths.map((path) => petstore.send('GET', `${recording}/${path}`));
-  for (const refused of await Promise.all(answers.slice(1 + maxWaitingReadings))) {
+  for (const refused of await Promise.all(answers.slice(1 + maxWaitingReportJobs))) {
     assert.equal(refused.status, 429);
     assert.equal(refused.body.code, 'rate_limited');
     assert.equal(refused.headers['retry-after'], '1');
   }
   held.release();
   const statuses = (await Promise.all(answers)).map(({ status }) => status);
-  assert.equal(statuses.filter((status) => status === 200).length, 1 + maxWaitingReadings);
-  assert.equal(statuses.filter((status) => status === 429).length, paths.length - 1 - maxWaitingReadings);
+  assert.equal(statuses.filter((status) => status === 200).length, 1 + maxWaitingReportJobs);
+  assert.equal(statuses.filter((status) => status === 429).length, paths.length - 1 - maxWaitingReportJobs);
 });
 
 for (const [how, leave] of [
   ['closes its side', (socket: Socket) => socket.end()],
   ['resets its connection', (socket: Socket) => socket.resetAndDestroy()],
 ] as const)
-  test(`reading stops for a client that ${how}, also while it waits`, async (t) => {
+  test(`a report job stops for a client that ${how}, also while it waits`, async (t) => {
     const { petstore, recording } = await filled(t, 1_000, '{}');
     await petstore.listen();
     const held = holdRows(petstore);
@@ -234,7 +234,7 @@ for (const [how, leave] of [
     assert.ok(held.asked <= 1 + 5, `${held.asked} slices were read`);
   });
 
-test('readings of many keys that wait on one connection end with it, without a warning', async (t) => {
+test('report jobs of many keys that wait on one connection end with it, without a warning', async (t) => {
   const { petstore } = await filled(t, 10, '{}');
   await petstore.listen();
   const warnings: string[] = [];
@@ -304,14 +304,14 @@ test('the report of a recording that has grown is built again', async (t) => {
 });
 
 for (const what of ['report', 'har', 'requests'])
-  test(`a recording that is removed during a reading is 404: ${what}`, async (t) => {
+  test(`a recording that is removed during a report job is 404: ${what}`, async (t) => {
     const { petstore, recording } = await filled(t, 300, '{}');
     const held = holdRows(petstore);
-    const reading = petstore.send('GET', `${recording}/${what}`);
+    const reportJob = petstore.send('GET', `${recording}/${what}`);
     await until(() => held.asked === 1);
     await petstore.send('DELETE', recording);
     held.release();
-    const { status, body } = await reading;
+    const { status, body } = await reportJob;
     assert.equal(status, 404);
     assert.equal(body.code, 'not_found');
   });
@@ -339,8 +339,8 @@ const task = {
 } as const;
 const noRows: ReadRows = async () => [];
 
-test('a thread that runs out of memory fails its reading, and the next gets a new thread', async (t) => {
-  const worker = newReadingWorker({ limitMs: 300_000, maxMiB: 24 });
+test('a thread that runs out of memory fails its report job, and the next gets a new thread', async (t) => {
+  const worker = newReportJobWorker({ limitMs: 300_000, maxMiB: 24 });
   t.after(() => worker.close());
   const { signal } = new AbortController();
   let number = 0;
@@ -351,8 +351,8 @@ test('a thread that runs out of memory fails its reading, and the next gets a ne
   assert.equal(JSON.parse(new TextDecoder().decode(bytes)).verdict, 'incomplete');
 });
 
-test('a reading that takes too long fails', async (t) => {
-  const worker = newReadingWorker({ limitMs: 200, maxMiB: 512 });
+test('a report job that takes too long fails', async (t) => {
+  const worker = newReportJobWorker({ limitMs: 200, maxMiB: 512 });
   t.after(() => worker.close());
   const { signal } = new AbortController();
   await assert.rejects(
@@ -361,13 +361,13 @@ test('a reading that takes too long fails', async (t) => {
   );
 });
 
-test('a reading fails if the storage fails, with the same error', async (t) => {
-  const worker = newReadingWorker();
+test('a report job fails if the storage fails, with the same error', async (t) => {
+  const worker = newReportJobWorker();
   t.after(() => worker.close());
   const leaving = new AbortController();
   const away = worker.make(task, () => Promise.reject(new Error('away')), leaving.signal);
   await assert.rejects(away, /^Error: away$/);
-  const reading = worker.make(
+  const reportJob = worker.make(
     task,
     async () => {
       leaving.abort(new Error('gone'));
@@ -375,5 +375,5 @@ test('a reading fails if the storage fails, with the same error', async (t) => {
     },
     leaving.signal,
   );
-  await assert.rejects(reading, /^Error: gone$/);
+  await assert.rejects(reportJob, /^Error: gone$/);
 });

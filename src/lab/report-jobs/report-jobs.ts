@@ -4,25 +4,25 @@ import { CallThread } from '../../foundation/call-thread.ts';
 import { ApiError } from '../../foundation/errors.ts';
 import { Slots } from '../../foundation/fair-slots.ts';
 import type { PageRequest } from '../../http/pagination.ts';
-import { Rendered } from '../../http/success.ts';
+import { Rendered } from '../../http/responses.ts';
 import { checksVersion } from '../checks/list.ts';
 import type { Report } from '../checks/report-schema.ts';
-import { maxWaitingReadings } from '../lab-bounds.ts';
+import { maxWaitingReportJobs } from '../lab-bounds.ts';
 import type { Reader } from '../recordings/operations.ts';
-import { getRecording } from '../recordings/recording-store.ts';
-import type { ReadingCall, ReadingResult, ReadingTask, ReadRows, Slice } from './read-recording.ts';
+import { getRecording } from '../recordings/store.ts';
+import type { ReadRows, ReportJob, ReportJobCall, ReportJobResult, Slice } from './run-report-job.ts';
 
 type Without<Task, Keys extends PropertyKey> = Task extends unknown ? Omit<Task, Keys> : never;
-type Task = Without<ReadingTask, 'workspaceId' | 'requests' | 'beganAtMs'>;
-type Made = ReadingResult & { requests: number };
+type Task = Without<ReportJob, 'workspaceId' | 'requests' | 'beganAtMs'>;
+type Made = ReportJobResult & { requests: number };
 
 /** Makes the reports, archives and pages of recordings: in a queue and in a thread, and not for clients that have disconnected. */
-export class Readings {
+export class ReportJobs {
   readonly #db: Database;
-  readonly #queue = new ReadingQueue();
-  readonly #worker: WorkerOfReadings;
+  readonly #queue = new ReportJobQueue();
+  readonly #worker: ReportJobRunner;
 
-  constructor(db: Database, worker: WorkerOfReadings) {
+  constructor(db: Database, worker: ReportJobRunner) {
     this.#db = db;
     this.#worker = worker;
   }
@@ -72,11 +72,11 @@ export class Readings {
   async #make(reader: Reader, task: Task, signal: AbortSignal): Promise<Made> {
     const { requests, createdAt } = await getRecording(this.#db.read, reader, task.recordingId);
     const beganAtMs = Date.parse(createdAt);
-    const whole: ReadingTask = { ...task, workspaceId: reader.workspaceId, requests, beganAtMs };
-    const reading = await this.#worker.make(whole, readRowsOf(this.#db.read), signal);
+    const whole: ReportJob = { ...task, workspaceId: reader.workspaceId, requests, beganAtMs };
+    const made = await this.#worker.make(whole, readRowsOf(this.#db.read), signal);
     // Throws if the recording was removed meanwhile: then rows may be missing.
     await getRecording(this.#db.read, reader, task.recordingId);
-    return { ...reading, requests };
+    return { ...made, requests };
   }
 }
 
@@ -120,17 +120,17 @@ async function keepReport(
   await keeping.catch(() => {});
 }
 
-/** Queue for readings: the instance makes one at a time, keys take turns, and a few of each key wait. */
-export class ReadingQueue {
+/** Queue for report jobs: the instance makes one at a time, keys take turns, and a few of each key wait. */
+export class ReportJobQueue {
   readonly #ofKeys = new Slots<string>(Number.POSITIVE_INFINITY, 1);
   readonly #ofAll = new Slots<string>(1, 1);
-  /** The readings of each key that are in progress or wait. */
+  /** The report jobs of each key that are in progress or wait. */
   readonly #counts = new Map<string, number>();
 
   /** Calls `make` in turn. The turn ends when the client has its response or disconnects: one that reads nothing fills no memory. */
   async run<T>(reader: Reader, make: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const key = `${reader.workspaceId} ${reader.keyId}`;
-    if ((this.#counts.get(key) ?? 0) > maxWaitingReadings) throw tooMany();
+    if ((this.#counts.get(key) ?? 0) > maxWaitingReportJobs) throw tooMany();
     const signal = reader.disconnected();
     signal.throwIfAborted();
     this.#count(key, 1);
@@ -160,19 +160,19 @@ export class ReadingQueue {
 const tooMany = () =>
   new ApiError(
     'rate_limited',
-    `This key already reads one report, archive or page of requests, and ${maxWaitingReadings} more wait. Try again when one of them has finished.`,
+    `This key already reads one report, archive or page of requests, and ${maxWaitingReportJobs} more wait. Try again when one of them has finished.`,
     { 'Retry-After': '1' },
   );
 
-/** The time of a reading and the memory of the thread: many times what a full recording needs on a slow machine. */
+/** The time of a report job and the memory of the thread: many times what a full recording needs on a slow machine. */
 export const workerBounds = { limitMs: 60_000, maxMiB: 512 };
 
-/** The part of `ReadingWorker` that its users need. */
-export type WorkerOfReadings = Pick<ReadingWorker, 'make' | 'close'>;
+/** The part of `ReportJobWorker` that its users need. */
+export type ReportJobRunner = Pick<ReportJobWorker, 'make' | 'close'>;
 
-/** Makes readings in a thread. */
-export class ReadingWorker {
-  readonly #thread: CallThread<ReadingCall, Slice, ReadingResult>;
+/** Runs report jobs in a thread. */
+export class ReportJobWorker {
+  readonly #thread: CallThread<ReportJobCall, Slice, ReportJobResult>;
   readonly #limitMs: number;
 
   /** `module`: the module that the thread runs. */
@@ -182,8 +182,8 @@ export class ReadingWorker {
     this.#limitMs = limitMs;
   }
 
-  /** Makes a reading; one at a time. Rejects if the signal aborts, `readRows` fails, the thread ends or the time is over. */
-  async make(task: ReadingTask, readRows: ReadRows, signal: AbortSignal): Promise<ReadingResult> {
+  /** Makes a report job; one at a time. Rejects if the signal aborts, `readRows` fails, the thread ends or the time is over. */
+  async make(task: ReportJob, readRows: ReadRows, signal: AbortSignal): Promise<ReportJobResult> {
     const flag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     let reason: unknown;
     const cancel = (why: unknown) => {
@@ -208,7 +208,7 @@ export class ReadingWorker {
     }
   }
 
-  /** Ends the thread, and the reading in it. */
+  /** Ends the thread, and the report job in it. */
   close(): Promise<void> {
     return this.#thread.close();
   }

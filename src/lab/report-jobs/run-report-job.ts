@@ -8,12 +8,17 @@ import { archiveBounds, maxFollowed } from '../lab-bounds.ts';
 import { toHar } from '../recordings/har.ts';
 import { type AttemptLink, linkAttempts, type TimedRequest } from '../recordings/link-attempts.ts';
 import { outcomeOf } from '../recordings/outcome-kinds.ts';
-import { byTime, type Recorded, type StoredFacts, type UnlinkedRequest } from '../recordings/recorded.ts';
+import {
+  byTime,
+  type Recorded,
+  type StoredFacts,
+  type UnlinkedRequest,
+} from '../recordings/recorded-request.ts';
 import { type RecordedRequest, RecordedRequests } from '../recordings/schema.ts';
 import type { TargetApi } from '../target-api.ts';
 
 /** A report, an HTTP Archive or a page of the first `requests` requests of a recording. */
-export type ReadingTask = {
+export type ReportJob = {
   workspaceId: number;
   recordingId: string;
   requests: number;
@@ -26,8 +31,8 @@ export type ReadingTask = {
   | { kind: 'page'; after: number; limit: number }
 );
 
-/** The JSON text of a reading. `next`: more requests follow after this number. */
-export interface ReadingResult {
+/** The JSON text of a report job. `next`: more requests follow after this number. */
+export interface ReportJobResult {
   bytes: Uint8Array<ArrayBuffer>;
   etag: string;
   next?: number;
@@ -45,19 +50,19 @@ export interface Slice {
 /** Reads the first rows of a slice, in the order of numbers; none if it is empty. */
 export type ReadRows = (slice: Slice) => Promise<Row[]>;
 
-/** A call of the thread. The flag is 1 once the reading is cancelled. */
-export interface ReadingCall {
-  task: ReadingTask;
+/** A call of the thread. The flag is 1 once the report job is cancelled. */
+export interface ReportJobCall {
+  task: ReportJob;
   flag: Int32Array;
 }
 
-/** Makes readings in this thread, one at a time, so that their long synchronous steps delay no request. */
-export function makeReadings(api: TargetApi): void {
+/** Runs report jobs in this thread, one at a time, so that their long synchronous steps delay no request. */
+export function serveReportJobs(api: TargetApi): void {
   const links = new LinkCache();
-  serveCalls<ReadingCall, Slice, ReadingResult>(
+  serveCalls<ReportJobCall, Slice, ReportJobResult>(
     async ({ task, flag }, send) => {
       const throwIfCanceled = () => {
-        if (Atomics.load(flag, 0) !== 0) throw new Error('This reading is cancelled.');
+        if (Atomics.load(flag, 0) !== 0) throw new Error('This report job is cancelled.');
       };
       const readRows: ReadRows = async (slice) => {
         const rows = (await send(slice)) as Row[];
@@ -80,7 +85,7 @@ interface Content {
   next?: number;
 }
 
-type TaskOf<Kind> = Extract<ReadingTask, { kind: Kind }>;
+type TaskOf<Kind> = Extract<ReportJob, { kind: Kind }>;
 
 interface Tools {
   api: TargetApi;
@@ -90,7 +95,7 @@ interface Tools {
   throwIfCanceled: () => void;
 }
 
-function readRecording(task: ReadingTask, tools: Tools): Promise<Content> {
+function readRecording(task: ReportJob, tools: Tools): Promise<Content> {
   if (task.kind === 'report') return report(task, tools);
   return task.kind === 'archive' ? archive(task, tools) : page(task, tools);
 }
@@ -143,7 +148,7 @@ async function page(task: TaskOf<'page'>, { readRows, links }: Tools): Promise<C
 
 /** The request with a number, without its body; undefined if the recording was removed meanwhile. */
 async function readOne(
-  { workspaceId, recordingId }: ReadingTask,
+  { workspaceId, recordingId }: ReportJob,
   number: number,
   readRows: ReadRows,
 ): Promise<UnlinkedRequest | undefined> {
@@ -196,7 +201,7 @@ class LinkCache {
 
   /** The links of at least the first `requests` requests of a recording. */
   async of(
-    { workspaceId, recordingId, requests: upTo }: ReadingTask,
+    { workspaceId, recordingId, requests: upTo }: ReportJob,
     readRows: ReadRows,
   ): Promise<ReadonlyMap<number, AttemptLink>> {
     const key = `${workspaceId} ${recordingId}`;

@@ -27,8 +27,8 @@ const pageGroups = ({ operations, hasLab }: Omit<Documented, 'baseUrl'>) => [
 
 const singlePaths = [...listPaths, errorPages.path];
 
-/** The paths of everything that `serveReading` serves, as the router takes them. */
-export const readingPaths = (documented: Omit<Documented, 'baseUrl'>) => [
+/** The paths of everything that `serveDocs` serves, as the router takes them. */
+export const docsPaths = (documented: Omit<Documented, 'baseUrl'>) => [
   ...referencePaths,
   ...referenceFiles.map(hashedPath),
   ...singlePaths,
@@ -45,7 +45,7 @@ export const pagePaths = (documented: Omit<Documented, 'baseUrl'>) => [
 ];
 
 /** Serves the documentation of the API and the lab, without a key: the interactive page, static pages, and texts. */
-export function serveReading(app: FastifyInstance, documented: Documented): void {
+export function serveDocs(app: FastifyInstance, documented: Documented): void {
   const { baseUrl, hasLab, operations } = documented;
   const description = memoize(() => describeStore(operations, baseUrl, documented));
   const store: Api = { name: '', start: prefix, operations, description };

@@ -13,7 +13,7 @@ const largeBodiesMs = 1;
  * Handles the requests of one turn of the event loop together, so that each step runs for all while its code is in the processor's cache,
  * and they reach the storage as a group. Large bodies wait only for each other: a turn reads one, and more while it has time.
  */
-export class Arrivals {
+export class RequestBatcher {
   readonly #handle: RequestListener;
   #requests: Parameters<RequestListener>[] = [];
   #largeBodies: (() => void)[] = [];
@@ -83,7 +83,7 @@ export class Arrivals {
 
 /** Bodies are read here, in turns, and parsed later by the operation, which decides on media types. */
 export function takeBodiesAsBytes(app: FastifyInstance): void {
-  const arrivals = new Arrivals(app.server);
+  const arrivals = new RequestBatcher(app.server);
   app.removeAllContentTypeParsers();
   // `*` would work, too, but Fastify would then search for its parser at each request.
   app.addContentTypeParser(/^/, { parseAs: 'buffer' }, (_request, body, done) =>
