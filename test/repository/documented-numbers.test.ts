@@ -46,7 +46,7 @@ test('the page on security has the bounds of the code', () => {
     `(Free: ${ofFree}; Pro: ${ofPro}; Business: ${ofBusiness})`,
     `below \`/lab\` ${wordsFor(labKeptBounds)}`,
     `up to ${grouped(maxResetRows)} rows`,
-    'A key has one reading in progress and three that wait.',
+    'A key has one report job in progress and three that wait.',
     `An archive has at most ${grouped(requests)} requests and ${characters / 1024 / 1024} Mi characters.`,
     `in a thread that has ${workerBounds.maxMiB} MiB and ${workerBounds.limitMs / 1_000} s`,
     `A page of categories or events has at most ${grouped(maxPageBytes)} bytes`,

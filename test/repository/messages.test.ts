@@ -206,7 +206,7 @@ const wordless: [string, TSchema, RegExp][] = [
   [
     'a keyword',
     Type.Number({ multipleOf: 0.01 }),
-    /multipleOf of number; add them in src\/http\/expectation/,
+    /multipleOf of number; add them in src\/http\/schema-messages/,
   ],
   ['a keyword of another type', { type: 'integer', maxLength: 3 } as TSchema, /maxLength of integer; add/],
   ['a format of text', Type.String({ format: 'email' }), /the format email of string; add/],
