@@ -69,7 +69,7 @@ interface Options {
   trials?: number;
   level?: [name: string, level: Level][];
   levels?: string;
-  ignoreOutput?: true;
+  ignoreOutput?: true | RegExp;
   host?: string;
   compare?: string;
   json?: true;
@@ -109,7 +109,11 @@ export const gradeCommand = () =>
       addLevel,
     )
     .option('--levels <file>', 'read levels from a file with a line for each; --level overrides it')
-    .option('--ignore-output', 'do not compare what the program prints')
+    .option(
+      '--ignore-output [pattern]',
+      'do not compare what the program prints, or the lines that match a regular expression',
+      parsePattern,
+    )
     .option('--host <address>', 'address that the store of this command listens on and gives to the program')
     .option('--compare <file>', 'show what became better or worse since this card from --json')
     .option('--json', 'print the card as JSON')
@@ -164,6 +168,14 @@ function assertHost(command: Command, { host }: Options): void {
     command.error(
       'error: --host must be one address at which the program finds this machine, such as 172.17.0.1',
     );
+}
+
+function parsePattern(text: string): RegExp {
+  try {
+    return new RegExp(text, 'u');
+  } catch {
+    throw new InvalidArgumentError(`"${text}" is not a regular expression.`);
+  }
 }
 
 const levelNames = [...levels, 'off'] as const;
@@ -276,7 +288,7 @@ async function grade(words: string[], options: Parsed): Promise<void> {
     store = await openGradingService(process.env, signal, host);
     const graded = await gradeProgram({
       ...{ command: words, store, faults, signal, atOnce, levels },
-      ...{ goal, trials, isThorough: options.thorough, ignoresOutput: options.ignoreOutput },
+      ...{ goal, trials, isThorough: options.thorough, ignoredOutput: options.ignoreOutput },
       timeoutMs: timeout === undefined ? undefined : 1_000 * timeout,
       ...{ onProgress: progress.report, onOutput: progress.showOutput },
     });
@@ -308,7 +320,7 @@ function commandLines(words: string[], options: Parsed, env: NodeJS.ProcessEnv):
   const rest = [
     ...Object.entries(levels).flatMap(([name, level]) => ['--level', `${name}=${level}`]),
     ...Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [name, String(value)])),
-    ...(ignoreOutput ? ['--ignore-output'] : []),
+    ...(ignoreOutput ? ['--ignore-output', ...(ignoreOutput === true ? [] : [ignoreOutput.source])] : []),
   ];
   return {
     again: (selector) => {

@@ -10,6 +10,7 @@ export const runVerdicts = [
   'left-undone',
   'did-something-else',
   'printed-something-else',
+  'reported-failure',
   'failed',
   'hung',
   'not-reached',
@@ -114,6 +115,14 @@ const CardRun = Type.Object({
   ),
   goalReached: Type.Optional(
     Type.Boolean({ description: 'With a goal: whether it was reached.', examples: [false] }),
+  ),
+  excused: Type.Optional(
+    Type.Array(
+      Shown('A line and the reason.', 'printed "2 retries" instead of "1 retry": it counts requests or time'),
+      {
+        description: 'Lines that differ from those without faults for a good reason.',
+      },
+    ),
   ),
   lastWords: Type.Optional(
     Shown('With a goal: the last line on its standard output.', 'done: order 9, 26 left'),

@@ -20,6 +20,8 @@ import type { Run } from './run/run.ts';
 /** Possible deviations of a run. `verdictOn` decides which of them count. */
 export interface Judgement {
   deviations: Deviation[];
+  /** Other lines that are right, with the reason. */
+  excused?: string[];
   /** Whether the program reported a failure. Then only deviations of the kinds `countsWhenGivenUp` count. */
   gaveUp: boolean;
   countsWhenGivenUp: readonly Deviation['kind'][];
@@ -39,6 +41,7 @@ export const kindVerdicts = {
   undone: 'left-undone',
   other: 'did-something-else',
   printed: 'printed-something-else',
+  reported: 'reported-failure',
 } as const satisfies Record<Deviation['kind'], Verdict>;
 
 /** The worst first. */
@@ -105,9 +108,9 @@ const asksForPatience = ({ answerHeaders, at, durationMs }: RecordedRequest) =>
  */
 function verdictOn(
   { exitStatus }: Pick<FaultRun, 'exitStatus'>,
-  { deviations: found, gaveUp, countsWhenGivenUp, facts }: Judgement,
+  { deviations: found, gaveUp, countsWhenGivenUp, facts, excused = [] }: Judgement,
   mayGiveUp: boolean,
-): Pick<FaultRun, 'verdict' | 'deviations' | 'goalReached' | 'lastWords'> {
+): Pick<FaultRun, 'verdict' | 'deviations' | 'excused' | 'goalReached' | 'lastWords'> {
   const undone = exitStatus === undefined ? found.filter(({ kind }) => kind === 'undone') : [];
   const deviations = [
     ...found.filter(({ kind }) => !gaveUp || countsWhenGivenUp.includes(kind)),
@@ -115,7 +118,7 @@ function verdictOn(
   ];
   const kinds = deviations.filter(({ isWarning }) => !isWarning).map(({ kind }) => kindVerdicts[kind]);
   const end = exitStatus === undefined ? 'hung' : !gaveUp || mayGiveUp ? 'survived' : 'failed';
-  return { verdict: worst([...kinds, end]), deviations, ...facts };
+  return { verdict: worst([...kinds, end]), deviations, ...(!gaveUp && excused.length > 0 && { excused }), ...facts };
 }
 
 /** The facts that decide whether a run fails the program. */
@@ -123,7 +126,7 @@ export type Judged = Pick<FaultGrade, 'required'> & Pick<FaultRun, 'verdict' | '
 
 /** Whether a run ended differently than without faults, hung although the service responded, or did not survive a required fault. */
 export const isFailing = ({ required, verdict, mayWaitLong }: Judged) =>
-  Object.values<Verdict>(kindVerdicts).includes(verdict) ||
+  (verdict !== kindVerdicts.reported && Object.values<Verdict>(kindVerdicts).includes(verdict)) ||
   (verdict === 'hung' && !mayWaitLong) ||
   (required && (verdict === 'failed' || verdict === 'hung'));
 

@@ -137,6 +137,7 @@ export function toCard(graded: Grade, atMs: number, lines: CommandLines): Card {
     passed: passedOf(grade),
     notes: [
       baseline.nothingToCompare && 'Nothing to compare, so a survived run only means exit status 0.',
+      excusedIn(rows),
       notCompared.length > 0 &&
         `Not compared, because it also varies without faults: ${notCompared.join('; ')}.`,
     ].filter((note) => note !== false),
@@ -162,6 +163,12 @@ function rowsOf(grade: FaultGrade, known: readonly string[], lines: CommandLines
       again: lines.again(useOf(fault, run).selector),
     };
   });
+}
+
+/** The lines that differ for a good reason, in a sentence. */
+function excusedIn(rows: readonly CardRow[]): string | false {
+  const all = rows.flatMap(({ name, run }) => (run?.excused ?? []).map((line) => `${name}: ${line}`));
+  return all.length > 0 && `Excused, in ${counted(all.length, 'line')} of output: ${all[0]}.`;
 }
 
 /** What happened in a run, in a few words. */
@@ -211,13 +218,13 @@ function findingsOf(
     .toSorted((a, b) => levels.indexOf(a.level) - levels.indexOf(b.level));
   const { advice, level } = advising ?? {};
   const ofChecks = failed.map((check) => ofCheck(check, run.requests, at(check.evidence)));
-  // Another deviation explains a missing line, so the line is only shown if the run survived.
+  // Another deviation explains a missing line.
   const isShown = ({ isWarning, kind }: Deviation) =>
-    !isWarning || (kind === 'printed' && run.verdict === 'survived');
+    !isWarning && (!ofOutput.includes(kindVerdicts[kind]) || ofOutput.includes(run.verdict));
   const ofDeviations = run.deviations.filter(isShown).map((deviation): CardFinding => {
-    const { kind, what, requests, service, goodClient, change, isWarning } = deviation;
+    const { kind, what, requests, service, goodClient, change } = deviation;
     return {
-      rank: isWarning ? 'should-fix' : rank,
+      rank,
       ...{ kind: kindVerdicts[kind], title: verdictWords[kindVerdicts[kind]], what },
       ...{ evidence: evidenceOf(run.requests, requests, fault), ...at(requests) },
       ...{ service: service ?? doesOf(about), goodClient: goodClient ?? about?.goodClient },
@@ -241,6 +248,9 @@ function findingsOf(
   };
   return [ending, ...ofDeviations, ...ofChecks];
 }
+
+/** Verdicts that rest on what the program printed. */
+const ofOutput: readonly Verdict[] = [kindVerdicts.printed, kindVerdicts.reported];
 
 /** Whether a repeated DELETE got 404, because the first one removed the resource. */
 const isRemovedBefore = (request: RecordedRequest | undefined) =>

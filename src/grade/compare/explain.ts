@@ -45,13 +45,26 @@ export function explainer(fault: Fault, base: Facts, run: Facts) {
     return { kind, what, ...because(behind), ...(change !== undefined && { change }) };
   };
   const again = readAgain(base.requests, run.requests);
-  const ofPrinted = (what: string): Deviation => ({
-    ...{ kind: 'printed', what, ...because([...touched, ...again].slice(0, maxRequests)) },
-    ...(again.length > 0 && { change: changeForReadAgain(again) }),
-  });
+  const unanswered = neverAnswered(base.requests, run.requests);
+  /** `unread`: the ids of pages whose next page was not read. */
+  const ofPrinted = (what: string, namesFailure: boolean, unread: readonly string[] = []): Deviation => {
+    const pages = run.requests.filter(({ id }) => unread.includes(id));
+    const behind = [pages, unanswered, [...touched, ...again]].find(({ length }) => length > 0) ?? [];
+    const [lacking] = unanswered;
+    const why =
+      behind === pages
+        ? `: the page after request ${pages.at(-1)?.id} was not read`
+        : lacking && `: ${lacking.method} ${lacking.target} never got a successful response`;
+    const change = changeForOutput({ namesFailure, isUnread: pages.length > 0, lacking, again });
+    return {
+      ...{ kind: namesFailure ? 'reported' : 'printed', what: what + (why ?? ''), ...because(behind) },
+      ...(change !== undefined && { change }),
+    };
+  };
   return {
     ofStore: (differences: readonly Difference[]) => oneForEachCause(differences.map(ofStore)),
-    ofPrint: (sentences: readonly string[]) => oneForEachCause(sentences.map(ofPrinted)),
+    ofPrint: (sentences: readonly string[], namesFailure = false, unread?: readonly string[]) =>
+      joined(sentences).map((what) => ofPrinted(what, namesFailure, unread)),
   };
 }
 
@@ -64,7 +77,7 @@ function readAgain(base: readonly RecordedRequest[], run: readonly RecordedReque
   const had = new Set<string>();
   return run.filter((request) => {
     const { target } = request;
-    if (!isGet(request) || !isSuccess(request)) return false;
+    if (!isGet(request) || !isSuccess(request) || isStream(request)) return false;
     const times = (left.get(target) ?? 1) - 1;
     left.set(target, times);
     const isAgain = had.has(target) && times < 0;
@@ -74,6 +87,35 @@ function readAgain(base: readonly RecordedRequest[], run: readonly RecordedReque
 }
 
 const isGet = ({ method }: RecordedRequest) => method === 'GET';
+
+const isStream = ({ answerHeaders }: RecordedRequest) =>
+  answerHeaders['content-type']?.startsWith('text/event-stream') ?? false;
+
+/** The requests that failed, are not sent again with success, and succeed without the fault. */
+function neverAnswered(base: readonly RecordedRequest[], run: readonly RecordedRequest[]): RecordedRequest[] {
+  const nameOf = ({ method, target }: RecordedRequest) => `${method} ${target}`;
+  const succeeded = new Set(run.filter(isSuccess).map(nameOf));
+  const works = new Set(base.filter(isSuccess).map(({ operation }) => operation));
+  return run.filter(
+    (one) => !isSuccess(one) && !isStream(one) && !succeeded.has(nameOf(one)) && works.has(one.operation),
+  );
+}
+
+interface OutputCause {
+  namesFailure: boolean;
+  isUnread: boolean;
+  lacking: RecordedRequest | undefined;
+  again: readonly RecordedRequest[];
+}
+
+/** What to change in a program that exits with 0 and prints something else. */
+function changeForOutput({ namesFailure, isUnread, lacking, again }: OutputCause): string | undefined {
+  if (namesFailure) return 'Exit with a status other than 0 if the result is not complete.';
+  if (isUnread) return 'Follow `rel="next"` until a page has none.';
+  if (lacking)
+    return `Do not print a result without the response to #${lacking.id}: send it again, or exit with a status other than 0.`;
+  return again.length > 0 ? changeForReadAgain(again) : undefined;
+}
 
 const changeForReadAgain = (again: readonly RecordedRequest[]) =>
   `Retry only the failed request, or discard earlier results before you start over: the program repeated ${counted(again.length, 'request')} that had already succeeded (#${again[0]?.id}).`;
@@ -85,11 +127,16 @@ const maxJoined = 3;
 function oneForEachCause(deviations: readonly Deviation[]): Deviation[] {
   const byCause = Map.groupBy(deviations, ({ kind, requests }) => `${kind} ${requests.join(' ')}`);
   return [...byCause.values()].map((same) => {
-    const shown = same.slice(0, maxJoined).map(({ what }) => what);
-    const rest = same.length - shown.length;
-    const what = [...shown, ...(rest > 0 ? [`and ${counted(rest, 'more difference')}`] : [])].join('; ');
+    const [what = ''] = joined(same.map(({ what }) => what));
     return { ...(same[0] as Deviation), what };
   });
+}
+
+/** The first sentences as one, if there are any. */
+function joined(sentences: readonly string[]): string[] {
+  const rest = sentences.length - maxJoined;
+  const more = rest > 0 ? [`and ${counted(rest, 'more difference')}`] : [];
+  return sentences.length > 0 ? [[...sentences.slice(0, maxJoined), ...more].join('; ')] : [];
 }
 
 const isSuccess = ({ status = 0, fault }: RecordedRequest) =>

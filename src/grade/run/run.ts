@@ -26,8 +26,6 @@ export interface RunOptions {
   /** The faults of the run. Default: none. */
   plan?: Pick<RunPlan, 'faults' | 'lingersMs'>;
   timeLimitMs: number;
-  /** The lines of the first run without faults. Undefined for that run. */
-  wantedLines?: ReadonlySet<string> | undefined;
   signal: AbortSignal;
   onOutput?: ((text: string) => void) | undefined;
 }
@@ -58,14 +56,14 @@ export function runOnce(options: RunOptions): Promise<Run> {
 
 async function runIn(
   access: ServiceAccess,
-  { command, env, initial, plan, timeLimitMs, wantedLines, signal, onOutput }: RunOptions,
+  { command, env, initial, plan, timeLimitMs, signal, onOutput }: RunOptions,
 ): Promise<Run> {
   const expiresInSeconds = Math.min(maxLifeSeconds, Math.ceil(timeLimitMs / 1_000) + afterwardsSeconds);
   return withService({ ...access, signal }, async ({ lab, store: api, listAt }) => {
     const { id } = await lab.startRecording({ expiresInSeconds });
     const faults = plan?.faults as LabTypes.NewRehearsal['faults'] | undefined;
     const rehearsal = faults && (await lab.startRehearsal({ faults, expiresInSeconds }));
-    const printed = new PrintedLines(wantedLines);
+    const printed = new PrintedLines();
     const ended = await runProgram({
       ...{ command, timeLimitMs, signal, onOutput, printed },
       env: { ...env, [settings.baseUrl.variable]: access.baseUrl, [clientKeyVariable]: access.key },
@@ -78,9 +76,11 @@ async function runIn(
     const found = [await readState(listAt), await readHistory(api)] as const;
     // The program may have written an id into a text, such as a name.
     const [state, history] = has(plan, largeIds) ? mapStrings(found, replaceLargeIds) : found;
+    const lines = has(plan, largeIds) ? printed.lines.map(replaceLargeIds) : printed.lines;
     return {
       ...ended,
-      ...{ requests, requestCount: kept + leftOut, printed },
+      ...{ requests, requestCount: kept + leftOut },
+      printed: { lines, isCut: printed.isCut, last: printed.last },
       storeResult: storeResultOf(state, initial, history, has(plan, conflict) ? rehearsal?.id : undefined),
       performed: has(plan, nearLimit)
         ? requests.filter(isAtLimit).length

@@ -23,8 +23,6 @@ export class Runner {
   readonly #queue: RunQueue;
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
-  /** The lines of the first run. Later runs only look for these. */
-  #wantedLines: ReadonlySet<string> | undefined;
 
   private constructor(options: RunnerOptions) {
     this.#options = options;
@@ -39,11 +37,7 @@ export class Runner {
   }
 
   /** Runs the program without faults. */
-  async runWithoutFaults(): Promise<Run> {
-    const run = await this.#run({});
-    this.#wantedLines ??= run.printed.lines;
-    return run;
-  }
+  runWithoutFaults = (): Promise<Run> => this.#run({});
 
   /** Runs the program without faults when it is its turn. */
   queueWithoutFaults = (): Promise<Run> => this.#queue.run(() => this.runWithoutFaults());
@@ -80,7 +74,6 @@ export class Runner {
     const { store, command, env = process.env, timeoutMs, onOutput } = this.#options;
     return runOnce({
       ...{ store, command, env, initial: this.initial, signal: this.#signal, timeLimitMs: timeoutMs },
-      wantedLines: this.#wantedLines,
       onOutput: (text) => onOutput?.(text, name),
       ...more,
     });

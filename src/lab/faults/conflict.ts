@@ -9,7 +9,7 @@ export const conflict = fault({
   name: 'conflict',
   actsAfterValidation: true,
   fits: (operation, { otherWriterAt }) => isWrite(operation) && otherWriterAt?.(operation.path) !== undefined,
-  changesResponses: true,
+  shows: 'changes of another writer',
   group: 'Late responses, other writers',
   level: 'recommended',
   does: 'Just before the change, another writer changes the same resource. It changes the name of a pet or category, the ship date of an open order, or the stock by one unit. This change is permanent. Missing resources and complete orders are not changed.',

@@ -9,7 +9,6 @@ const paceMs = 50;
 export const samePage = fault({
   name: 'same-page',
   isCondition: true,
-  changesResponses: true,
   fits: isList,
   group: 'Lists',
   level: 'recommended',
