@@ -17,7 +17,7 @@ import {
 import { explainer } from './compare/explain.ts';
 import type { Line } from './compare/lines.ts';
 import { compareOutput, expectedLines, type OutputFacts } from './compare/output.ts';
-import { cutNote } from './compare/printed-lines.ts';
+import { cutNote, noOutput } from './compare/printed-lines.ts';
 import type { StoreState } from './compare/state.ts';
 import { type StoreResult, storeResultOf } from './compare/store-result.ts';
 import type { Baseline } from './grade.ts';
@@ -42,6 +42,8 @@ export class BaselineRuns implements Judge {
   readonly #variation: Variation;
   readonly #changesStore: boolean;
   readonly #lines: readonly Line[];
+  /** The lines of the command of `result`. */
+  readonly #results: readonly Line[];
   readonly #expected: Expected;
   readonly #options: BaselineOptions;
 
@@ -62,6 +64,7 @@ export class BaselineRuns implements Judge {
     const { ignoredOutput } = options;
     const outputs = ignoredOutput === true ? [] : runs.map(({ printed }) => printed);
     this.#lines = expectedLines(outputs, ignoredOutput instanceof RegExp ? ignoredOutput : undefined);
+    this.#results = expectedLines(runs.map(({ result }) => result ?? noOutput));
   }
 
   /** Adds another run without faults. It may show that a value varies. */
@@ -89,7 +92,7 @@ export class BaselineRuns implements Judge {
       requests: shownRequests(requests),
       refused: this.#refused(),
       ...(problem !== undefined && { problem }),
-      nothingToCompare: !this.#changesStore && this.#lines.length === 0,
+      nothingToCompare: !this.#changesStore && this.#lines.length + this.#results.length === 0,
     };
   }
 
@@ -123,16 +126,24 @@ export class BaselineRuns implements Judge {
     const checks = this.checksOf(run);
     const failed = (name: string) => checks.find((one) => one.name === name && one.result === 'failed');
     const unread = fault.shows === 'pages' ? failed(pagesToTheEnd.name) : undefined;
-    const { found, namesFailure, excused } = compareOutput(this.#lines, run.printed, {
+    const facts: OutputFacts = {
       ...{ fault, others: run.storeResult.others, isLimit: limitsOf(base, run) },
       isSameThing: sameThings(base.storeResult, run.storeResult, known),
       isStoreEqual: differences.length === 0,
       readsListsToEnd: !unread,
       restartsStream: failed(streamsResumed.name) !== undefined,
-    });
+    };
+    const { found, namesFailure, excused } = compareOutput(this.#lines, run.printed, facts);
+    const left = compareOutput(this.#results, run.result ?? noOutput, facts).found.map(
+      (one) => `the result command ${one}`,
+    );
     const { ofStore, ofPrint } = explainer(fault, base, run);
     return {
-      deviations: [...ofStore(differences), ...ofPrint(found, namesFailure, unread?.evidence)],
+      deviations: [
+        ...ofStore(differences),
+        ...ofPrint(found, namesFailure, unread?.evidence),
+        ...ofPrint(left),
+      ],
       ...{ gaveUp: run.exitStatus !== 0, countsWhenGivenUp: ['twice'], excused },
     };
   }
@@ -181,14 +192,16 @@ function problemOf(run: Run, timeoutMs: number) {
   if (problem !== undefined) return problem;
   if (exitStatus === undefined)
     return `Without faults the program does not end within ${timeoutMs / 1_000} s. If it needs longer, raise --timeout.`;
-  if (exitStatus !== 0) return `Without faults the program exits with ${exitStatus}, not with 0.`;
-  return unusedReason(run);
+  const unused = unusedReason(run);
+  if (exitStatus !== 0)
+    return `Without faults the program exits with ${exitStatus}, not with 0.${unused ? ` ${unused}` : ''}`;
+  return unused;
 }
 
 /** Why a run did not use the store, in a sentence. Undefined if it did. */
 export function unusedReason({ requestCount, requests }: Run): string | undefined {
   if (requestCount === 0)
-    return 'The program sends no request with PETSTORE_API_KEY to PETSTORE_BASE_URL. It must read both from the environment.';
+    return 'No request with the key in PETSTORE_API_KEY reached the API: does the program read PETSTORE_BASE_URL?';
   if (!requests.some(({ operation }) => operation))
     return 'None of its requests matches an operation of the API. PETSTORE_BASE_URL ends in /v1: append paths such as /pets.';
   return undefined;

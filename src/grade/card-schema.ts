@@ -162,6 +162,13 @@ export const CardData = Type.Object({
   command: Type.Array(Shown('A word.', 'node'), { description: 'The program and its arguments.' }),
   verdict: CardVerdict('The verdict on the program. `incomplete`: no fault was performed on its requests.'),
   sentence: Shown('The verdict in a sentence or two.', 'Not survived: 5 of 20 required faults.'),
+  isQuick: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether it is quick: most faults, and all but the first use of each operation, were not run.',
+      examples: [true],
+    }),
+  ),
   runCount: Units(0, 'The number of runs, including those without faults.', 48),
   baseline: Type.Object(
     {

@@ -26,6 +26,10 @@ export interface GradeOptions extends Selection {
   trials?: number | undefined;
   /** Whether to ignore what the program prints on standard output, or which lines of it. */
   ignoredOutput?: true | RegExp | undefined;
+  /** A command that prints what the program left in files or a database. It runs after each run. */
+  resultCommand?: string | undefined;
+  /** The time limit of that command. Default: 60 s. */
+  commandMs?: number | undefined;
   /** The time limit of a run, without the waits that faults cause. Default: 60 s. */
   timeoutMs?: number | undefined;
   /** The largest number of concurrent runs. Default: two for each processor, since runs mostly wait. */
@@ -62,7 +66,9 @@ export async function gradeProgram(options: GradeOptions): Promise<Grade> {
   const { onProgress = () => {} } = options;
   const selected = selectFaults(options);
   const programEnv = goal ? { ...env, [goalVariable]: goal.text } : env;
-  const runner = await Runner.start({ ...options, timeoutMs, env: programEnv });
+  const { resultCommand, commandMs } = options;
+  const result = resultCommand === undefined ? undefined : { command: resultCommand, limitMs: commandMs };
+  const runner = await Runner.start({ ...options, result, timeoutMs, env: programEnv });
 
   onProgress({ stage: 'baseline' });
   const reference = await (goal ? trialsOf(runner, goal, options) : twoRunsOf(runner, timeoutMs, options));
@@ -70,6 +76,7 @@ export async function gradeProgram(options: GradeOptions): Promise<Grade> {
   const shared = {
     command: [...options.command],
     ...(goal && { goal: { text: goal.text, trials } }),
+    ...(options.isQuick && { isQuick: true as const }),
     baseline,
   };
   if (baseline.problem !== undefined)
@@ -77,6 +84,7 @@ export async function gradeProgram(options: GradeOptions): Promise<Grade> {
 
   const plans = selected
     .flatMap((one) => plansOf(one, reference.baselineRuns.usage, options.isThorough))
+    .filter(({ place }) => !options.isQuick || place === 'first' || place === 'whole')
     .flatMap((plan) => numbered(plan.name, goal ? trials : 1).map((name) => ({ ...plan, ...name })));
   onProgress({ stage: 'faults', runs: plans.map(({ name }) => name), baseline });
   const report = ({ fault, required }: RunPlan, run: FaultRun) =>

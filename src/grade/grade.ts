@@ -57,7 +57,8 @@ export interface FaultGrade extends Pick<CardFault, 'fault' | 'required' | 'verd
   runs: FaultRun[];
 }
 
-export interface Grade extends Pick<CardData, 'command' | 'notCompared' | 'runCount' | 'verdict'> {
+export interface Grade
+  extends Pick<CardData, 'command' | 'notCompared' | 'runCount' | 'verdict' | 'isQuick'> {
   baseline: Baseline;
   /** The goal that judges the program instead of its runs without faults, and the number of trials of each run. */
   goal?: { text: string; trials: number };

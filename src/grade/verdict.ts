@@ -118,7 +118,12 @@ function verdictOn(
   ];
   const kinds = deviations.filter(({ isWarning }) => !isWarning).map(({ kind }) => kindVerdicts[kind]);
   const end = exitStatus === undefined ? 'hung' : !gaveUp || mayGiveUp ? 'survived' : 'failed';
-  return { verdict: worst([...kinds, end]), deviations, ...(!gaveUp && excused.length > 0 && { excused }), ...facts };
+  return {
+    verdict: worst([...kinds, end]),
+    deviations,
+    ...(!gaveUp && excused.length > 0 && { excused }),
+    ...facts,
+  };
 }
 
 /** The facts that decide whether a run fails the program. */

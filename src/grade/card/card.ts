@@ -4,7 +4,7 @@ import { attemptsBounded } from '../../lab/checks/backoff.ts';
 import { checks as catalogue } from '../../lab/checks/list.ts';
 import type { CheckResult } from '../../lab/checks/report-schema.ts';
 import { streamsResumed } from '../../lab/checks/streams.ts';
-import { faultNamed } from '../../lab/faults/list.ts';
+import { faults as catalogueOfFaults, faultNamed } from '../../lab/faults/list.ts';
 import { type Fault, levels, onlyDirect } from '../../lab/faults/shared/fault.ts';
 import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
@@ -104,6 +104,8 @@ export interface Card {
   passed: Passed[];
   /** Sentences about what this grade does not show. */
   notes: string[];
+  /** What few clients do, a line for each habit that this one lacks. */
+  advice: string[];
   /** Requests of the run without faults that the service refused. */
   refused: Evidence[];
   /** The command lines to run next. */
@@ -136,11 +138,14 @@ export function toCard(graded: Grade, atMs: number, lines: CommandLines): Card {
     runs: runsInWords(grade, rows),
     passed: passedOf(grade),
     notes: [
+      grade.isQuick &&
+        `Quick: ${counted(catalogueOfFaults.length - faults.length, 'fault')}, and later uses of each operation, were not run.`,
       baseline.nothingToCompare && 'Nothing to compare, so a survived run only means exit status 0.',
       excusedIn(rows),
       notCompared.length > 0 &&
         `Not compared, because it also varies without faults: ${notCompared.join('; ')}.`,
-    ].filter((note) => note !== false),
+    ].filter((note) => typeof note === 'string'),
+    advice: adviceOn(grade),
     refused: baseline.refused.map((one) => refusal(one, baseline)),
     next: worst ? [...(worst.fault ? [lines.about(worst.fault)] : []), worst.again] : [],
     again: lines.again(),
@@ -156,13 +161,21 @@ function rowsOf(grade: FaultGrade, known: readonly string[], lines: CommandLines
   }
   return runs.map((run) => {
     const { name, verdict } = run;
-    const rank = rankOf({ ...run, required });
+    const own = rankOf({ ...run, required });
+    const findings = verdict === 'not-reached' ? [] : findingsOf(fault, own, run, known, lines);
+    const breaksRule = own !== 'must-fix' && findings.some(({ rank }) => rank === 'must-fix');
+    const word = breaksRule ? `${verdictInWords(run)}, but broke a rule` : verdictInWords(run);
     return {
-      ...{ fault, required, run, verdict, rank, name, word: verdictInWords(run), happened: happened(run) },
-      findings: verdict === 'not-reached' ? [] : findingsOf(fault, rank, run, known, lines),
-      again: lines.again(useOf(fault, run).selector),
+      ...{ fault, required, run, verdict, rank: breaksRule ? ('must-fix' as const) : own, name, word },
+      ...{ happened: happened(run), findings, again: lines.again(useOf(fault, run).selector) },
     };
   });
+}
+
+/** The rank of the worst row of a fault. */
+export function rankOfFault(fault: string, { rows }: Pick<Card, 'rows'>): Rank {
+  const found = rows.filter((row) => row.fault === fault).map(({ rank }) => rank);
+  return ranks.find((rank) => found.includes(rank)) ?? 'not-reached';
 }
 
 /** The lines that differ for a good reason, in a sentence. */
@@ -292,7 +305,19 @@ function ofCheck(
   };
 }
 
-const failedChecks = (checks: readonly CheckResult[]) => checks.filter(({ result }) => result === 'failed');
+const isAdvice = ({ name }: CheckResult) => catalogue.find((one) => one.name === name)?.isAdvice === true;
+
+const failedChecks = (checks: readonly CheckResult[]) =>
+  checks.filter((check) => check.result === 'failed' && !isAdvice(check));
+
+/** The advice of checks that failed in any run, once each. */
+function adviceOn({ baseline, faults }: Grade): string[] {
+  const all = [baseline, ...faults.flatMap(({ runs }) => runs)].flatMap(({ checks }) => checks);
+  const failed = all.filter((check) => check.result === 'failed' && isAdvice(check));
+  return [
+    ...new Set(failed.map(({ name, advice, guide }) => `${name}: ${advice} See the guide “${guide}”.`)),
+  ];
+}
 
 const shownKeyLength = 8;
 
@@ -371,7 +396,7 @@ function sentenceOf(grade: Grade, rows: CardRow[], problems: CardProblem[]): str
     return 'It survived every required fault that it reached, made no other changes, and failed no required check.';
   const mustFix = <T extends { rank: Rank }>(some: readonly T[]) =>
     some.filter(({ rank }) => rank === 'must-fix');
-  const failing = mustFix(rows);
+  const failing = rows.filter(({ run, required }) => run && rankOf({ ...run, required }) === 'must-fix');
   const failedIn = (some: readonly FaultGrade[]) =>
     mustFix(some.map((one) => ({ rank: worstRank(one) }))).length;
   const { required = [], recommended = [] } = Object.groupBy(faults, (fault) =>

@@ -16,7 +16,7 @@ export const verdictWords: Record<Verdict, string> = {
   'reported-failure': 'reported the failure, but exited with 0',
   failed: 'failed',
   hung: 'hung',
-  'not-reached': 'not reached',
+  'not-reached': 'not tried',
 };
 
 /** A verdict in words, with the exit status of a program that failed. With exit status 0, its last line says that it failed. */

@@ -18,6 +18,8 @@ export interface Printed {
   last: string;
 }
 
+export const noOutput: Printed = { lines: [], isCut: false, last: '' };
+
 /** Collects the lines of an output. An endless output needs no more memory than `maxCompared`. */
 export class PrintedLines implements Printed {
   readonly lines: string[] = [];

@@ -1,9 +1,10 @@
 import type { CheckResult } from '../../lab/checks/report-schema.ts';
 import type { GradingService } from '../grading-service.ts';
+import { outputOf } from '../run/command.ts';
 import { post, type TrialDelivery } from './deliver.ts';
 import { makeMessages } from './messages.ts';
 import { type ReceiverCheck, receiverChecks, type Trial } from './receiver-checks.ts';
-import { outputOf, ReceiverState } from './state.ts';
+import { ReceiverState } from './state.ts';
 
 interface Options {
   /** Where the receiver listens. */
@@ -44,7 +45,7 @@ export async function gradeReceiver(options: Options): Promise<ReceiverGrade> {
     secret,
     messages: await makeMessages(store, signal),
     state: new ReceiverState(stateCommand, signal, quietMs),
-    reset: resetCommand === undefined ? undefined : () => outputOf(resetCommand, signal),
+    reset: resetCommand === undefined ? undefined : () => outputOf(resetCommand, { signal }),
     async send(what, message, manner = {}) {
       const outcome = await post(url, message, { secrets: [secret], ...manner }, signal);
       const delivery = { number: deliveries.length + 1, what, type: message.type, ...outcome };

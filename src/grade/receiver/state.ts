@@ -1,8 +1,6 @@
-import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { spawnUserProgram } from '../../foundation/spawn-user-program.ts';
+import { outputOf } from '../run/command.ts';
 
-const commandLimitMs = 30_000;
 const readEveryMs = 100;
 /** A receiver may respond first and work afterwards. */
 const changeWithinMs = 3_000;
@@ -21,7 +19,7 @@ export class ReceiverState {
     this.#quietMs = quietMs;
   }
 
-  read = (): Promise<string> => outputOf(this.#command, this.#signal);
+  read = (): Promise<string> => outputOf(this.#command, { signal: this.#signal });
 
   /** Waits for a change of the state, for 3 s at most, and returns the state. */
   async whenChanged(before: string): Promise<string> {
@@ -47,23 +45,4 @@ export class ReceiverState {
     while (next !== last && performance.now() < untilMs) [last, next] = [next, await this.afterPause()];
     return next;
   }
-}
-
-/** Runs a command of the user, and returns its standard output. Throws if the command fails. */
-export async function outputOf(command: string, signal: AbortSignal): Promise<string> {
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(commandLimitMs)]);
-  const child = spawnUserProgram([command], {
-    ...{ shell: true, signal: limit, killSignal: 'SIGKILL' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const ended = new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject).once('close', resolve);
-  });
-  ended.catch(() => {});
-  const chunks: Buffer[] = await Array.fromAsync(child.stdout as Readable);
-  const status = await ended.catch(() => null);
-  signal.throwIfAborted();
-  if (limit.aborted) throw new Error(`"${command}" does not end within ${commandLimitMs / 1_000} s.`);
-  if (status !== 0) throw new Error(`"${command}" exited with ${status ?? 'a signal'}, not with 0.`);
-  return Buffer.concat(chunks).toString().trim();
 }

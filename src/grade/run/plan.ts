@@ -17,6 +17,8 @@ export interface Selection {
   faults?: readonly (string | PlannedFault)[] | undefined;
   /** Whether faults affect every use of an operation. Default: the first, a middle and the last use. */
   isThorough?: boolean | undefined;
+  /** Whether to perform only the faults that show the most mistakes, each at the first use of every operation. */
+  isQuick?: boolean | undefined;
   /** Levels of faults and checks that replace the levels of the catalogues. */
   levels?: Levels | undefined;
 }
@@ -29,14 +31,19 @@ export interface SelectedFault {
 }
 
 /** The faults to perform, in the order of the catalogue. Throws if there is no fault of a given name. */
-export function selectFaults({ faults = faultNames, levels = {} }: Selection): SelectedFault[] {
+export function selectFaults({
+  faults = faultNames,
+  levels = {},
+  isQuick = false,
+}: Selection): SelectedFault[] {
   const all = faults.map((one): PlannedFault => (typeof one === 'string' ? { fault: one } : one));
   const unknown = all.find(({ fault }) => !faultNames.includes(fault));
   if (unknown) throw new Error(`There is no fault ${unknown.fault}.`);
   return catalogue.flatMap((fault) => {
     const given = all.filter((one) => one.fault === fault.name);
     const level = levels[fault.name] ?? fault.level;
-    return given.length > 0 && level !== 'off' ? [{ fault, required: level === 'required', given }] : [];
+    const isLeftOut = level === 'off' || (isQuick && !fault.isQuick);
+    return given.length > 0 && !isLeftOut ? [{ fault, required: level === 'required', given }] : [];
   });
 }
 

@@ -4,7 +4,7 @@ import type { StoreState } from '../compare/state.ts';
 import { hasMissedMinute, type RunPlan, waitForMinuteMs } from './plan.ts';
 import { initialState, type Run, type RunOptions, runOnce } from './run.ts';
 
-interface RunnerOptions extends Pick<RunOptions, 'command' | 'store'> {
+interface RunnerOptions extends Pick<RunOptions, 'command' | 'store' | 'result'> {
   env?: NodeJS.ProcessEnv | undefined;
   timeoutMs: number;
   /** The largest number of concurrent runs. Default: two for each processor, besides runs that mostly wait. */
@@ -71,9 +71,9 @@ export class Runner {
 
   #run(more: Partial<RunOptions>, name?: string): Promise<Run> {
     this.count++;
-    const { store, command, env = process.env, timeoutMs, onOutput } = this.#options;
+    const { store, command, result, env = process.env, timeoutMs, onOutput } = this.#options;
     return runOnce({
-      ...{ store, command, env, initial: this.initial, signal: this.#signal, timeLimitMs: timeoutMs },
+      ...{ store, command, result, env, initial: this.initial, signal: this.#signal, timeLimitMs: timeoutMs },
       onOutput: (text) => onOutput?.(text, name),
       ...more,
     });

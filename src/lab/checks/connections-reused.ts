@@ -24,6 +24,7 @@ const isBetween = (ms: number, leastMs: number, mostMs: number) => ms >= leastMs
 export const connectionsReused: Check = {
   name: 'connections.reused',
   level: 'recommended',
+  isAdvice: true,
   asks: 'The client keeps connections open and sends its next requests on them.',
   judged: `Looks at requests that began while a connection of the client was open and idle for less than ${idleMs / 1_000} s. With several workers it must also have been idle for more than ${burstMs / 1_000} s. Passes: at least half of these requests use an open connection. A client that sends \`Connection: close\` is judged, too. Streams, redirects and broken responses leave no open connection. Not judged: curl and similar programs that run once per request.`,
   unseen: `Fewer than ${enough} requests could use an open connection, a program ran once per request, or the requests came through a proxy.`,

@@ -118,6 +118,7 @@ function shownInBan(early: Recorded) {
 export const limitsForeseen: Check = {
   name: 'limits.foreseen',
   level: 'recommended',
+  isAdvice: true,
   needs: 'X-RateLimit-Remaining and X-RateLimit-Reset',
   asks: 'When `X-RateLimit-Remaining` is 0, the client waits until `X-RateLimit-Reset`.',
   judged: `Looks at requests after a response with 0 remaining, if one worker sent all requests. Fails: a request that gets 429 before the reset. Passes: a request after the reset. Tolerance: ${clockToleranceMs} ms, because clocks differ. Not judged: a reset that is no more than ${clockToleranceMs} ms away; a request before the reset that the service admits.`,

@@ -7,6 +7,7 @@ const isWrite = ({ method }: Operation) => method === 'PUT' || method === 'PATCH
 
 export const conflict = fault({
   name: 'conflict',
+  isQuick: true,
   actsAfterValidation: true,
   fits: (operation, { otherWriterAt }) => isWrite(operation) && otherWriterAt?.(operation.path) !== undefined,
   shows: 'changes of another writer',

@@ -4,6 +4,7 @@ import { fault, isList } from './shared/fault.ts';
 
 export const emptyPage = fault({
   name: 'empty-page',
+  isQuick: true,
   shortensPages: true,
   actsAfterValidation: true,
   fits: isList,

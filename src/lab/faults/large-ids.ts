@@ -37,6 +37,7 @@ const rewriter: ValueRewriter = {
 
 export const largeIds = fault({
   name: 'large-ids',
+  isQuick: true,
   ...ofValues,
   shows: 'other ids',
   fits: (operation, api) => handlesValues(operation, api, isId),

@@ -48,6 +48,7 @@ export const movedAway = fault({
   name: 'moved-away',
   parameters: { status: redirectStatus },
   redirects: true,
+  mayEnd: true,
   canTouch: (request, services) => isUnmoved(request) && otherOrigin(request, services) !== undefined,
   group: 'Failures and refusals',
   level: 'recommended',

@@ -33,6 +33,7 @@ const rewriter: ValueRewriter = {
 
 export const newFields = fault({
   name: 'new-fields',
+  isQuick: true,
   ...ofValues,
   shows: 'more fields',
   fits: (operation, api) => handlesValues(operation, api, isResource),

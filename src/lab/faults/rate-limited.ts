@@ -5,6 +5,7 @@ import { holdMs, refuse, retryAfterSeconds } from './shared/limit-refusals.ts';
 
 export const rateLimited = fault({
   name: 'rate-limited',
+  isQuick: true,
   parameters: { retryAfterSeconds },
   holdMs,
   errors: ['rate_limited'],

@@ -9,6 +9,7 @@ const paceMs = 50;
 export const samePage = fault({
   name: 'same-page',
   isCondition: true,
+  mayEnd: true,
   fits: isList,
   group: 'Lists',
   level: 'recommended',

@@ -10,6 +10,7 @@ import { retryAfterSeconds } from './shared/limit-refusals.ts';
 
 export const unavailable = fault({
   name: 'unavailable',
+  isQuick: true,
   parameters: { retryAfterSeconds },
   errors: ['unavailable'],
   group: 'Failures and refusals',
@@ -85,6 +86,7 @@ export const badGateway = fault({
 
 export const gatewayTimeout = fault({
   name: 'gateway-timeout',
+  isQuick: true,
   gatewayStatus: 504,
   fits: ({ success }) => success.kind !== 'stream',
   group: 'Failures and refusals',

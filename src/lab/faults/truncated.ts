@@ -4,6 +4,7 @@ import { fault } from './shared/fault.ts';
 
 export const truncated = fault({
   name: 'truncated',
+  isQuick: true,
   endsConnection: true,
   needsDirectConnection: true,
   ...onBodies,

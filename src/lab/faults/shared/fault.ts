@@ -81,6 +81,8 @@ export interface Fault {
   isSilent?: true;
   /** A good client may end with an exit status other than 0. */
   mayEnd?: true;
+  /** It shows the most mistakes in the least time, so `grade --quick` performs it. */
+  isQuick?: true;
   /** What its responses show in place of the usual content. A good client may print that. */
   shows?: Shown;
 
