@@ -19,11 +19,14 @@ const [maxRequests, maxDescribed] = [10, 3];
 /** Returns functions that find the requests behind a difference of a run, and say what the service did and what to change. */
 export function explainer(fault: Fault, base: Facts, run: Facts) {
   const touched = run.requests.filter((request) => isAffectedBy(fault.name, request));
+  // A refusal that also happens without the fault is never the cause.
+  const usual = new Set(base.requests.filter(isRefusal).map(refusalIn));
+  const isUsual = (request: RecordedRequest) => request.fault === undefined && usual.has(refusalIn(request));
   const committed = new Set(requestsOf(changesIn(run.storeResult), run.requests));
   const serviceDid = (requests: readonly RecordedRequest[]) => {
     const sentences = requests
       // If the response looks normal, the description of the fault says more than the response.
-      .filter((request) => isAffectedBy(fault.name, request) && !isPlainSuccess(request))
+      .filter((request) => isAffectedBy(fault.name, request) && !isSuccess(request))
       .slice(0, maxDescribed)
       .map((request) => serviceSentence(request, committed.has(request)));
     return sentences.length > 0 ? { service: sentences.join(' ') } : {};
@@ -38,7 +41,9 @@ export function explainer(fault: Fault, base: Facts, run: Facts) {
     // An attempt that looked like a failure may have been the first of two.
     const hidden = touched.filter((one) => committed.has(one) && made.some(isOfOperation(one)));
     const lacking = requestsOf(missing, base.requests);
-    const failed = run.requests.filter((one) => !isSuccess(one) && lacking.some(isOfOperation(one)));
+    const failed = run.requests.filter(
+      (one) => !isSuccess(one) && !isUsual(one) && lacking.some(isOfOperation(one)),
+    );
     const all = kind === 'twice' ? run.requests.filter((one) => [...made, ...hidden].includes(one)) : made;
     const behind = [all, failed, touched].find(({ length }) => length > 0) ?? [];
     const change = changeFor(kind, behind, fault);
@@ -112,6 +117,7 @@ interface OutputCause {
 function changeForOutput({ namesFailure, isUnread, lacking, again }: OutputCause): string | undefined {
   if (namesFailure) return 'Exit with a status other than 0 if the result is not complete.';
   if (isUnread) return 'Follow `rel="next"` until a page has none.';
+  if (lacking && isRedirect(lacking)) return followRedirect;
   if (lacking)
     return `Do not print a result without the response to #${lacking.id}: send it again, or exit with a status other than 0.`;
   return again.length > 0 ? changeForReadAgain(again) : undefined;
@@ -139,13 +145,19 @@ function joined(sentences: readonly string[]): string[] {
   return sentences.length > 0 ? [[...sentences.slice(0, maxJoined), ...more].join('; ')] : [];
 }
 
+/** A redirect is no success: who does not follow it has no result. */
 const isSuccess = ({ status = 0, fault }: RecordedRequest) =>
-  status >= 200 && status < 400 && !fault?.split(' ').some((name) => connectionFaults.includes(name));
+  (status === 304 || (status >= 200 && status < 300)) &&
+  !fault?.split(' ').some((name) => connectionFaults.includes(name));
 
 /** Whether a retry of the request would be refused, too. */
 const isRefusal = ({ status = 0 }: RecordedRequest) => status >= 400 && status < 500 && status !== 429;
 
-const isPlainSuccess = (request: RecordedRequest) => isSuccess(request) && Number(request.status) < 300;
+const refusalIn = ({ operation, status, code }: RecordedRequest) => `${operation} ${status} ${code}`;
+
+const followRedirect =
+  'Follow the redirect: send the same request to `Location`, with the same method, body and headers.';
+const isRedirect = ({ status = 0 }: RecordedRequest) => status >= 300 && status < 400 && status !== 304;
 
 const changesIn = ({ histories }: StoreResult): StoreChange[] =>
   [...histories.values()].flatMap(({ created, deleted, writes }) => [
@@ -183,6 +195,7 @@ function changeFor(
   if (name === samePage.name)
     return 'Stop if a link leads to a page that you have already read. Otherwise you get its items twice.';
   if (shortensPages) return 'Follow `rel="next"` until a page has none.';
+  if (kind === 'undone' && behind.some(isRedirect)) return followRedirect;
   const refused = behind.find((request) => isRefusal(request) && request.fault === undefined);
   if (kind === 'undone' && refused)
     return `Do not treat the refusal of #${refused.id} (${refused.status} ${refused.code ?? ''}) as success. Keep the order of the steps, or exit with a status other than 0.`;
