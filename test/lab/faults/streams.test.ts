@@ -3,10 +3,10 @@ import { type TestContext, test } from 'node:test';
 import { maxStreams } from '../../../src/foundation/settings/plans.ts';
 import { piecesOf } from '../../../src/lab/faults/streams.ts';
 import { performedOf, rehearse } from '../../support/lab.ts';
-import type { Petstore } from '../../support/petstore.ts';
+import { type Petstore, startListening } from '../../support/petstore.ts';
 import { openRaw, type RawClient, rawRequest } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
-import { loggedStatuses, startListening } from '../../support/wire.ts';
+import { loggedStatuses } from '../../support/wire.ts';
 
 const ok = /^HTTP\/1.1 200 /;
 

@@ -7,10 +7,10 @@ import { maxDelayed } from '../../../src/lab/lab-bounds.ts';
 import { pick, randomFrom } from '../../support/crash/random.ts';
 import { startFromCode } from '../../support/from-code.ts';
 import { performedOf, rehearse } from '../../support/lab.ts';
-import { ample } from '../../support/petstore.ts';
+import { ample, startListening } from '../../support/petstore.ts';
 import { openRaw, partsOf, rawRequest } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
-import { connectionsOf, countDragons, dragons, loggedStatuses, startListening } from '../../support/wire.ts';
+import { connectionsOf, countDragons, dragons, loggedStatuses } from '../../support/wire.ts';
 
 const longMs = 30_000;
 /** Less than the delays would last. The rest is for busy machines. */
