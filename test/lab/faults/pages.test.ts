@@ -5,9 +5,7 @@ import { createPetstore } from '../../../src/client/index.ts';
 import { assertTouched, assertUntouched, performedOf, rehearse } from '../../support/lab.ts';
 import { type JsonAnswer, type Petstore, startPetstore } from '../../support/petstore.ts';
 import { fill } from '../../support/resources.ts';
-
-const nextOf = ({ headers }: JsonAnswer): string | undefined =>
-  /<[^>]*\/v1([^>]*)>; rel="next"/.exec(headers.link ?? '')?.[1];
+import { nextOf } from '../../support/values.ts';
 
 /** Follows the links of a list from its first page. */
 async function pagesOf(store: Petstore, path: string): Promise<JsonAnswer[]> {
@@ -50,11 +48,9 @@ test('under small-pages every list is complete, in pages of at most two', async 
 test('small-pages does not change pages whose limit is already small', async (t) => {
   const store = await startPetstore(t);
   await rehearse(store, ['small-pages']);
-  for (const path of ['/pets?limit=2', '/pets?limit=1', '/pets?id=1&id=2', '/pets?id=1', '/pets/1']) {
+  for (const path of ['/pets?limit=2', '/pets?limit=1', '/pets?id=1&id=2', '/pets?id=1', '/pets/1'])
     assertUntouched(await store.call('GET', path));
-  }
-  const refused = await store.call('GET', '/pets?limit=0');
-  assert.equal(refused.status, 400);
+  assert.equal((await store.call('GET', '/pets?limit=0')).status, 400);
 });
 
 test('empty-page returns one page of each list without items, and its link leads to them', async (t) => {
@@ -129,7 +125,7 @@ test('under same-page the last page of every list links to itself, and earlier p
   const whole = await Promise.all(paths.map((path) => pagesOf(store, path)));
   const rehearsal = await rehearse(store, ['same-page']);
   for (const [index, path] of paths.entries()) {
-    let [at, pages] = [path, 0];
+    let at = path;
     for (const before of whole[index] as JsonAnswer[]) {
       const page = await store.call('GET', at);
       assert.deepEqual(page.body, before.body, at);
@@ -141,22 +137,18 @@ test('under same-page the last page of every list links to itself, and earlier p
         assertTouched(page, rehearsal, 'same-page');
         assert.equal(decodeURIComponent(next), decodeURIComponent(at));
       }
-      pages++;
     }
-    assert.equal(pages, whole[index]?.length);
   }
 });
 
 test('same-page links to itself also under large-ids, and in a 304', async (t) => {
   const store = await startPetstore(t);
   await rehearse(store, ['same-page', 'large-ids']);
-  const { headers } = await store.call('GET', '/pets?limit=15');
-  const second = nextOf({ headers } as JsonAnswer) as string;
+  const second = nextOf(await store.call('GET', '/pets?limit=15')) as string;
   const last = await store.call('GET', second);
   assert.equal(nextOf(last), second);
-  const unchanged = await store.call('GET', second, {
-    headers: { 'if-none-match': last.headers.etag as string },
-  });
+  const headers = { 'if-none-match': last.headers.etag as string };
+  const unchanged = await store.call('GET', second, { headers });
   assert.deepEqual([unchanged.status, nextOf(unchanged)], [304, second]);
 });
 
