@@ -10,10 +10,10 @@ import { loggedStatuses } from '../../support/wire.ts';
 
 const ok = /^HTTP\/1.1 200 /;
 
-/** Opens a stream after an event. */
-function openStream(t: TestContext, store: Petstore, after = 0): RawClient {
+/** Opens a stream of all events. */
+function openStream(t: TestContext, store: Petstore, key = store.key): RawClient {
   const client = openRaw(t, store);
-  client.send(rawRequest(store, 'GET', `/store/events/stream?after=${after}`));
+  client.send(rawRequest({ key }, 'GET', '/store/events/stream?after=0'));
   return client;
 }
 
@@ -149,8 +149,7 @@ test('silent streams count toward the stream limit of a key, and one more ends t
   const { key } = await store.addKey('free');
   await rehearse(store, [{ fault: 'stream-silent', times: 9 }], { key });
   const open = async () => {
-    const client = openRaw(t, store);
-    client.send(rawRequest({ key }, 'GET', '/store/events/stream'));
+    const client = openStream(t, store, key);
     await until(() => ok.test(client.text));
     return client;
   };
