@@ -40,13 +40,17 @@ export const post = {
   body: '{"name":"a"}',
 };
 /** A refusal until a time. */
-export const unavailable = (seconds: number) => ({
+export const unavailableFor = (seconds: number) => ({
   status: 503,
   answerHeaders: { 'retry-after': String(seconds) },
 });
-export const banned = (seconds: number) => ({ ...unavailable(seconds), status: 403, code: 'key_banned' });
+export const bannedFor = (seconds: number) => ({
+  ...unavailableFor(seconds),
+  status: 403,
+  code: 'key_banned',
+});
 /** A link to the next page of pets. */
-export const next = (query: string) => ({
+export const linkTo = (query: string) => ({
   answerHeaders: { link: `<http://localhost:8080/v1/pets?${query}>; rel="next"` },
 });
 export const key = (text: string) => ({ headers: { 'idempotency-key': text } });

@@ -11,10 +11,10 @@ import {
   finds,
   key,
   limited,
-  next,
+  linkTo,
   post,
   sent,
-  unavailable,
+  unavailableFor,
 } from '../../support/findings.ts';
 import { recorded, type Sketch } from '../../support/recorded.ts';
 
@@ -79,7 +79,7 @@ test('a known retry can be too early, also on another connection and beside othe
   // A repeated poll may come from another worker.
   const polls = without(busy, ...[20, 30, 40].map((at) => ({ ...reading, at })));
   finds(name, [busy, reading, readAgain], 'not_observed', [], polls);
-  finds(name, [busy, sent(10, post, unavailable(1)), again(500)], 'failed', [2, 3], once);
+  finds(name, [busy, sent(10, post, unavailableFor(1)), again(500)], 'failed', [2, 3], once);
 });
 
 const again = (at: number): Sketch => ({ at, ...post, connection: 'c3' });
@@ -129,8 +129,8 @@ test('a request with a guessed body is a retry only if more requests have its le
 });
 
 test('a list that a program also leaves without faults need not be read to its end', () => {
-  const short = sent(0, next('cursor=a'), { fault: 'small-pages' });
-  const left = sent(0, next('cursor=b'));
+  const short = sent(0, linkTo('cursor=a'), { fault: 'small-pages' });
+  const left = sent(0, linkTo('cursor=b'));
   const name = 'pages.to-the-end';
   finds(name, [short], 'not_observed', [], without(left));
   finds(name, [short], 'failed', [1], without(left, { at: 5, target: '/v1/pets?cursor=b' }));

@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import {
-  banned,
+  bannedFor,
   categories,
   crowd,
   cut,
@@ -10,7 +10,7 @@ import {
   post,
   rehearsed,
   sent,
-  unavailable,
+  unavailableFor,
 } from '../../support/findings.ts';
 import { startMs } from '../../support/recorded.ts';
 
@@ -91,7 +91,7 @@ test("workers that wait for one connection do not know each other's responses", 
   finds(name, loop, 'failed', [1, 2, 3]);
   // An early retry still counts as one.
   finds(name, [...queued, create(400, 'Ann', limited), create(2_400, 'Ann')], 'failed', [1, 3]);
-  const held = [create(0, 'Ann', banned(2)), sent(2, banned(2))];
+  const held = [create(0, 'Ann', bannedFor(2)), sent(2, bannedFor(2))];
   finds('ban.stops', [...held, create(2_100, 'Ann'), sent(2_101)], 'not_observed');
   finds('ban.stops', [...held, sent(2_101)], 'failed', [1, 2]);
 });
@@ -109,7 +109,7 @@ test('a change whose body was not read is identified by its resource, its length
   const name = 'retry-after.obeyed';
   const change = { method: 'PATCH', target: '/v1/pets/1', operation: 'updatePet', body: '{"name":"a"}' };
   const tag = { headers: { 'if-match': '"a"' } };
-  const down = { ...change, ...tag, ...unavailable(2), isGuessed: true as const };
+  const down = { ...change, ...tag, ...unavailableFor(2), isGuessed: true as const };
   finds(name, [sent(0, down), sent(500, change, tag)], 'failed', [1, 2]);
   finds(name, [sent(0, down), sent(2_000, change, tag)], 'passed', [1, 2]);
   finds(name, [sent(0, down), sent(500, change)], 'not_observed');
@@ -122,8 +122,8 @@ test('a simulated 429 applies to its operation, a real one to requests that get 
   finds(name, [sent(0, rehearsed), sent(500, categories)], 'not_observed');
   finds(name, [sent(0, limited), sent(500, categories)], 'not_observed');
   finds(name, [sent(0, limited), sent(500, limited, categories)], 'failed', [1, 2]);
-  finds(name, [sent(0, unavailable(2)), sent(500, { target: '/v1/pets?limit=1' })], 'not_observed');
-  finds(name, [sent(0, unavailable(2)), sent(500)], 'failed', [1, 2]);
+  finds(name, [sent(0, unavailableFor(2)), sent(500, { target: '/v1/pets?limit=1' })], 'not_observed');
+  finds(name, [sent(0, unavailableFor(2)), sent(500)], 'failed', [1, 2]);
   finds(name, [sent(0, { status: 429 }), sent(5)], 'not_observed');
 });
 
@@ -152,7 +152,7 @@ test('connections.reused ignores busy, new, old and broken connections', () => {
 });
 
 test('ban.stops and limits.foreseen concern the whole key', () => {
-  const ban = banned(60);
+  const ban = bannedFor(60);
   finds('ban.stops', [sent(0, ban), sent(59_000, ban, categories)], 'failed', [1, 2]);
   finds('ban.stops', [sent(0, ban), sent(60_001, categories)], 'passed', [1, 2]);
   finds('ban.stops', [sent(0, ban)], 'not_observed');
@@ -173,8 +173,8 @@ test('a limit or a ban that admits a request has ended, but a 503 has not', () =
   const name = 'retry-after.obeyed';
   finds(name, [sent(0, rehearsed), sent(500), sent(600)], 'not_observed');
   finds(name, [sent(0, rehearsed), sent(500, rehearsed)], 'failed', [1, 2]);
-  finds('ban.stops', [sent(0, banned(60)), sent(900)], 'not_observed');
-  const down = sent(0, unavailable(2));
+  finds('ban.stops', [sent(0, bannedFor(60)), sent(900)], 'not_observed');
+  const down = sent(0, unavailableFor(2));
   finds(name, [down, sent(500)], 'failed', [1, 2]);
   // Another worker does not know it.
   finds(name, [...crowd, sent(-9, elsewhere), down, sent(500, elsewhere)], 'not_observed');

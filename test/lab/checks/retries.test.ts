@@ -10,7 +10,7 @@ import {
   limited,
   post,
   sent,
-  unavailable,
+  unavailableFor,
 } from '../../support/findings.ts';
 import { numbers } from '../../support/values.ts';
 
@@ -31,7 +31,7 @@ test('backoff.grows fails equal or missing waits, and tolerates jitter', () => {
   const mended = [0, 10, 20, 30].flatMap((at) => [sent(at, { status: 500 }), sent(at + 5)]);
   finds(name, mended, 'not_observed');
   // With Retry-After, that time counts.
-  const obedient = [0, 1_100, 2_200, 3_300].map((at) => sent(at, unavailable(1)));
+  const obedient = [0, 1_100, 2_200, 3_300].map((at) => sent(at, unavailableFor(1)));
   finds(name, obedient, 'not_observed');
 });
 
@@ -71,8 +71,8 @@ test('failures.retried allows giving up after retries, and asks for no blind POS
   finds(name, [sent(0, post, key('k'), cut)], 'failed', [1]);
   finds(name, [sent(0, post, { status: 503 })], 'failed', [1]);
   // Nobody waits for ten days.
-  finds(name, [sent(0, unavailable(864_000)), sent(9, categories)], 'not_observed');
-  finds(name, [sent(0, unavailable(60)), sent(9, categories)], 'failed', [1]);
+  finds(name, [sent(0, unavailableFor(864_000)), sent(9, categories)], 'not_observed');
+  finds(name, [sent(0, unavailableFor(60)), sent(9, categories)], 'failed', [1]);
   // Two workers fail at the same time, and one of them continues.
   const both = [sent(0, cut), sent(0, cut, elsewhere)];
   const [third, fourth] = [sent(50, { connection: 'c3' }), sent(50, { connection: 'c4' })];

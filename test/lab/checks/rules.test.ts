@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checks } from '../../../src/lab/checks/list.ts';
-import { categories, crowd, cut, finds, next, post, sent } from '../../support/findings.ts';
+import { categories, crowd, cut, finds, linkTo, post, sent } from '../../support/findings.ts';
 
 test('pages.to-the-end judges only shortened pages, and requires the page that each links to', () => {
   const name = 'pages.to-the-end';
-  const to = (cursor: string) => next(`cursor=${cursor}`);
+  const to = (cursor: string) => linkTo(`cursor=${cursor}`);
   const at = (cursor: string) => ({ target: `/v1/pets?limit=5&cursor=${cursor}` });
   const short = { fault: 'small-pages' };
   finds(name, [sent(0, to('a'))], 'not_observed');
@@ -25,7 +25,7 @@ test('pages.to-the-end judges only shortened pages, and requires the page that e
 test('pages.filters-kept compares a page with the links of the same position', () => {
   const name = 'pages.filters-kept';
   const list = (at: number, query: string, linked?: string) =>
-    sent(at, { target: `/v1/pets?${query}` }, linked === undefined ? {} : next(linked));
+    sent(at, { target: `/v1/pets?${query}` }, linked === undefined ? {} : linkTo(linked));
   const first = list(0, 'status=sold&limit=2', 'status=sold&limit=2&cursor=a');
   finds(name, [first], 'not_observed');
   finds(name, [first, list(9, 'limit=9&cursor=a&status=sold')], 'passed', [1, 2]);

@@ -11,7 +11,7 @@ import { type CallOptions, type JsonAnswer, type Petstore, startPetstore } from 
 import { resources } from '../../support/resources.ts';
 import { openStream } from '../../support/streams.ts';
 import { until } from '../../support/until.ts';
-import { nextOf } from '../../support/values.ts';
+import { nextPath } from '../../support/values.ts';
 import { assertNoSmallId, numberFromAfar, parseExactly, writeExactly } from './exact-ids.ts';
 
 type Found = Record<string, bigint>;
@@ -135,7 +135,7 @@ test('under large-ids queries, cursors and links accept the shown ids', async (t
     while (next) {
       const page: JsonAnswer = await call(store, 'GET', next);
       items.push(...page.body);
-      next = nextOf(page);
+      next = nextPath(page);
       assert.ok((next ?? `${path}?limit=1&cursor=`).startsWith(`${path}?limit=1&cursor=`), `${next}`);
     }
     assert.deepEqual(items, whole, id);

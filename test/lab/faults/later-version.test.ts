@@ -9,7 +9,7 @@ import { type JsonAnswer, type Petstore, startPetstore } from '../../support/pet
 import { fill } from '../../support/resources.ts';
 import { openStream } from '../../support/streams.ts';
 import { until } from '../../support/until.ts';
-import { idsOf, nextOf } from '../../support/values.ts';
+import { idsOf, nextPath } from '../../support/values.ts';
 
 /** The properties that `new-fields` adds. */
 const later = ['revision', 'archivedAt', 'labels', 'origin'];
@@ -197,7 +197,7 @@ test('several conditions apply together with a step, each with its mark', async 
     if (turn === 0) assert.deepEqual(faultsOf(page), [...faults].sort());
     else assert.ok(turn > 1 || faultsOf(page).includes('empty-page'));
     items.push(...page.body);
-    next = nextOf(page);
+    next = nextPath(page);
   }
   const pendings = seen.body.filter(({ status }: { status: string }) => status === 'pending');
   assert.ok(pendings.length > 2, seen.text);

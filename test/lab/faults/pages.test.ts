@@ -5,12 +5,12 @@ import { createPetstore } from '../../../src/client/index.ts';
 import { assertTouched, assertUntouched, performedOf, rehearse } from '../../support/lab.ts';
 import { type JsonAnswer, type Petstore, startPetstore } from '../../support/petstore.ts';
 import { fill } from '../../support/resources.ts';
-import { nextOf } from '../../support/values.ts';
+import { nextPath } from '../../support/values.ts';
 
 /** Follows the links of a list from its first page. */
 async function pagesOf(store: Petstore, path: string): Promise<JsonAnswer[]> {
   const pages: JsonAnswer[] = [];
-  for (let next: string | undefined = path; next; next = nextOf(pages.at(-1) as JsonAnswer)) {
+  for (let next: string | undefined = path; next; next = nextPath(pages.at(-1) as JsonAnswer)) {
     assert.ok(pages.length < 100, `${path} goes on for ever`);
     const page = await store.call('GET', next);
     assert.equal(page.status, 200, page.text);
@@ -39,7 +39,7 @@ test('under small-pages every list is complete, in pages of at most two', async 
     assert.deepEqual(itemsOf(pages), itemsOf(whole[index] as JsonAnswer[]), path);
     for (const page of pages) {
       assert.ok(page.body.length <= 2, `${path}: ${page.text}`);
-      if (nextOf(page)) assertTouched(page, rehearsal, 'small-pages');
+      if (nextPath(page)) assertTouched(page, rehearsal, 'small-pages');
       else assertUntouched(page);
     }
   }
@@ -86,7 +86,7 @@ test('an empty page after a cursor continues at the cursor, with the other param
   await rehearse(store, [{ fault: 'empty-page', after: 1 }]);
   const pages = await pagesOf(store, path);
   assert.deepEqual(pages[1]?.body, []);
-  const [own, next] = [nextOf(pages[0] as JsonAnswer), nextOf(pages[1] as JsonAnswer)];
+  const [own, next] = [nextPath(pages[0] as JsonAnswer), nextPath(pages[1] as JsonAnswer)];
   assert.match(next ?? '', /status=available&limit=1&cursor=/);
   assert.notEqual(next, own, 'a client that looks for endless loops must not take it for one');
   assert.deepEqual(itemsOf(pages), itemsOf(whole));
@@ -105,7 +105,7 @@ test('the Last-Event-ID of an empty page of events skips no event', async (t) =>
     assert.deepEqual([empty.body, empty.headers['last-event-id']], [[], place], path);
     const after = await store.call('GET', `/store/events?after=${place}`);
     assert.deepEqual(
-      itemsOf(await pagesOf(store, nextOf(empty) as string)),
+      itemsOf(await pagesOf(store, nextPath(empty) as string)),
       after.body.filter(({ type }: { type: string }) => !path.includes('type=') || type === 'order.placed'),
     );
   }
@@ -129,8 +129,8 @@ test('under same-page the last page of every list links to itself, and earlier p
     for (const before of whole[index] as JsonAnswer[]) {
       const page = await store.call('GET', at);
       assert.deepEqual(page.body, before.body, at);
-      const next = nextOf(page) as string;
-      if (nextOf(before)) {
+      const next = nextPath(page) as string;
+      if (nextPath(before)) {
         assertUntouched(page);
         at = next;
       } else {
@@ -144,12 +144,12 @@ test('under same-page the last page of every list links to itself, and earlier p
 test('same-page links to itself also under large-ids, and in a 304', async (t) => {
   const store = await startPetstore(t);
   await rehearse(store, ['same-page', 'large-ids']);
-  const second = nextOf(await store.call('GET', '/pets?limit=15')) as string;
+  const second = nextPath(await store.call('GET', '/pets?limit=15')) as string;
   const last = await store.call('GET', second);
-  assert.equal(nextOf(last), second);
+  assert.equal(nextPath(last), second);
   const headers = { 'if-none-match': last.headers.etag as string };
   const unchanged = await store.call('GET', second, { headers });
-  assert.deepEqual([unchanged.status, nextOf(unchanged)], [304, second]);
+  assert.deepEqual([unchanged.status, nextPath(unchanged)], [304, second]);
 });
 
 test('petstore-lab/client notices a page that links to itself', async (t) => {
