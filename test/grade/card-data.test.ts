@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { cardPage } from '../../scripts/generate/card.ts';
 import { comparedWith, readCard, toData } from '../../src/grade/card/data.ts';
 import { toHtml } from '../../src/grade/card/page.ts';
 import { type Verdict, withoutFaults } from '../../src/grade/grade.ts';
+import { textOf } from '../support/tree.ts';
 import { cardOf, carefulGrade, carelessGrade, flat, gradeOf, runOf, suggested } from './grades.ts';
 
 test('the JSON has every run, in the order of the catalogue, and matches its schema', () => {
@@ -17,7 +17,8 @@ test('the JSON has every run, in the order of the catalogue, and matches its sch
     carelessGrade.faults.map(({ fault, verdict, runs }) => [fault, verdict, runs.length]),
   );
   assert.deepEqual(baseline.refused, carelessGrade.baseline.refused);
-  const [lost, middle] = faults.find(({ fault }) => fault === 'lost-answer')?.runs ?? [];
+  const runsOf = (name: string) => faults.find(({ fault }) => fault === name)?.runs ?? [];
+  const [lost, middle] = runsOf('lost-answer');
   const { name, place, rank, verdict: twice } = lost ?? {};
   assert.equal([name, place, rank, twice].join(), 'lost-answer, first use,first,must-fix,did-it-twice');
   assert.equal(middle?.again, suggested.again('lost-answer:operation=createPet,after=3'));
@@ -27,45 +28,38 @@ test('the JSON has every run, in the order of the catalogue, and matches its sch
   const { idempotencyKey, method, status, ...more } = lost?.requests[2] ?? {};
   assert.deepEqual([idempotencyKey, method, status], ['1a2b3c4d…', 'POST', 201]);
   assert.ok(!('headers' in more) && !('body' in more));
-  const refused = faults.find(({ fault }) => fault === 'rate-limited')?.runs[0]?.requests[0];
+  const refused = runsOf('rate-limited')[0]?.requests[0];
   assert.deepEqual([refused?.status, refused?.retryAfter], [429, '2']);
-  const gaveUp = faults.flatMap(({ runs }) => runs).map(({ gaveUpAfterMs }) => gaveUpAfterMs);
-  assert.deepEqual(
-    gaveUp.filter((ms) => ms !== undefined),
-    [5_012, null],
+  const gaveUp = faults.flatMap(({ runs }) =>
+    runs.flatMap(({ gaveUpAfterMs: ms }) => (ms === undefined ? [] : [ms])),
   );
+  assert.deepEqual(gaveUp, [5_012, null]);
 });
 
 test('the page about the JSON is generated from its schema', () => {
-  const page = readFileSync(new URL('../../docs/grade-card.md', import.meta.url), 'utf8');
-  assert.equal(page, cardPage(), 'Run "npm run generate".');
+  assert.equal(textOf('docs/grade-card.md'), cardPage(), 'Run "npm run generate".');
 });
 
 /** The card of runs under lost-answer and reset, with a check. */
 const cardWith = (
   lost: Parameters<typeof runOf>[1],
-  resets: Parameters<typeof runOf>[1][],
+  resets: readonly Parameters<typeof runOf>[1][],
   result: 'passed' | 'failed' | 'not_observed',
 ) => {
   const graded = gradeOf('lost-answer', runOf('lost-answer', lost));
-  const reset = gradeOf('reset', ...resets.map((given) => runOf('reset', given)));
-  const [check] = graded.baseline.checks;
-  const checks = [{ ...(check as NonNullable<typeof check>), result }];
-  const faults = [...graded.faults, ...reset.faults].map((fault) => ({
-    ...fault,
-    runs: fault.runs.map((run) => ({ ...run, checks })),
-  }));
+  const checks = graded.baseline.checks.slice(0, 1).map((check) => ({ ...check, result }));
+  const runs = [lost, ...resets].map((given, i) => runOf(i ? 'reset' : 'lost-answer', { ...given, checks }));
+  const faults = ['lost-answer', 'reset'].flatMap(
+    (fault) => gradeOf(fault, ...runs.filter(({ label }) => label === fault)).faults,
+  );
   return cardOf({ ...graded, faults, baseline: { ...graded.baseline, checks: [] } });
 };
 
 test('a comparison says what became better, worse, new and gone', () => {
   const last = { place: 'last' as const };
   const before = cardWith({ verdict: 'did-it-twice' }, [{}, last], 'failed');
-  const after = cardWith(
-    { verdict: 'survived' },
-    [{ verdict: 'failed', exitStatus: 2 }, { place: 'middle' }],
-    'passed',
-  );
+  const resets = [{ verdict: 'failed', exitStatus: 2 }, { place: 'middle' }] as const;
+  const after = cardWith({ verdict: 'survived' }, resets, 'passed');
   const earlier = readCard(JSON.stringify(toData(before)));
   const card = comparedWith(earlier, after);
   const { since, before: verdict, ...changes } = card.changes ?? {};
@@ -141,25 +135,21 @@ test('a comparison omits faults that only one card has, and says so', () => {
   );
   assert.match(flat(card), /UTC: passed → passed\. Left out: \d+ faults/);
   const newer = { ...toData(one), checksVersion: 99 };
-  assert.match(
-    comparedWith(newer, one).changes?.note ?? '',
-    /^The earlier card has version 99 of the checks, this one/,
-  );
+  const { note: ofVersions = '' } = comparedWith(newer, one).changes ?? {};
+  assert.match(ofVersions, /^The earlier card has version 99 of the checks, this one/);
 });
 
 test('a file that is not a card is refused with a sentence', () => {
   const data = toData(cardOf(carefulGrade));
   const { faults: _, ...partial } = data;
+  const other = { ...data, cardVersion: 7 };
   for (const [text, message] of [
     ['', /^is not JSON: pass a card/],
     ['<xml/>', /^is not JSON/],
     ['null', /^is not a card from "petstore grade --json"$/],
     ['{"faults": []}', /^is not a card/],
     [JSON.stringify(partial), /^is not a card/],
-    [
-      JSON.stringify({ ...data, cardVersion: 7 }),
-      /^is a card of version 7, but this program reads version 1$/,
-    ],
+    [JSON.stringify(other), /^is a card of version 7, but this program reads version 1$/],
   ] as const)
     assert.throws(() => readCard(text), { message });
 });

@@ -5,6 +5,7 @@ import * as compare from '../../src/grade/compare/compare.ts';
 import { lists, type OtherChange, type StoreState } from '../../src/grade/compare/state.ts';
 import { storeResultOf } from '../../src/grade/compare/store-result.ts';
 import { exampleOf } from '../../src/reference/description/schemas.ts';
+import { numbers } from '../support/values.ts';
 
 /** A small store: Rex is Dog 1, Nemo is Fish 2, of whom 2 are ordered. */
 const store = (): StoreState => ({
@@ -183,53 +184,45 @@ const cases: [run: Change[], reported: string[], base?: Change[]][] = [
   [[addPet(3, 'a\u001b[31m')], ['one pet a\\u001b[31m instead of none']],
 ];
 
-test('states are compared by content, and differences are described in sentences', () => {
-  for (const [run, reported, base = []] of cases)
-    assert.deepEqual(differenceOf(changed(...base), changed(...run)), reported);
+test('states are compared by content, in both directions, and differences are described in sentences', () => {
+  for (const [run, reported, base = []] of cases) {
+    const [before, after] = [changed(...base), changed(...run)];
+    assert.deepEqual(differenceOf(before, after), reported);
+    assert.equal(differenceOf(after, before).length, reported.length, reported.join());
+  }
 });
 
 test('a duplicated row is reported in every list', () => {
   for (const { name, properties } of lists.filter(({ properties }) => 'id' in properties)) {
     const example = exampleOf(Type.Object(properties)) as object;
-    const one = [{ ...example, id: 1 }];
-    const [base, run] = [one, [...one, { ...example, id: 2 }]].map((rows) => {
+    const withRows = (...ids: number[]) => {
       const empty = Object.fromEntries(lists.map((list) => [list.name, []]));
-      return { ...empty, [name]: rows } as unknown as StoreState;
-    });
-    const reported = differenceOf(base as StoreState, run as StoreState);
+      return { ...empty, [name]: ids.map((id) => ({ ...example, id })) } as unknown as StoreState;
+    };
+    const reported = differenceOf(withRows(1), withRows(1, 2));
     assert.match(reported.join(), new RegExp(`^two ${name} .* instead of one$`));
   }
 });
 
-const another = (value: unknown) =>
-  typeof value === 'boolean'
-    ? !value
-    : typeof value === 'number'
-      ? value + 1
-      : Array.isArray(value)
-        ? value.slice(1)
-        : `${value}2`;
+function another(value: unknown) {
+  if (typeof value === 'boolean') return !value;
+  if (typeof value === 'number') return value + 1;
+  return Array.isArray(value) ? value.slice(1) : `${value}2`;
+}
 
 test('a difference in any writable property is reported', () => {
   for (const { name, properties, written } of lists)
     for (const property of written) {
       const item = exampleOf(Type.Object(properties)) as Record<string, unknown>;
-      const [base, run] = [item, { ...item, [property]: another(item[property]) }].map((first) => {
-        const state = store();
-        state[name] = [first, ...(state[name] ?? []).slice(1)];
-        return state;
-      });
+      const withFirst = (first: object) =>
+        changed((state) => void (state[name] as object[]).splice(0, 1, first));
+      const run = withFirst({ ...item, [property]: another(item[property]) });
       assert.equal(
-        differenceOf(base as StoreState, run as StoreState).length,
+        differenceOf(withFirst(item), run).length,
         1,
         `"grade" does not compare ${property} of ${name}: src/grade/compare/rows.ts must read it`,
       );
     }
-});
-
-test('a difference is reported in both directions', () => {
-  for (const [run, reported, base = []] of cases)
-    assert.equal(differenceOf(changed(...run), changed(...base)).length, reported.length, reported.join());
 });
 
 test('an existing row is reported as changed, however many of its properties changed', () => {
@@ -245,12 +238,14 @@ test('an existing row is reported as changed, however many of its properties cha
 });
 
 test('only the first of many differences are reported, with the number of the others', () => {
-  const many = changed(...Array.from({ length: 50 }, (_, i) => addPet(i + 3, `Pet ${i}`)));
-  const reported = differenceOf(many, store());
-  assert.equal(reported.length, 21);
-  assert.equal(reported.at(-1), '30 more differences');
-  const fewer = changed(...Array.from({ length: 21 }, (_, i) => addPet(i + 3, `Pet ${i}`)));
-  assert.equal(differenceOf(fewer, store()).at(-1), '1 more difference');
+  for (const [count, last] of [
+    [50, '30 more differences'],
+    [21, '1 more difference'],
+  ] as const) {
+    const pets = numbers(count, 3).map((id) => addPet(id, `Pet ${id}`));
+    const reported = differenceOf(changed(...pets), store());
+    assert.deepEqual([reported.length, reported.at(-1)], [21, last]);
+  }
 });
 
 test('values that vary without faults are reported and not compared, and all others are compared', () => {
@@ -356,11 +351,13 @@ const other = (
 ): OtherChange => ({ kind, id: 1, property, before, after });
 const sign = ' (another writer)';
 const renamedRex = other('pet', 'name', 'Rex', `Rex${sign}`);
+const renamedAgain = other('pet', 'name', `Rex${sign}`, 'Rex (another writer 2)');
 const renamedDogs = other('category', 'name', 'Dogs', `Dogs${sign}`);
 const oneMore = other('pet', 'stock', '2', '3');
 const later = other('order', 'shipDate', '2026-02-01T09:00:00Z', '2026-02-02T09:00:00Z');
 
 const named = (name: string) => set('pets', 0, { name });
+const markedNemo = set('pets', 1, { name: `Nemo${sign}` });
 const pending = set('pets', 0, { status: 'pending' });
 
 /** The other writer's changes, the client's changes without and with them, and the reported difference. */
@@ -374,18 +371,9 @@ const besideOthers: [OtherChange[], base: Change[], run: Change[], reported?: st
   // The client's own change is still required.
   [[renamedRex], [pending], [named(`Rex${sign}`)], 'pet Rex has status available instead of pending'],
   // The other writer did not change another pet.
-  [
-    [renamedRex],
-    [],
-    [set('pets', 1, { name: `Nemo${sign}` })],
-    'pet Nemo has name Nemo (another writer) instead of Nemo',
-  ],
+  [[renamedRex], [], [markedNemo], 'pet Nemo has name Nemo (another writer) instead of Nemo'],
   // The other writer changed it twice.
-  [
-    [renamedRex, other('pet', 'name', `Rex${sign}`, 'Rex (another writer 2)')],
-    [],
-    [named('Rex (another writer 2)')],
-  ],
+  [[renamedRex, renamedAgain], [], [named('Rex (another writer 2)')]],
   [[renamedDogs], [], [set('categories', 0, { name: `Dogs${sign}` })]],
   // The client sets, keeps, or changes the new stock, or decides again. The status follows the stock.
   [[oneMore], [setStock(0, 7)], [setStock(0, 7)]],
@@ -405,17 +393,11 @@ test("another writer's changes do not count against the client, and its own omis
 
 test('comparing large states takes time in proportion to their size', () => {
   const count = 10_000;
-  const large = (name: (i: number) => string, quantity: number) =>
-    changed(...Array.from({ length: count }, (_, i) => addPet(i + 3, name(i), 1, quantity)));
+  const large = (quantity: number, name?: string) =>
+    changed(...numbers(count, 3).map((id) => addPet(id, name ?? String(id), 1, quantity)));
   const began = process.cpuUsage();
-  assert.deepEqual(differenceOf(large(String, 1), large(String, 1)), []);
-  assert.equal(
-    differenceOf(
-      large(() => 'Same', 1),
-      large(() => 'Same', 2),
-    ).length,
-    21,
-  );
-  assert.equal(differenceOf(large(String, 1), store()).length, 21);
+  assert.deepEqual(differenceOf(large(1), large(1)), []);
+  assert.equal(differenceOf(large(1, 'Same'), large(2, 'Same')).length, 21);
+  assert.equal(differenceOf(large(1), store()).length, 21);
   assert.ok(process.cpuUsage(began).user < 10_000_000);
 });

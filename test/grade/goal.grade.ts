@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-
 import { comparedWith, readCard, toData } from '../../src/grade/card/data.ts';
 import { toJunit } from '../../src/grade/card/junit.ts';
 import { toHtml } from '../../src/grade/card/page.ts';
@@ -13,16 +11,13 @@ import type { FaultRun, Grade } from '../../src/grade/grade.ts';
 import type { GradeOptions } from '../../src/grade/grade-program.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { grade } from '../support/grading.ts';
-import { cardOf } from './grades.ts';
+import { fileAt, textOf } from '../support/tree.ts';
+import { cardOf, flat } from './grades.ts';
 
-const folder = new URL('../../examples/agents/', import.meta.url);
-const goalText = readFileSync(new URL('goal.json', folder), 'utf8');
-const agent = (name: string) => [process.execPath, fileURLToPath(new URL(`${name}.mjs`, folder))];
+const agent = (name: string) => [process.execPath, fileAt(`examples/agents/${name}.mjs`)];
+const goal = readGoal(textOf('examples/agents/goal.json'));
 
-const flat = (text: string) => text.replaceAll(/\s+/g, ' ');
-
-const judged = (command: string[], options: Partial<GradeOptions>) =>
-  grade(command, { goal: readGoal(goalText), ...options });
+const judged = (command: string[], options: Partial<GradeOptions>) => grade(command, { goal, ...options });
 
 const runsUnder = ({ faults }: Grade, name: string) => faults.find(({ fault }) => fault === name)?.runs ?? [];
 const whatIn = ({ deviations }: FaultRun) => deviations.map(({ what }) => what);
@@ -65,7 +60,7 @@ test('an agent that orders twice and always says "done" is found, and its words 
     assert.equal(whatIn(run).at(-1), 'said "done: order undefined, NaN left", but the goal is not reached');
   }
   const card = cardOf(graded);
-  const text = flat(toText(card));
+  const text = flat(card);
   assert.match(
     text,
     /did it twice: orders where petId is 13 and quantity is 2: 2 found, 1 wanted \(lost-answer at/,
@@ -79,17 +74,17 @@ test('an agent that orders twice and always says "done" is found, and its words 
   assert.match(toHtml(card), /<td>without faults<\/td><td>2 of 2<\/td><td>1\.00<\/td>/);
   const data = readCard(JSON.stringify(toData(card)));
   assert.deepEqual(data.goal?.passed[1], { name: 'rate-limited', reached: 2, passed: 0, passHat: [0, 0] });
-  const better = comparedWith(
-    data,
-    cardOf(await judged(agent('careful'), { faults: ['lost-answer'], trials: 2 })),
-  );
+  const right = await judged(agent('careful'), { faults: ['lost-answer'], trials: 2 });
+  const { better } = comparedWith(data, cardOf(right)).changes ?? {};
   assert.deepEqual(
-    better.changes?.better.filter(({ name }) => name.startsWith('lost-answer')),
+    better?.filter(({ name }) => name.startsWith('lost-answer')),
     [{ name: 'lost-answer, first use', before: '0 of 2', now: '2 of 2' }],
   );
   const other = { ...data, goal: undefined } as unknown as typeof data;
   assert.match(comparedWith(other, card).changes?.note ?? '', /have different goals/);
 });
+
+const missed = 'Without faults the program does not reach the goal.';
 
 /** A JavaScript program with `send(method, path, body)`, `done` of the goal, and `tries`, its number of requests. */
 function program(t: Parameters<typeof temporaryFolder>[0], source: string): string[] {
@@ -164,11 +159,7 @@ test('without faults each trial is judged: its claims must be true, and nothing 
     const [run] = baseline.trials as [FaultRun];
     assert.deepEqual([run.verdict, whatIn(run)], [verdict, what], source);
     if (verdict === 'survived') assert.equal(baseline.problem, undefined);
-    else
-      assert.deepEqual(
-        [baseline.problem, faults],
-        ['Without faults the program does not reach the goal.', []],
-      );
+    else assert.deepEqual([baseline.problem, faults], [missed, []]);
   }
   const inVain = toText(cardOf(graded[8] as Grade), { isVerbose: true });
   assert.match(inVain, /failed \(exit status 3\): .*the goal is reached, though/);
@@ -176,14 +167,9 @@ test('without faults each trial is judged: its claims must be true, and nothing 
 });
 
 test('an agent that hangs, or reaches its goal only sometimes, is reported; a fault that never occurred does not count', async (t) => {
-  const hangs = await judged(program(t, 'await order(); setInterval(() => {}, 1e6)'), {
-    timeoutMs: 2_500,
-  });
-  assert.deepEqual(
-    hangs.baseline.trials?.map(({ verdict }) => verdict),
-    ['hung'],
-  );
-  assert.equal(hangs.baseline.problem, 'Without faults the program does not reach the goal.');
+  const endless = program(t, 'await order(); setInterval(() => {}, 1e6)');
+  const hangs = (await judged(endless, { timeoutMs: 2_500 })).baseline;
+  assert.deepEqual([hangs.trials?.length, hangs.trials?.[0]?.verdict, hangs.problem], [1, 'hung', missed]);
   const seen = join(temporaryFolder(t), 'seen');
   const sometimes = await judged(
     program(
@@ -203,10 +189,8 @@ test('an agent that hangs, or reaches its goal only sometimes, is reported; a fa
     ['listPets', 'placeOrder'],
     'what any trial uses',
   );
-  assert.deepEqual(
-    new Set(faults.flatMap(({ runs }) => runs.map(({ verdict }) => verdict))),
-    new Set(['not-reached']),
-  );
+  const reached = faults.flatMap(({ runs }) => runs.map(({ verdict }) => verdict));
+  assert.deepEqual(new Set(reached), new Set(['not-reached']));
   const { passed } = cardOf(sometimes);
   assert.deepEqual(passed, [{ name: 'without faults', reached: 3, passed: 2, passHat: [2 / 3, 1 / 3, 0] }]);
 });

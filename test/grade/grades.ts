@@ -7,8 +7,7 @@ import type { CheckResult } from '../../src/lab/checks/report-schema.ts';
 import { faultNamed, faultNames } from '../../src/lab/faults/list.ts';
 import type { RecordedRequest } from '../../src/lab/recordings/schema.ts';
 import type { PlannedFault } from '../../src/lab/rehearsals/schema.ts';
-
-const startMs = Date.parse('2026-06-01T12:00:00Z');
+import { startMs } from '../support/recorded.ts';
 
 type Sketch = Partial<RecordedRequest> & { atMs: number; target: string; isCut?: true };
 
@@ -345,8 +344,7 @@ export const suggested = {
   about: (fault: string) => `petstore lab faults ${fault}`,
 };
 
-export const cardOf = (grade: Grade, atMs = Date.parse('2026-06-01T12:00:00Z')) =>
-  toCard(grade, atMs, suggested);
+export const cardOf = (grade: Grade) => toCard(grade, startMs, suggested);
 
 /** A card for a terminal with this many columns. */
 export function shown(card: ReturnType<typeof cardOf>, isVerbose = false, width = 80): string {

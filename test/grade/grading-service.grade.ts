@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { gradeProgram } from '../../src/grade/grade-program.ts';
 import { openGradingService } from '../../src/grade/grading-service.ts';
 import { fakeNodeVersion } from '../support/fake-node-version.ts';
@@ -17,11 +17,17 @@ const careful = programOf('careful');
 
 const labOnly = { PETSTORE_DEMO: 'off', PETSTORE_LAB: 'on' };
 
-test('at a running service, programs are graded in workspaces that are deleted afterwards', async (t) => {
+/** A service with a lab, the environment of its commands, and the workspaces that it has. */
+async function startLab(t: TestContext) {
   const dataDir = temporaryFolder(t);
   const { origin } = await startService(t, dataDir, labOnly);
   const env = { PETSTORE_DATA_DIR: dataDir, PETSTORE_BASE_URL: `${origin}/v1` };
   const workspaces = () => JSON.parse(petstore(['workspaces', 'list', '--json'], env).stdout);
+  return { dataDir, env, workspaces };
+}
+
+test('at a running service, programs are graded in workspaces that are deleted afterwards', async (t) => {
+  const { env, workspaces } = await startLab(t);
   const store = await openGradingService(environment(env));
   assert.deepEqual(workspaces(), [], 'nothing is left of the trial at the start');
 
@@ -53,23 +59,17 @@ test('a service that cannot be used for grading is explained in words', async (t
   const withLab = await startService(t, dataDir, labOnly);
   await assert.rejects(open(withLab.origin, other), /unknown or revoked.*PETSTORE_DATA_DIR or DATABASE_URL/);
   const none = join(dataDir, 'none');
-  await assert.rejects(
-    open('http://127.0.0.1:1', none),
-    /cannot be reached .*\? PETSTORE_BASE_URL sets its address\.$/,
-  );
+  const unreachable = /cannot be reached .*\? PETSTORE_BASE_URL sets its address\.$/;
+  await assert.rejects(open('http://127.0.0.1:1', none), unreachable);
   assert.ok(!existsSync(none), 'without a service no folder is created');
 });
 
 test('after kill -9 of an older Node.js that started the installed one, a grading leaves no workspace', async (t) => {
-  const dataDir = temporaryFolder(t);
-  const { origin } = await startService(t, dataDir, labOnly);
-  const env = { PETSTORE_DATA_DIR: dataDir, PETSTORE_BASE_URL: `${origin}/v1` };
-  const workspaces = () => JSON.parse(petstore(['workspaces', 'list', '--json'], env).stdout);
+  const { dataDir, env, workspaces } = await startLab(t);
   const pids = join(dataDir, 'pids');
-  const command = ['grade', '--', ...programOf('rude', 'stays', pids)];
-  const starter = spawn(process.execPath, ['--import', fakeNodeVersion, bin, ...command], {
-    env: environment(env),
-  });
+  const command = [bin, 'grade', '--', ...programOf('rude', 'stays', pids)];
+  const options = { env: environment(env) };
+  const starter = spawn(process.execPath, ['--import', fakeNodeVersion, ...command], options);
   t.after(() => starter.kill('SIGKILL'));
   const ended = once(starter.stdout.resume(), 'close');
   await until(() => existsSync(pids) && readFileSync(pids, 'utf8').split('\n').length === 3);

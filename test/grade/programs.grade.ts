@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from '../support/folder.ts';
 import { careless, grade, programOf } from '../support/grading.ts';
 import { isAlive } from '../support/programs.ts';
+import { until } from '../support/until.ts';
+
+const pidsIn = (file: string) => readFileSync(file, 'utf8').trim().split('\n').map(Number);
 
 test('without faults the program must exit with 0 and use the store', async () => {
   for (const [command, problem] of [
@@ -47,7 +50,7 @@ test('all processes in the group of a program are ended', async (t) => {
   const pidsOf = async (what: string, timeoutMs?: number) => {
     const pids = join(temporaryFolder(t), 'pids');
     const { baseline } = await grade(programOf('rude', what, pids), { faults: [], timeoutMs });
-    return { baseline, pids: readFileSync(pids, 'utf8').trim().split('\n').map(Number) };
+    return { baseline, pids: pidsIn(pids) };
   };
   const stayed = await pidsOf('stays', 2_500);
   assert.match(stayed.baseline.problem ?? '', /does not end within 2\.5 s\. .*--timeout/);
@@ -68,14 +71,9 @@ test('an aborted grading ends the program, and throws the reason', async (t) => 
   const reason = new Error('Ctrl-C');
   const stop = new AbortController();
   const graded = grade(programOf('rude', 'stays', pids), { signal: stop.signal });
-  const written = setInterval(() => {
-    try {
-      if (readFileSync(pids, 'utf8').trim().split('\n').length === 2) stop.abort(reason);
-    } catch {
-      // Not yet.
-    }
-  }, 20);
-  await assert.rejects(graded, reason);
-  clearInterval(written);
-  for (const pid of readFileSync(pids, 'utf8').trim().split('\n').map(Number)) assert.ok(!isAlive(pid));
+  const rejected = assert.rejects(graded, reason);
+  await until(() => existsSync(pids) && pidsIn(pids).length === 2);
+  stop.abort(reason);
+  await rejected;
+  for (const pid of pidsIn(pids)) assert.ok(!isAlive(pid));
 });

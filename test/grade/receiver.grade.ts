@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Event, verifyWebhook } from '../../src/client/index.ts';
-import { type GradingService, openGradingService } from '../../src/grade/grading-service.ts';
+import { openGradingService } from '../../src/grade/grading-service.ts';
 import { gradeReceiver } from '../../src/grade/receiver/grade-receiver.ts';
 import { receiverChecks } from '../../src/grade/receiver/receiver-checks.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -13,23 +13,25 @@ import { listen } from '../support/receiver.ts';
 
 const secret = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2Vv5d7OnLyM=';
 
-let store: GradingService;
-after(() => store?.close());
+const store = await openGradingService({});
+after(() => store.close());
 
-/** The mistakes of a receiver. */
-type Mistake =
-  | 'answers 500'
-  | 'answers but forgets'
-  | 'counts each message'
-  | 'refuses what it knows'
-  | 'applies late events'
-  | 'forgets what was deleted'
-  | 'verifies nothing'
-  | 'verifies the first signature alone'
-  | 'checks no time'
-  | 'decodes each piece'
-  | 'refuses unknown types'
-  | 'looks before it leaps';
+/** The mistakes of a receiver, and the checks that find them. */
+const caughtBy = {
+  'answers 500': 'event.applied',
+  'answers but forgets': 'event.applied',
+  'counts each message': 'event.once',
+  'refuses what it knows': 'event.once',
+  'applies late events': 'event.order',
+  'forgets what was deleted': 'event.order',
+  'verifies nothing': 'signature.checked',
+  'verifies the first signature alone': 'secret.rotated',
+  'checks no time': 'timestamp.checked',
+  'decodes each piece': 'body.in-pieces',
+  'refuses unknown types': 'message.unknown',
+  'looks before it leaps': 'event.once-at-once',
+};
+type Mistake = keyof typeof caughtBy;
 
 interface Kept {
   id: number;
@@ -107,7 +109,6 @@ async function startShop(t: TestContext, mistake?: Mistake) {
 }
 
 async function gradeShop(t: TestContext, mistake?: Mistake) {
-  store ??= await openGradingService({});
   const { url, file } = await startShop(t, mistake);
   return gradeReceiver({
     ...{ url, secret, store, quietMs: 30, signal: t.signal },
@@ -125,21 +126,6 @@ test('a correct webhook receiver passes every check', async (t) => {
   assert.equal(verdict, 'passed');
 });
 
-const caughtBy: Record<Mistake, string> = {
-  'answers 500': 'event.applied',
-  'answers but forgets': 'event.applied',
-  'counts each message': 'event.once',
-  'refuses what it knows': 'event.once',
-  'applies late events': 'event.order',
-  'forgets what was deleted': 'event.order',
-  'verifies nothing': 'signature.checked',
-  'verifies the first signature alone': 'secret.rotated',
-  'checks no time': 'timestamp.checked',
-  'decodes each piece': 'body.in-pieces',
-  'refuses unknown types': 'message.unknown',
-  'looks before it leaps': 'event.once-at-once',
-};
-
 for (const [mistake, check] of Object.entries(caughtBy))
   test(`a receiver that ${mistake} fails by ${check}`, async (t) => {
     const { verdict, checks, deliveries } = await gradeShop(t, mistake as Mistake);
@@ -151,17 +137,14 @@ for (const [mistake, check] of Object.entries(caughtBy))
     assert.equal(verdict, isRequired ? 'failed' : 'passed');
   });
 
-test('a receiver that does not run is reported', async (t) => {
-  store ??= await openGradingService({});
-  const url = new URL('http://127.0.0.1:1/hooks');
-  const grading = gradeReceiver({ url, secret, store, stateCommand: 'echo', signal: t.signal });
-  const message = 'http://127.0.0.1:1/hooks cannot be reached (ECONNREFUSED). Is the receiver running?';
-  await assert.rejects(grading, { message });
-});
-
-test('a user command that fails is reported', async (t) => {
-  store ??= await openGradingService({});
-  const { url } = await startShop(t);
-  const grading = gradeReceiver({ url, secret, store, stateCommand: 'exit 3', signal: t.signal });
-  await assert.rejects(grading, { message: '"exit 3" exited with 3, not with 0.' });
+test('a receiver that does not run, and a user command that fails, are reported', async (t) => {
+  const [away, { url }] = [new URL('http://127.0.0.1:1/hooks'), await startShop(t)];
+  for (const [given, message] of [
+    [
+      { url: away, stateCommand: 'echo' },
+      `${away} cannot be reached (ECONNREFUSED). Is the receiver running?`,
+    ],
+    [{ url, stateCommand: 'exit 3' }, '"exit 3" exited with 3, not with 0.'],
+  ] as const)
+    await assert.rejects(gradeReceiver({ ...given, secret, store, signal: t.signal }), { message });
 });

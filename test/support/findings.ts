@@ -39,6 +39,20 @@ export const post = {
   operation: 'createCategory',
   body: '{"name":"a"}',
 };
+/** A refusal until a time. */
+export const unavailableFor = (seconds: number) => ({
+  status: 503,
+  answerHeaders: { 'retry-after': String(seconds) },
+});
+export const bannedFor = (seconds: number) => ({
+  ...unavailableFor(seconds),
+  status: 403,
+  code: 'key_banned',
+});
+/** A link to the next page of pets. */
+export const linkTo = (query: string) => ({
+  answerHeaders: { link: `<http://localhost:8080/v1/pets?${query}>; rel="next"` },
+});
 export const key = (text: string) => ({ headers: { 'idempotency-key': text } });
 /** Overlapping requests of two workers, long before the others. */
 export const crowd: Sketch[] = [

@@ -1,14 +1,22 @@
+import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { type Petstore, type StoreSetup, startPetstore } from './petstore.ts';
+import type { Petstore } from './petstore.ts';
+import { openRaw } from './raw-client.ts';
 
 /** The category that wire tests create. */
 export const dragons = { body: { name: 'Dragons' } };
 
-/** A store that listens on a real socket. */
-export async function startListening(t: TestContext, options: StoreSetup = {}): Promise<Petstore> {
-  const store = await startPetstore(t, options);
-  await store.listen();
-  return store;
+/** What a new connection gets for a request, until it ends in this way. */
+export async function receivedUntil(
+  end: 'FIN' | 'RST',
+  t: TestContext,
+  store: Petstore,
+  request: string,
+): Promise<string> {
+  const client = openRaw(t, store);
+  client.send(request);
+  assert.equal(await client.ended(), end, request);
+  return client.text;
 }
 
 /** The statuses in the log of requests that a fault touched. */

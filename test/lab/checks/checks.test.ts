@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { checksPage } from '../../../scripts/generate/checks.ts';
 import { checks, checksVersion } from '../../../src/lab/checks/list.ts';
@@ -10,6 +9,8 @@ import { guides } from '../../../src/reference/description/guides.ts';
 import { baseUrl } from '../../support/description.ts';
 import { rehearse } from '../../support/lab.ts';
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
+import { startRecording } from '../../support/recordings.ts';
+import { textOf } from '../../support/tree.ts';
 import { bystanders } from './clients/bystanders.ts';
 import { type CheckPair, type LabClient, trySend } from './clients/client.ts';
 import { pairs } from './clients/pairs.ts';
@@ -33,14 +34,14 @@ async function startGrading(t: TestContext) {
   const store = await startPetstore(t);
   const url = `${await store.listen()}/v1`;
   const time = skippingTime(store);
-  return async (name: string, client: LabClient, faults: CheckPair['faults']): Promise<Report> => {
+  return async (name: string, client: LabClient, faults: CheckPair['faults'] = []): Promise<Report> => {
     const { key } = await store.addWorkspace(name, true);
     if (faults.length > 0) await rehearse(store, faults, { key });
-    const { body: recording } = await store.send('POST', '/lab/recordings', { key, body: {} });
+    const recording = await startRecording(store, key);
     // No minute ends during a client's run, unless the client waits for it.
     await time.sleep(minuteMs - (time.now() % minuteMs));
     await client({ url, key, ...time });
-    const { status, text, body } = await store.send('GET', `/lab/recordings/${recording.id}/report`, { key });
+    const { status, text, body } = await store.send('GET', `${recording}/report`, { key });
     assert.equal(status, 200, text);
     return body;
   };
@@ -67,7 +68,7 @@ test('each check passes a careful client and fails a careless one, under the fau
 
 test('no required check fails a careful client that looks careless', async (t) => {
   const grade = await startGrading(t);
-  for (const { check, who, faults, client } of bystanders) {
+  for (const [who, { check, faults, client }] of Object.entries(bystanders)) {
     await t.test(`${check}: ${who}`, async () => {
       const { verdict, checks } = await grade(who.slice(0, 40), client, faults);
       assert.notEqual(verdict, 'failed', JSON.stringify(checks, null, 1));
@@ -79,18 +80,12 @@ test('a check names each fault that makes it observable', async (t) => {
   const grade = await startGrading(t);
   const client: LabClient = async (api) => {
     // Repeats each request at once, whatever its result.
-    const twice = async (...request: [string, object?]) => {
-      await trySend(api, ...request);
-      return trySend(api, ...request);
-    };
-    await twice('/categories');
-    await twice('/categories', {
-      ...{ method: 'POST', body: { name: 'Dragons' }, headers: { 'Idempotency-Key': 'a' } },
-    });
+    const create = { method: 'POST', body: { name: 'Dragons' }, headers: { 'Idempotency-Key': 'a' } };
+    for (const sent of [{}, {}, create, create]) await trySend(api, '/categories', sent);
   };
-  const observed = async (name: string, faults: CheckPair['faults']) =>
+  const observed = async (name: string, faults?: CheckPair['faults']) =>
     (await grade(`under ${name}`, client, faults)).checks.filter(({ result }) => result !== 'not_observed');
-  const always = (await observed('nothing', [])).map(({ name }) => name);
+  const always = (await observed('nothing')).map(({ name }) => name);
   const parameters: Record<string, object> = {
     'near-limit': { remaining: 1 },
     slow: { bytesPerSecond: 100_000 },
@@ -109,19 +104,16 @@ test('a check names each fault that makes it observable', async (t) => {
 test('every check has both clients, existing faults and guides, and a unique name', () => {
   assert.deepEqual(Object.keys(pairs).sort(), checks.map(({ name }) => name).sort());
   const required = checks.filter(({ level }) => level === 'required').map(({ name }) => name);
-  assert.deepEqual([...new Set(bystanders.map(({ check }) => check))].sort(), required.sort());
+  assert.deepEqual([...new Set(Object.values(bystanders).map(({ check }) => check))].sort(), required.sort());
+  const guideNames = guides(baseUrl).map(({ name }) => name);
   for (const { faults, guide } of checks) {
     for (const fault of faults) assert.ok(faultNames.includes(fault), fault);
-    assert.ok(
-      guides(baseUrl).some(({ name }) => name === guide),
-      guide,
-    );
+    assert.ok(guideNames.includes(guide), guide);
   }
 });
 
 test('docs/checks.md matches the checks', () => {
-  const page = readFileSync(new URL('../../../docs/checks.md', import.meta.url), 'utf8');
-  assert.equal(page, checksPage(), 'Run "npm run generate".');
+  assert.equal(textOf('docs/checks.md'), checksPage(), 'Run "npm run generate".');
 });
 
 test('the version of the checks increases when their meaning changes', () => {

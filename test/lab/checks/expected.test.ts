@@ -11,8 +11,10 @@ import {
   finds,
   key,
   limited,
+  linkTo,
   post,
   sent,
+  unavailableFor,
 } from '../../support/findings.ts';
 import { recorded, type Sketch } from '../../support/recorded.ts';
 
@@ -24,11 +26,7 @@ const once = without({ ...busy }, { at: 5, ...post });
 
 test('the expected number of a request is the maximum of the runs without faults, per operation if its body is new', () => {
   const order = (at: number, body: string) => ({
-    at,
-    method: 'POST',
-    target: '/v1/store/orders',
-    operation: 'placeOrder',
-    body,
+    ...{ at, method: 'POST', target: '/v1/store/orders', operation: 'placeOrder', body },
   });
   const runs = [
     recorded(order(0, 'a'), order(1, 'a'), order(2, 'b'), { at: 5 }),
@@ -81,13 +79,7 @@ test('a known retry can be too early, also on another connection and beside othe
   // A repeated poll may come from another worker.
   const polls = without(busy, ...[20, 30, 40].map((at) => ({ ...reading, at })));
   finds(name, [busy, reading, readAgain], 'not_observed', [], polls);
-  finds(
-    name,
-    [busy, sent(10, post, { status: 503, answerHeaders: { 'retry-after': '1' } }), { ...again(500) }],
-    'failed',
-    [2, 3],
-    once,
-  );
+  finds(name, [busy, sent(10, post, unavailableFor(1)), again(500)], 'failed', [2, 3], once);
 });
 
 const again = (at: number): Sketch => ({ at, ...post, connection: 'c3' });
@@ -104,25 +96,26 @@ test('a program with concurrent requests without faults has several workers unde
 
 test('requests that a test suite sends on purpose without faults are no retries', () => {
   const missing = (at: number) => ({ at, target: '/v1/inventory/9', status: 404 });
-  finds('retry.only-when-useful', [missing(0), missing(9)], 'failed', [1, 2]);
+  const name = 'retry.only-when-useful';
+  finds(name, [missing(0), missing(9)], 'failed', [1, 2]);
   const requests = [missing(0), sent(5), missing(9), sent(20, categories)];
   const expected = without(missing(0), { at: 5 }, missing(9));
   const refused = { at: 0, ...post, status: 422 };
-  finds('retry.only-when-useful', [{ ...refused }, { ...refused, at: 9 }], 'failed', [1, 2], once);
+  finds(name, [{ ...refused }, { ...refused, at: 9 }], 'failed', [1, 2], once);
   const suite = without(refused, { ...refused, at: 9 });
   // It is also no evidence that the client repeats nothing.
-  finds('retry.only-when-useful', [refused, { ...refused, at: 9 }, sent(20)], 'not_observed', [], suite);
-  finds('retry.only-when-useful', requests, 'not_observed', [], expected);
+  finds(name, [refused, { ...refused, at: 9 }, sent(20)], 'not_observed', [], suite);
+  finds(name, requests, 'not_observed', [], expected);
   const posts = [0, 9, 30].map((at) => ({ ...refused, at }));
-  finds('retry.only-when-useful', posts, 'failed', [1, 2, 3], without(...posts));
+  finds(name, posts, 'failed', [1, 2, 3], without(...posts));
   // A retry loop also repeats a refusal without faults.
   const gone = [0, 140, 420].map((at) => ({ at, method: 'DELETE', target: '/v1/pets/23', status: 404 }));
-  finds('retry.only-when-useful', gone, 'failed', [1, 2, 3], without(...gone));
+  finds(name, gone, 'failed', [1, 2, 3], without(...gone));
   const [first, ...later] = gone as [Sketch, ...Sketch[]];
   const down = [{ ...first, status: 503 }, ...later];
   finds('failures.retried', down, 'passed', [1, 2], without(...gone));
   // One repetition more is too many.
-  finds('retry.only-when-useful', [...requests, missing(30), missing(35)], 'failed', [1, 3, 5, 6], expected);
+  finds(name, [...requests, missing(30), missing(35)], 'failed', [1, 3, 5, 6], expected);
 });
 
 test('a request with a guessed body is a retry only if more requests have its length', () => {
@@ -136,13 +129,11 @@ test('a request with a guessed body is a retry only if more requests have its le
 });
 
 test('a list that a program also leaves without faults need not be read to its end', () => {
-  const to = (cursor: string) => ({
-    answerHeaders: { link: `<http://localhost/v1/pets?cursor=${cursor}>; rel="next"` },
-  });
-  const short = { at: 0, ...to('a'), fault: 'small-pages' };
+  const short = sent(0, linkTo('cursor=a'), { fault: 'small-pages' });
+  const left = sent(0, linkTo('cursor=b'));
   const name = 'pages.to-the-end';
-  finds(name, [short], 'not_observed', [], without({ at: 0, ...to('b') }));
-  finds(name, [short], 'failed', [1], without({ at: 0, ...to('b') }, { at: 5, target: '/v1/pets?cursor=b' }));
+  finds(name, [short], 'not_observed', [], without(left));
+  finds(name, [short], 'failed', [1], without(left, { at: 5, target: '/v1/pets?cursor=b' }));
 });
 
 test('custom levels replace the levels of checks, and a check that is off is omitted', () => {

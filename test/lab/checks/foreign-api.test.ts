@@ -6,8 +6,9 @@ import type { Operation } from '../../../src/http/operation.ts';
 import { checks } from '../../../src/lab/checks/list.ts';
 import { reportOn } from '../../../src/lab/checks/report.ts';
 import type { TargetApi } from '../../../src/lab/target-api.ts';
-import { sent } from '../../support/findings.ts';
+import { cut, key, sent } from '../../support/findings.ts';
 import { recorded, type Sketch, startMs } from '../../support/recorded.ts';
+import { numbers } from '../../support/values.ts';
 
 const notice = Type.Object({ text: Type.String() }, { title: 'Notice' });
 const errors = ['rate_limited', 'key_banned', 'idempotency_key_reused', 'precondition_failed'] as const;
@@ -51,15 +52,16 @@ const notices = { target: '/api/notices', operation: 'readNotices' };
 const book = { target: '/api/bookings', operation: 'book', method: 'POST', body: '{}', bodyBytes: 2 };
 const failed = { status: 500 };
 const later = { at: 90_000, ...rooms };
-const cut = { status: undefined } as unknown as Partial<Sketch>;
 
 const retryAfter = (seconds: number) => ({ status: 429, answerHeaders: { 'retry-after': String(seconds) } });
 const ban = { status: 403, code: 'key_banned', answerHeaders: { 'retry-after': '5' } };
-const withKey = (key: string) => ({ headers: { 'idempotency-key': key } });
 const ifMatch = (etag: string) => ({ headers: { 'if-match': etag } });
 const next = (query: string) => ({
   answerHeaders: { link: `<http://hotel/api/rooms?${query}>; rel="next"` },
 });
+const shortPage = sent(0, rooms, next('cursor=c2'), { fault: 'small-pages' });
+const seaView = sent(0, rooms, next('view=sea&cursor=c2'));
+const cutStream = sent(0, watch, { fault: 'stream-cut', cutEventId: '7' });
 const away = (status: number, headers: Record<string, string>) => ({
   ...rooms,
   ...{ fault: 'moved-away', status, headers },
@@ -68,8 +70,8 @@ const lastOne = {
   answerHeaders: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(startMs / 1_000 + 5) },
 };
 const series = (times: number[], given: object): Sketch[] => times.map((at) => ({ at, ...given }));
-const sixOn = (connectionOf: (index: number) => string) =>
-  Array.from({ length: 6 }, (_, index) => ({ at: index * 50, ...rooms, connection: connectionOf(index) }));
+const sixOn = (connectionOf: (count: number) => string) =>
+  numbers(6).map((count) => sent(50 * count, rooms, { connection: connectionOf(count) }));
 
 /** For each check: requests of a client that fails it, and of one that passes. */
 const clients: Record<string, { bad: Sketch[]; good: Sketch[] }> = {
@@ -82,10 +84,7 @@ const clients: Record<string, { bad: Sketch[]; good: Sketch[] }> = {
     good: series([0, 200, 800], { ...rooms, ...failed }),
   },
   'attempts.bounded': {
-    bad: series(
-      Array.from({ length: 22 }, (_, index) => index * 100),
-      { ...rooms, ...failed },
-    ),
+    bad: numbers(22).map((count) => sent(100 * count, rooms, failed)),
     good: [...series([0, 300], { ...rooms, ...failed }), sent(900, notices)],
   },
   'time-limit.exists': {
@@ -105,16 +104,16 @@ const clients: Record<string, { bad: Sketch[]; good: Sketch[] }> = {
     good: series([0, 50], { ...book, ...failed }),
   },
   'idempotency.same-key-on-retry': {
-    bad: ['a', 'b'].map((key, index) => ({ at: index * 50, ...book, ...failed, ...withKey(key) })),
-    good: series([0, 50], { ...book, ...failed, ...withKey('a') }),
+    bad: [sent(0, book, failed, key('a')), sent(50, book, failed, key('b'))],
+    good: series([0, 50], { ...book, ...failed, ...key('a') }),
   },
   'idempotency.no-blind-post-retry': {
     bad: series([0, 50], { ...book, ...failed }),
     good: [sent(0, book, failed), later],
   },
   'idempotency.key-for-one-thing': {
-    bad: ['{}', '[]'].map((body, index) => ({ at: index * 50, ...book, body, ...withKey('a') })),
-    good: ['{}', '[]'].map((body, index) => ({ at: index * 50, ...book, body, ...withKey(body) })),
+    bad: [sent(0, book, key('a')), sent(50, book, { body: '[]' }, key('a'))],
+    good: [sent(0, book, key('a')), sent(50, book, { body: '[]' }, key('b'))],
   },
   'credentials.not-forwarded': {
     bad: [
@@ -132,25 +131,16 @@ const clients: Record<string, { bad: Sketch[]; good: Sketch[] }> = {
     good: [sent(0, rooms, lastOne), sent(6_000, notices)],
   },
   'pages.to-the-end': {
-    bad: [sent(0, rooms, next('cursor=c2'), { fault: 'small-pages' }), { ...later, ...notices }],
-    good: [
-      sent(0, rooms, next('cursor=c2'), { fault: 'small-pages' }),
-      sent(50, rooms, { target: '/api/rooms?cursor=c2' }),
-    ],
+    bad: [shortPage, { ...later, ...notices }],
+    good: [shortPage, sent(50, rooms, { target: '/api/rooms?cursor=c2' })],
   },
   'pages.filters-kept': {
-    bad: [sent(0, rooms, next('view=sea&cursor=c2')), sent(50, rooms, { target: '/api/rooms?cursor=c2' })],
-    good: [
-      sent(0, rooms, next('view=sea&cursor=c2')),
-      sent(50, rooms, { target: '/api/rooms?cursor=c2&view=sea' }),
-    ],
+    bad: [seaView, sent(50, rooms, { target: '/api/rooms?cursor=c2' })],
+    good: [seaView, sent(50, rooms, { target: '/api/rooms?cursor=c2&view=sea' })],
   },
   'streams.resumed': {
-    bad: [sent(0, watch, { fault: 'stream-cut', cutEventId: '7' }), sent(50, watch)],
-    good: [
-      sent(0, watch, { fault: 'stream-cut', cutEventId: '7' }),
-      sent(50, watch, { headers: { 'last-event-id': '6' } }),
-    ],
+    bad: [cutStream, sent(50, watch)],
+    good: [cutStream, sent(50, watch, { headers: { 'last-event-id': '6' } })],
   },
   'ids.exact': {
     bad: [sent(0, booking, { target: '/api/bookings/10000000000000004' })],
@@ -177,10 +167,10 @@ const clients: Record<string, { bad: Sketch[]; good: Sketch[] }> = {
     bad: [sent(0, beds, { status: 410 }), sent(50, beds)],
     good: [sent(0, beds, { status: 410 }), sent(50, rooms)],
   },
-  'connections.reused': { bad: sixOn((index) => `c${index}`), good: sixOn(() => 'c') },
+  'connections.reused': { bad: sixOn((count) => `c${count}`), good: sixOn(() => 'c') },
   'operations.covered': {
     bad: [sent(0, rooms)],
-    good: [rooms, beds, book, booking, change, watch, notices].map((one, index) => ({ at: index, ...one })),
+    good: [rooms, beds, book, booking, change, watch, notices].map((one, at) => sent(at, one)),
   },
 };
 
@@ -194,12 +184,10 @@ test('every check judges the clients of another API, or says which convention th
     const resultIn = (api: TargetApi, sketches: Sketch[]) =>
       reportOn('rec_1', recorded(...sketches), api).checks.find((check) => check.name === name)?.result;
     const expected = [name === 'operations.covered' ? 'not_observed' : 'failed', 'passed'];
-    assert.deepEqual(
-      [bad, good].map((some) => resultIn(hotel(true), some)),
-      expected,
-      name,
+    const [inHotel, inPlain] = [hotel(true), hotel(false)].map((api) =>
+      [bad, good].map((sketches) => resultIn(api, sketches)),
     );
-    const inPlain = [bad, good].map((some) => resultIn(hotel(false), some));
+    assert.deepEqual(inHotel, expected, name);
     assert.deepEqual(inPlain, needs ? [undefined, undefined] : expected, name);
   }
 });

@@ -1,5 +1,6 @@
 import { test } from 'node:test';
 import {
+  bannedFor,
   categories,
   crowd,
   cut,
@@ -9,6 +10,7 @@ import {
   post,
   rehearsed,
   sent,
+  unavailableFor,
 } from '../../support/findings.ts';
 import { startMs } from '../../support/recorded.ts';
 
@@ -29,14 +31,15 @@ test('retry-after.obeyed counts from the beginning of the refused request, less 
 });
 
 test('retry-after.obeyed reads a date, and tolerates a clock that is slightly ahead', () => {
-  const date = (seconds: number) => ({
-    ...limited,
-    answerHeaders: { 'retry-after': new Date(startMs + seconds * 1_000).toUTCString() },
-  });
-  finds('retry-after.obeyed', [sent(0, date(5)), sent(4_001)], 'passed', [1, 2]);
-  finds('retry-after.obeyed', [sent(0, date(5)), sent(3_990, limited)], 'failed', [1, 2]);
+  const name = 'retry-after.obeyed';
+  const until = (seconds: number) => {
+    const date = new Date(startMs + seconds * 1_000).toUTCString();
+    return sent(0, limited, { answerHeaders: { 'retry-after': date } });
+  };
+  finds(name, [until(5), sent(4_001)], 'passed', [1, 2]);
+  finds(name, [until(5), sent(3_990, limited)], 'failed', [1, 2]);
   // Half of a short wait is not enough.
-  finds('retry-after.obeyed', [sent(0, date(1)), sent(400, limited)], 'failed', [1, 2]);
+  finds(name, [until(1), sent(400, limited)], 'failed', [1, 2]);
 });
 
 test('a request in flight when another was refused does not fail retry-after.obeyed', () => {
@@ -71,14 +74,9 @@ test('requests that never overlap come from one worker, which knows each respons
   const proxied = { proxied: true as const };
   finds(name, [sent(0, rehearsed, proxied), sent(102, rehearsed, proxied)], 'failed', [1, 2]);
   // The stream of events is always open beside other requests.
-  const stream = {
-    at: -50,
-    durationMs: 60_000,
-    operation: 'streamEvents',
-    target: '/v1/store/events/stream',
-  };
-  const early = { at: 21, ...elsewhere, ...rehearsed };
-  finds(name, [{ ...stream, connection: 's' }, sent(0, rehearsed), early], 'failed', [2, 3]);
+  const path = { operation: 'streamEvents', target: '/v1/store/events/stream' };
+  const stream = sent(-50, { durationMs: 60_000, connection: 's' }, path);
+  finds(name, [stream, sent(0, rehearsed), sent(21, elsewhere, rehearsed)], 'failed', [2, 3]);
 });
 
 /** A POST with its own body. */
@@ -93,8 +91,7 @@ test("workers that wait for one connection do not know each other's responses", 
   finds(name, loop, 'failed', [1, 2, 3]);
   // An early retry still counts as one.
   finds(name, [...queued, create(400, 'Ann', limited), create(2_400, 'Ann')], 'failed', [1, 3]);
-  const banned = { status: 403, code: 'key_banned', answerHeaders: { 'retry-after': '2' } };
-  const held = [create(0, 'Ann', banned), sent(2, banned)];
+  const held = [create(0, 'Ann', bannedFor(2)), sent(2, bannedFor(2))];
   finds('ban.stops', [...held, create(2_100, 'Ann'), sent(2_101)], 'not_observed');
   finds('ban.stops', [...held, sent(2_101)], 'failed', [1, 2]);
 });
@@ -112,13 +109,7 @@ test('a change whose body was not read is identified by its resource, its length
   const name = 'retry-after.obeyed';
   const change = { method: 'PATCH', target: '/v1/pets/1', operation: 'updatePet', body: '{"name":"a"}' };
   const tag = { headers: { 'if-match': '"a"' } };
-  const down = {
-    ...change,
-    ...tag,
-    status: 503,
-    answerHeaders: { 'retry-after': '2' },
-    isGuessed: true as const,
-  };
+  const down = { ...change, ...tag, ...unavailableFor(2), isGuessed: true as const };
   finds(name, [sent(0, down), sent(500, change, tag)], 'failed', [1, 2]);
   finds(name, [sent(0, down), sent(2_000, change, tag)], 'passed', [1, 2]);
   finds(name, [sent(0, down), sent(500, change)], 'not_observed');
@@ -131,35 +122,24 @@ test('a simulated 429 applies to its operation, a real one to requests that get 
   finds(name, [sent(0, rehearsed), sent(500, categories)], 'not_observed');
   finds(name, [sent(0, limited), sent(500, categories)], 'not_observed');
   finds(name, [sent(0, limited), sent(500, limited, categories)], 'failed', [1, 2]);
-  const unavailable = { status: 503, answerHeaders: { 'retry-after': '2' } };
-  finds(name, [sent(0, unavailable), sent(500, { target: '/v1/pets?limit=1' })], 'not_observed');
-  finds(name, [sent(0, unavailable), sent(500)], 'failed', [1, 2]);
+  finds(name, [sent(0, unavailableFor(2)), sent(500, { target: '/v1/pets?limit=1' })], 'not_observed');
+  finds(name, [sent(0, unavailableFor(2)), sent(500)], 'failed', [1, 2]);
   finds(name, [sent(0, { status: 429 }), sent(5)], 'not_observed');
 });
 
+/** Six requests, each on its own connection. */
+const each = (gapMs: number, more: object = {}) =>
+  [1, 2, 3, 4, 5, 6].map((number) => ({ at: number * gapMs, connection: `c${number}`, ...more }));
+
 test('behind a proxy neither cuts nor connections count as those of the client', () => {
   const proxied = { proxied: true as const };
-  finds(
-    'idempotency.no-blind-post-retry',
-    [sent(0, post, cut, proxied), sent(9, post, proxied)],
-    'not_observed',
-  );
-  const apart = ['c1', 'c2', 'c3', 'c4', 'c5', 'c6'].map((connection, index) => ({
-    at: index * 10,
-    connection,
-  }));
-  finds('connections.reused', apart, 'failed', [2, 3, 4, 5, 6]);
-  finds(
-    'connections.reused',
-    apart.map((one) => ({ ...one, ...proxied })),
-    'not_observed',
-  );
+  const lost = [sent(0, post, cut, proxied), sent(9, post, proxied)];
+  finds('idempotency.no-blind-post-retry', lost, 'not_observed');
+  finds('connections.reused', each(10, proxied), 'not_observed');
 });
 
 test('connections.reused ignores busy, new, old and broken connections', () => {
   const name = 'connections.reused';
-  const each = (gapMs: number, more: object = {}) =>
-    [1, 2, 3, 4, 5, 6].map((number) => ({ at: number * gapMs, connection: `c${number}`, ...more }));
   finds(name, each(10), 'failed', [2, 3, 4, 5, 6]);
   finds(name, each(10, { durationMs: 100 }), 'not_observed');
   finds(name, each(3_000), 'not_observed');
@@ -172,10 +152,10 @@ test('connections.reused ignores busy, new, old and broken connections', () => {
 });
 
 test('ban.stops and limits.foreseen concern the whole key', () => {
-  const banned = { status: 403, code: 'key_banned', answerHeaders: { 'retry-after': '60' } };
-  finds('ban.stops', [sent(0, banned), sent(59_000, banned, categories)], 'failed', [1, 2]);
-  finds('ban.stops', [sent(0, banned), sent(60_001, categories)], 'passed', [1, 2]);
-  finds('ban.stops', [sent(0, banned)], 'not_observed');
+  const ban = bannedFor(60);
+  finds('ban.stops', [sent(0, ban), sent(59_000, ban, categories)], 'failed', [1, 2]);
+  finds('ban.stops', [sent(0, ban), sent(60_001, categories)], 'passed', [1, 2]);
+  finds('ban.stops', [sent(0, ban)], 'not_observed');
   const reset = String(startMs / 1_000 + 60);
   const none = { answerHeaders: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset } };
   finds('limits.foreseen', [sent(0, none), sent(100, limited)], 'failed', [1, 2]);
@@ -190,17 +170,13 @@ test('ban.stops and limits.foreseen concern the whole key', () => {
 });
 
 test('a limit or a ban that admits a request has ended, but a 503 has not', () => {
-  finds('retry-after.obeyed', [sent(0, rehearsed), sent(500), sent(600)], 'not_observed');
-  finds('retry-after.obeyed', [sent(0, rehearsed), sent(500, rehearsed)], 'failed', [1, 2]);
-  const banned = { status: 403, code: 'key_banned', answerHeaders: { 'retry-after': '60' } };
-  finds('ban.stops', [sent(0, banned), sent(900)], 'not_observed');
-  const down = { status: 503, answerHeaders: { 'retry-after': '2' } };
-  finds('retry-after.obeyed', [sent(0, down), sent(500)], 'failed', [1, 2]);
+  const name = 'retry-after.obeyed';
+  finds(name, [sent(0, rehearsed), sent(500), sent(600)], 'not_observed');
+  finds(name, [sent(0, rehearsed), sent(500, rehearsed)], 'failed', [1, 2]);
+  finds('ban.stops', [sent(0, bannedFor(60)), sent(900)], 'not_observed');
+  const down = sent(0, unavailableFor(2));
+  finds(name, [down, sent(500)], 'failed', [1, 2]);
   // Another worker does not know it.
-  finds(
-    'retry-after.obeyed',
-    [...crowd, sent(-9, elsewhere), sent(0, down), sent(500, elsewhere)],
-    'not_observed',
-  );
-  finds('retry-after.obeyed', [sent(0, down), sent(500, elsewhere)], 'failed', [1, 2]);
+  finds(name, [...crowd, sent(-9, elsewhere), down, sent(500, elsewhere)], 'not_observed');
+  finds(name, [down, sent(500, elsewhere)], 'failed', [1, 2]);
 });

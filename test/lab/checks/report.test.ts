@@ -13,12 +13,10 @@ import { readJunit } from '../../support/junit.ts';
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
 import { whyNo } from '../../support/programs.ts';
 import { recorded } from '../../support/recorded.ts';
+import { startRecording } from '../../support/recordings.ts';
 
-async function startRecording(store: Petstore, key = store.key): Promise<string> {
-  const { status, text, body } = await store.send('POST', '/lab/recordings', { key, body: {} });
-  assert.equal(status, 201, text);
-  return `/lab/recordings/${body.id}`;
-}
+/** The check that a request repeated after 400 fails. */
+const name = 'retry.only-when-useful';
 
 test('a report card has the verdict, and for each check the level, the result, the evidence and the advice', async (t) => {
   const store = await startPetstore(t);
@@ -37,20 +35,12 @@ test('a report card has the verdict, and for each check the level, the result, t
   await store.call('GET', '/pets?limit=0');
   const after = await report();
   assert.equal(after.verdict, 'failed');
-  const {
-    judge: _,
-    asks: _asks,
-    judged: _judged,
-    unseen: _unseen,
-    faults: _faults,
-    ...facts
-  } = checks.find(({ name }) => name === 'retry.only-when-useful') as (typeof checks)[number];
+  const about = checks.find((check) => check.name === name) as (typeof checks)[number];
+  const { level, advice, guide } = about;
   assert.deepEqual(
-    after.checks.find(({ name }) => name === facts.name),
+    after.checks.find((check) => check.name === name),
     {
-      ...facts,
-      result: 'failed',
-      evidence: ['1', '2'],
+      ...{ name, level, advice, guide, result: 'failed', evidence: ['1', '2'] },
       because: 'The client repeated 1 request unchanged after 400.',
     },
   );
@@ -67,22 +57,17 @@ test('a report card ignores only requests with the token of the lab page; no oth
   const recording = await startRecording(store);
   const token = await labPageToken(store);
   const other = new InstallationKey('another installation of the service').labPageToken;
-  const sent = [
-    { 'Petstore-Lab-Page': token },
-    { 'Petstore-Lab-Page': token },
-    { 'X-Request-Id': 'lab-page-0' },
-    { 'X-Request-Id': 'lab-page-0' },
-    { 'Petstore-Lab-Page': '{token}' },
-    { 'Petstore-Lab-Page': other },
-    { 'Petstore-Lab-Page': 'true' },
-  ];
+  const withToken = (text: string) => ({ 'Petstore-Lab-Page': text });
+  const withId = { 'X-Request-Id': 'lab-page-0' };
+  const others = [withId, withId, ...['{token}', other, 'true'].map(withToken)];
+  const sent = [withToken(token), withToken(token), ...others];
   for (const headers of sent) {
     await store.call('GET', '/pets?limit=0', { headers });
     // Later than any request that could have been in flight.
     store.nowMs += 1_000;
   }
   const { checks: results } = (await store.send('GET', `${recording}/report`)).body as Report;
-  const found = results.find(({ name }) => name === 'retry.only-when-useful');
+  const found = results.find((check) => check.name === name);
   assert.deepEqual([found?.result, found?.evidence], ['failed', ['3', '4', '5', '6', '7']]);
   const { body: requests, text } = await store.send('GET', `${recording}/requests`);
   assert.deepEqual(
@@ -105,11 +90,9 @@ test('web pages of other origins can neither read nor send the token of the lab 
   const allowed = await store.send('OPTIONS', '/v1/pets', { key: null, headers: preflight });
   assert.doesNotMatch(allowed.headers['access-control-allow-headers'] as string, /lab-page/i);
   const text = 'a secret of the installation, the same for all';
-  const [one, two, three] = [text, text, `${text}!`].map(
-    (secret) => new InstallationKey(secret).labPageToken,
-  );
-  assert.equal(one, two);
-  assert.notEqual(one, three);
+  const tokenOf = (secret: string) => new InstallationKey(secret).labPageToken;
+  assert.equal(tokenOf(text), tokenOf(text));
+  assert.notEqual(tokenOf(text), tokenOf(`${text}!`));
 });
 
 test('each format of a report card has its media type, and is sent again only if it has changed', async (t) => {
@@ -167,7 +150,7 @@ test('required checks decide the verdict, and one observed check is enough', () 
 test('evidence is bounded, and says how much more there is', async () => {
   const many = Array.from({ length: 40 }, (_, index) => ({ at: index * 5, status: 400 }));
   const { checks: results } = reportOn('rec_1', recorded(...many), petstoreApi);
-  const found = results.find(({ name }) => name === 'retry.only-when-useful');
+  const found = results.find((check) => check.name === name);
   assert.equal(found?.evidence.length, maxEvidence);
   assert.match(found.because, /names 10 of 40 requests\.$/);
 });
@@ -209,14 +192,10 @@ test('Markdown escapes content, so that it stays in its cell', () => {
 });
 
 test('a report on the largest recording takes a fraction of a second, however its requests overlap', () => {
-  const failing = {
-    method: 'POST',
-    operation: 'createCategory',
-    status: 503,
-    answerHeaders: { 'retry-after': '2' },
-  };
+  const answerHeaders = { 'retry-after': '2' };
+  const failing = { method: 'POST', operation: 'createCategory', status: 503, answerHeaders };
   const worlds: Record<string, (index: number) => Parameters<typeof recorded>[number]> = {
-    'always refused': (index) => ({ at: index * 5, status: 429, answerHeaders: { 'retry-after': '2' } }),
+    'always refused': (index) => ({ at: index * 5, status: 429, answerHeaders }),
     'always 404': (index) => ({ at: index * 5, method: 'DELETE', target: '/v1/pets/9', status: 404 }),
     'redirected, and followed later': (index) => ({
       ...{ at: index * 5, method: 'POST', fault: 'moved', target: `/v1/pets/${index % (maxRecorded / 2)}` },

@@ -10,11 +10,14 @@ import {
   limited,
   post,
   sent,
+  unavailableFor,
 } from '../../support/findings.ts';
+import { numbers } from '../../support/values.ts';
+
+const failing = (...at: number[]) => at.map((ms) => ({ at: ms, status: 500 }));
 
 test('backoff.grows fails equal or missing waits, and tolerates jitter', () => {
   const name = 'backoff.grows';
-  const failing = (...at: number[]) => at.map((ms) => ({ at: ms, status: 500 }));
   finds(name, failing(0, 5, 10), 'failed', [1, 2, 3]);
   finds(name, failing(0, 1_000, 2_050, 3_000), 'failed', [1, 2, 3, 4]);
   finds(name, failing(0, 1_000, 2_000), 'not_observed');
@@ -28,8 +31,7 @@ test('backoff.grows fails equal or missing waits, and tolerates jitter', () => {
   const mended = [0, 10, 20, 30].flatMap((at) => [sent(at, { status: 500 }), sent(at + 5)]);
   finds(name, mended, 'not_observed');
   // With Retry-After, that time counts.
-  const unavailable = { status: 503, answerHeaders: { 'retry-after': '1' } };
-  const obedient = [0, 1_100, 2_200, 3_300].map((at) => ({ at, ...unavailable }));
+  const obedient = [0, 1_100, 2_200, 3_300].map((at) => sent(at, unavailableFor(1)));
   finds(name, obedient, 'not_observed');
 });
 
@@ -50,12 +52,8 @@ test('retry.only-when-useful distinguishes a retry from another request, and fro
   const broken = { ...missing, fault: 'truncated' };
   finds(name, [sent(0, broken), sent(9, missing), sent(20, categories)], 'passed', [2]);
   const type = (text: string) => ({ ...post, headers: { 'content-type': text } });
-  finds(
-    name,
-    [sent(0, type('text/plain'), { status: 415 }), sent(5, type('application/json'))],
-    'passed',
-    [1],
-  );
+  const mistyped = sent(0, type('text/plain'), { status: 415 });
+  finds(name, [mistyped, sent(5, type('application/json'))], 'passed', [1]);
   finds(name, [sent(0, { status: 403, code: 'key_banned' }), sent(5)], 'not_observed');
   finds(name, [sent(0, { status: 409 }), sent(5)], 'not_observed');
   finds(name, [sent(0), sent(5)], 'not_observed');
@@ -73,21 +71,13 @@ test('failures.retried allows giving up after retries, and asks for no blind POS
   finds(name, [sent(0, post, key('k'), cut)], 'failed', [1]);
   finds(name, [sent(0, post, { status: 503 })], 'failed', [1]);
   // Nobody waits for ten days.
-  const unavailable = (seconds: number) => ({
-    status: 503,
-    answerHeaders: { 'retry-after': String(seconds) },
-  });
-  finds(name, [sent(0, unavailable(864_000)), sent(9, categories)], 'not_observed');
-  finds(name, [sent(0, unavailable(60)), sent(9, categories)], 'failed', [1]);
+  finds(name, [sent(0, unavailableFor(864_000)), sent(9, categories)], 'not_observed');
+  finds(name, [sent(0, unavailableFor(60)), sent(9, categories)], 'failed', [1]);
   // Two workers fail at the same time, and one of them continues.
   const both = [sent(0, cut), sent(0, cut, elsewhere)];
-  finds(name, [...both, sent(50, { connection: 'c3' })], 'failed', [2]);
-  finds(
-    name,
-    [...both, sent(50, { connection: 'c3' }), sent(50, { connection: 'c4' })],
-    'passed',
-    [1, 2, 3, 4],
-  );
+  const [third, fourth] = [sent(50, { connection: 'c3' }), sent(50, { connection: 'c4' })];
+  finds(name, [...both, third], 'failed', [2]);
+  finds(name, [...both, third, fourth], 'passed', [1, 2, 3, 4]);
 });
 
 test('idempotency checks: equal POSTs after a success are two orders, and only an unknown outcome makes a retry blind', () => {
@@ -107,7 +97,6 @@ test('idempotency checks: equal POSTs after a success are two orders, and only a
 
 test('backoff.grows ignores pollers and workers, and fails many retries without one real wait', () => {
   const name = 'backoff.grows';
-  const failing = (...at: number[]) => at.map((ms) => ({ at: ms, status: 500 }));
   finds(name, failing(0, 40, 55, 130, 150), 'failed', [1, 2, 3, 4, 5]);
   finds(name, failing(0, 40, 55, 130), 'not_observed');
   finds(name, [...failing(0, 300, 600, 900), sent(1_200), sent(1_500)], 'not_observed');
@@ -192,40 +181,26 @@ test('retry.same-body finds a lost body, and ignores ETags and other requests', 
 
 test('attempts.bounded tolerates waits for a limit, and requires an end of all other retries', () => {
   const name = 'attempts.bounded';
-  const failing = (count: number, more: object = {}) =>
-    Array.from({ length: count }, (_, index) => ({ at: index * 1_000, status: 500, ...more }));
+  const times = (count: number, more: object = {}) =>
+    numbers(count, 0).map((second) => ({ at: second * 1_000, status: 500, ...more }));
   const next = { at: 90_000, ...categories };
-  finds(name, [...failing(4), next], 'passed', [1, 2, 3, 4]);
-  finds(name, failing(4), 'not_observed');
-  finds(name, [...failing(1), next], 'not_observed');
-  finds(name, [...failing(3), sent(3_000), next], 'not_observed');
-  finds(
-    name,
-    [...failing(20), next],
-    'passed',
-    Array.from({ length: 20 }, (_, index) => index + 1),
-  );
-  finds(
-    name,
-    failing(21),
-    'failed',
-    Array.from({ length: 21 }, (_, index) => index + 1),
-  );
-  finds(name, failing(40, limited), 'not_observed');
+  finds(name, [...times(4), next], 'passed', [1, 2, 3, 4]);
+  finds(name, times(4), 'not_observed');
+  finds(name, [...times(1), next], 'not_observed');
+  finds(name, [...times(3), sent(3_000), next], 'not_observed');
+  finds(name, [...times(20), next], 'passed', numbers(20));
+  finds(name, times(21), 'failed', numbers(21));
+  finds(name, times(40, limited), 'not_observed');
   // Two workers send the same thing at once, in the middle.
   const thing = { ...post, ...key('k') };
   const overlapping = (count: number) =>
-    failing(count, thing).map((one, index) => (index === 7 ? { ...one, at: 6_000, ...elsewhere } : one));
+    times(count, thing).map((one, index) => (index === 7 ? { ...one, at: 6_000, ...elsewhere } : one));
   finds(name, [...crowd, ...overlapping(12), sent(13_000, thing), next], 'not_observed');
-  const { because } = finds(
-    name,
-    [...crowd, ...overlapping(25), sent(26_000, thing)],
-    'failed',
-    Array.from({ length: 26 }, (_, index) => index + 3),
-  );
+  const many = [...crowd, ...overlapping(25), sent(26_000, thing)];
+  const { because } = finds(name, many, 'failed', numbers(26, 3));
   assert.equal(because, 'The client made 26 attempts at one request.');
   // A poller keeps its pace, whatever the responses.
-  finds(name, [...failing(30), sent(30_000), sent(31_000)], 'not_observed');
+  finds(name, [...times(30), sent(30_000), sent(31_000)], 'not_observed');
 });
 
 test('401 allows one retry, and 409 one with the same key', () => {

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checks } from '../../../src/lab/checks/list.ts';
-import { categories, crowd, cut, finds, post, sent } from '../../support/findings.ts';
+import { categories, crowd, cut, finds, linkTo, post, sent } from '../../support/findings.ts';
 
 test('pages.to-the-end judges only shortened pages, and requires the page that each links to', () => {
   const name = 'pages.to-the-end';
-  const to = (cursor: string) => ({
-    answerHeaders: { link: `<http://localhost:8080/v1/pets?cursor=${cursor}>; rel="next"` },
-  });
+  const to = (cursor: string) => linkTo(`cursor=${cursor}`);
   const at = (cursor: string) => ({ target: `/v1/pets?limit=5&cursor=${cursor}` });
   const short = { fault: 'small-pages' };
   finds(name, [sent(0, to('a'))], 'not_observed');
@@ -26,10 +24,8 @@ test('pages.to-the-end judges only shortened pages, and requires the page that e
 
 test('pages.filters-kept compares a page with the links of the same position', () => {
   const name = 'pages.filters-kept';
-  const list = (at: number, query: string, next?: string) => ({
-    ...{ at, target: `/v1/pets?${query}` },
-    ...(next && { answerHeaders: { link: `<http://localhost:8080/v1/pets?${next}>; rel="next"` } }),
-  });
+  const list = (at: number, query: string, linked?: string) =>
+    sent(at, { target: `/v1/pets?${query}` }, linked === undefined ? {} : linkTo(linked));
   const first = list(0, 'status=sold&limit=2', 'status=sold&limit=2&cursor=a');
   finds(name, [first], 'not_observed');
   finds(name, [first, list(9, 'limit=9&cursor=a&status=sold')], 'passed', [1, 2]);
@@ -45,28 +41,23 @@ test('ids.exact finds ids rounded to a double, and nothing else', () => {
   const exact = '10000000000000003';
   const rounded = String(Number(exact));
   assert.notEqual(rounded, exact);
-  finds(name, [sent(0, { target: `/v1/pets/${exact}` })], 'passed', [1]);
-  finds(
-    name,
-    [sent(0, { target: `/v1/pets/${exact}` }), sent(9, { target: `/v1/pets/${rounded}` })],
-    'failed',
-    [2],
-  );
-  finds(name, [sent(0, { target: `/v1/pets?id=${exact}&id=${rounded}` })], 'failed', [1]);
-  finds(name, [sent(0, post, { body: `{"petId": ${rounded}}` })], 'failed', [1]);
-  finds(name, [sent(0, post, { body: `{"petId": 1.0000000000000004e+16}` })], 'failed', [1]);
-  finds(name, [sent(0, { target: '/v1/pets/1.0000000000000004e%2B16' })], 'failed', [1]);
-  finds(
-    name,
-    [sent(0, post, { body: `{"name": "no. ${rounded} \\" ${rounded}", "petId": 7}` })],
-    'not_observed',
-  );
-  finds(name, [sent(0, { target: '/v1/pets/9999999999999998' })], 'not_observed');
-  finds(name, [sent(0, { target: '/v1/pets/18014398509481984' })], 'not_observed');
-  finds(name, [sent(0, { target: '/v1/pets/18014398509481983' })], 'passed', [1]);
-  finds(name, [sent(0, { target: '/v1/pets/%zz' })], 'not_observed');
-  finds(name, [{ at: 0, target: `http://localhost:8080/v1/pets/${rounded}?limit=1` }], 'failed', [1]);
-  finds(name, [sent(0, { target: `/v1/pets?id=1%2C${rounded}` })], 'failed', [1]);
+  const to = (target: string, at = 0) => ({ at, target });
+  finds(name, [to(`/v1/pets/${exact}`), to(`/v1/pets/${rounded}`, 9)], 'failed', [2]);
+  for (const [request, result] of [
+    [to(`/v1/pets/${exact}`), 'passed'],
+    [to(`/v1/pets?id=${exact}&id=${rounded}`), 'failed'],
+    [sent(0, post, { body: `{"petId": ${rounded}}` }), 'failed'],
+    [sent(0, post, { body: `{"petId": 1.0000000000000004e+16}` }), 'failed'],
+    [to('/v1/pets/1.0000000000000004e%2B16'), 'failed'],
+    [sent(0, post, { body: `{"name": "no. ${rounded} \\" ${rounded}", "petId": 7}` }), 'not_observed'],
+    [to('/v1/pets/9999999999999998'), 'not_observed'],
+    [to('/v1/pets/18014398509481984'), 'not_observed'],
+    [to('/v1/pets/18014398509481983'), 'passed'],
+    [to('/v1/pets/%zz'), 'not_observed'],
+    [to(`http://localhost:8080/v1/pets/${rounded}?limit=1`), 'failed'],
+    [to(`/v1/pets?id=1%2C${rounded}`), 'failed'],
+  ] as const)
+    finds(name, [request], result, result === 'not_observed' ? [] : [1]);
 });
 
 test('ids.exact is fast on targets that were built to be slow', () => {
@@ -82,14 +73,9 @@ test('ids.exact is fast on targets that were built to be slow', () => {
 });
 
 test('if-match.sent and conflict.read-again do not accept * as a decision', () => {
-  const pet = '/v1/pets/1';
   const read = (at: number) => ({ at, target: '/v1/pets?id=1' });
   const change = (at: number, tag: string | undefined, status = 200) => ({
-    at,
-    method: 'PATCH',
-    target: pet,
-    operation: 'updatePet',
-    status,
+    ...{ at, method: 'PATCH', target: '/v1/pets/1', operation: 'updatePet', status },
     ...(tag && { headers: { 'if-match': tag } }),
   });
   finds('if-match.sent', [read(0), change(5, '"a"')], 'passed', [2]);
@@ -97,22 +83,19 @@ test('if-match.sent and conflict.read-again do not accept * as a decision', () =
   finds('if-match.sent', [change(5, undefined)], 'not_observed');
   finds('if-match.sent', [read(0), { ...change(5, undefined), method: 'DELETE' }], 'not_observed');
   const again = 'conflict.read-again';
-  finds(again, [change(0, '"a"', 412), read(5), change(9, '"b"')], 'passed', [1, 3]);
-  finds(again, [change(0, '"a"', 412), read(5), change(9, '*')], 'failed', [1, 3]);
-  finds(again, [change(0, '"a"', 412), read(5), change(9, '"a"', 412)], 'failed', [1, 3]);
-  finds(again, [change(0, '"a"', 412), change(9, '"b"')], 'passed', [1, 2]);
-  finds(again, [change(0, '"a"', 412), read(5)], 'passed', [1, 2]);
-  finds(
-    again,
-    [change(0, '"a"', 412), read(5), change(9, '"b"', 412), read(12), change(15, '"c"')],
-    'passed',
-    [1, 3, 5],
-  );
-  finds(again, [change(0, '"a"', 412)], 'not_observed');
+  const refused = change(0, '"a"', 412);
+  finds(again, [refused, read(5), change(9, '"b"')], 'passed', [1, 3]);
+  finds(again, [refused, read(5), change(9, '*')], 'failed', [1, 3]);
+  finds(again, [refused, read(5), change(9, '"a"', 412)], 'failed', [1, 3]);
+  finds(again, [refused, change(9, '"b"')], 'passed', [1, 2]);
+  finds(again, [refused, read(5)], 'passed', [1, 2]);
+  const thrice = [refused, read(5), change(9, '"b"', 412), read(12), change(15, '"c"')];
+  finds(again, thrice, 'passed', [1, 3, 5]);
+  finds(again, [refused], 'not_observed');
   // Another worker may have waited for the connection.
   const busy = { ...read(-5), durationMs: 9, connection: 'c2' };
-  finds(again, [busy, change(0, '"a"', 412), change(9, '"a"', 412)], 'not_observed');
-  finds(again, [busy, change(0, '"a"', 412), change(9, undefined)], 'not_observed');
+  finds(again, [busy, refused, change(9, '"a"', 412)], 'not_observed');
+  finds(again, [busy, refused, change(9, undefined)], 'not_observed');
   // Or it had read the same.
   const withTag = (at: number) => ({ ...read(at), answerHeaders: { etag: '"a"' } });
   const twice = [change(5, '"a"', 412), change(9, '"a"', 412)];
@@ -159,17 +142,17 @@ test('credentials.not-forwarded and retry.same-body judge the requests after a r
   const to = (host: string, more: object = {}) => ({ host, authorization: '(not kept)', ...more });
   const moved = { ...post, fault: 'moved-away', headers: to('localhost:80', { 'content-length': '12' }) };
   const redirect = { at: 0, ...moved, status: 307, isGuessed: true as const };
-  const next = { at: 9, ...moved, bodyBytes: 12, connection: 'c2' };
+  const followed = { at: 9, ...moved, bodyBytes: 12, connection: 'c2' };
   finds(away, [redirect], 'not_observed');
-  finds(away, [redirect, { ...next, headers: to('127.0.0.1:80') }], 'failed', [2]);
-  finds(away, [redirect, { ...next, headers: { host: '127.0.0.1:80', 'x-api-key': '' } }], 'failed', [2]);
-  finds(away, [redirect, { ...next, headers: { host: '127.0.0.1:80' } }], 'passed', [2]);
-  finds(away, [redirect, next], 'not_observed');
-  finds(away, [redirect, { ...next, fault: '' }], 'not_observed');
+  finds(away, [redirect, { ...followed, headers: to('127.0.0.1:80') }], 'failed', [2]);
+  finds(away, [redirect, { ...followed, headers: { host: '127.0.0.1:80', 'x-api-key': '' } }], 'failed', [2]);
+  finds(away, [redirect, { ...followed, headers: { host: '127.0.0.1:80' } }], 'passed', [2]);
+  finds(away, [redirect, followed], 'not_observed');
+  finds(away, [redirect, { ...followed, fault: '' }], 'not_observed');
   const same = 'retry.same-body';
-  finds(same, [redirect, next], 'passed', [1, 2]);
-  finds(same, [redirect, { ...next, method: 'GET', bodyBytes: 0 }], 'failed', [1, 2]);
-  const empty = { ...next, bodyBytes: 0, headers: to('localhost:80') };
+  finds(same, [redirect, followed], 'passed', [1, 2]);
+  finds(same, [redirect, { ...followed, method: 'GET', bodyBytes: 0 }], 'failed', [1, 2]);
+  const empty = { ...followed, bodyBytes: 0, headers: to('localhost:80') };
   finds(same, [redirect, empty], 'failed', [1, 2]);
   // It is the same request, sent wrongly.
   const keyed = (headers: object) => ({ headers: { ...headers, 'idempotency-key': 'k' } });
@@ -199,6 +182,38 @@ test('time-limit.exists uses only silence that the service ended for a waiting c
   finds(name, [{ ...stream, durationMs: 40_000 }], 'not_observed');
   finds(name, [{ ...stream, fault: 'stream-cut' }], 'not_observed');
   finds(name, [{ ...silent, fault: 'delay', durationMs: 5_000, left: true }], 'passed', [1]);
+});
+
+const stream = (at: number, lastEventId?: string) => ({
+  ...{ at, operation: 'streamEvents', target: '/v1/store/events/stream', connection: `c${at}` },
+  ...(lastEventId !== undefined && { headers: { 'last-event-id': lastEventId } }),
+});
+const streamCut = { ...stream(0, '4'), fault: 'stream-cut', cutEventId: '7' };
+const list = { at: 60, operation: 'listEvents', target: '/v1/store/events?after=4' };
+
+test('streams.resumed requires a client to continue after the last complete event', () => {
+  const name = 'streams.resumed';
+  finds(name, [streamCut], 'not_observed');
+  finds(name, [streamCut, stream(50, '6')], 'passed', [1, 2]);
+  finds(name, [streamCut, stream(50, '7')], 'failed', [1, 2]);
+  finds(name, [streamCut, { ...stream(50), target: '/v1/store/events/stream?after=7' }], 'failed', [1, 2]);
+  // As doubles these ids are equal.
+  const largeCut = { ...streamCut, cutEventId: '10000000000000005' };
+  finds(name, [largeCut, stream(50, '10000000000000003')], 'passed', [1, 2]);
+  finds(name, [largeCut, stream(50, '10000000000000005')], 'failed', [1, 2]);
+  // Events in between are lost, unless the client reads them in the list.
+  finds(name, [streamCut, stream(50)], 'failed', [1, 2]);
+  finds(name, [streamCut, stream(50), list], 'not_observed');
+  finds(name, [streamCut, stream(50), { ...list, at: -50 }], 'failed', [1, 2]);
+  // The end of the first stream was recorded late.
+  finds(name, [{ ...streamCut, durationMs: 90 }, stream(50)], 'failed', [1, 2]);
+  // Another worker has a stream of its own.
+  finds(name, [{ ...streamCut, durationMs: 30 }, stream(5), stream(50, '6')], 'passed', [1, 3]);
+  // A silent stream sent no event.
+  const silent = { ...stream(0), durationMs: 45_000, fault: 'stream-silent', silenceMs: 45_000 };
+  finds(name, [silent, stream(45_500, '7')], 'passed', [1, 2]);
+  finds(name, [silent, stream(45_500)], 'failed', [1, 2]);
+  finds(name, [{ ...silent, fault: '' }, stream(45_500)], 'not_observed');
 });
 
 test('no check finds anything in an empty recording', () => {

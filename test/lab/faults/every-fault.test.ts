@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { Agent, type IncomingMessage, request } from 'node:http';
+import { Agent, type IncomingMessage } from 'node:http';
+import { finished } from 'node:stream/promises';
 import { type TestContext, test } from 'node:test';
 import { operations } from '../../../src/api/operations.ts';
 import type { Operation } from '../../../src/http/operation.ts';
@@ -14,48 +15,45 @@ import { petstoreApi } from '../../../src/lab/petstore/petstore-api.ts';
 import { namesForBrowsers } from '../../../src/lab/recordings/outcome-kinds.ts';
 import type { PlannedFault } from '../../../src/lab/rehearsals/schema.ts';
 import { sampleRequest } from '../../../src/reference/description/samples.ts';
-import { type Answer, assertAsDescribed } from '../../support/description.ts';
+import { assertAsDescribed } from '../../support/description.ts';
 import { assertTouched, performedOf, quickParameters, rehearse } from '../../support/lab.ts';
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
+import { requestOnce } from '../../support/request-once.ts';
 import { fill, resources } from '../../support/resources.ts';
+import { fileAt } from '../../support/tree.ts';
 
 /** Reads come before writes, and removals last, so that the resource of each example exists. */
 const inOrder = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].flatMap((method) =>
   operations.filter((operation) => operation.method === method),
 );
 
+/** The body of a response as far as it arrives, or the start of a stream. */
+async function read(response: IncomingMessage): Promise<string> {
+  const isStream = response.headers['content-type']?.startsWith('text/event-stream');
+  let text = '';
+  response.setEncoding('utf8').on('data', (piece: string) => {
+    text += piece;
+    if (isStream && text.includes('\n')) response.destroy();
+  });
+  await finished(response).catch(() => {});
+  return text;
+}
+
 /** A client with one connection that stays open. */
 function connect(t: TestContext, origin: string, key: string) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.after(() => agent.destroy());
   /** Resolves to undefined if the connection breaks before the head of a response has arrived. */
-  return (method: string, path: string, sent?: { body: unknown; mediaType: string }) =>
-    new Promise<Answer | undefined>((resolve) => {
-      const headers = {
-        // Some faults need an Idempotency-Key.
-        ...(method === 'POST' && { 'idempotency-key': randomUUID() }),
-        authorization: `Bearer ${key}`,
-        ...(sent?.body !== undefined && { 'content-type': sent.mediaType }),
-      };
-      const onAnswer = (response: IncomingMessage) => {
-        let text = '';
-        const done = () =>
-          resolve({
-            status: response.statusCode as number,
-            headers: response.headers as Record<string, string>,
-            text,
-          });
-        response.setEncoding('utf8').on('data', (piece: string) => {
-          text += piece;
-          const isStream = response.headers['content-type']?.startsWith('text/event-stream');
-          if (isStream && text.includes('\n')) response.destroy();
-        });
-        response.on('error', () => {}).on('close', done);
-      };
-      request(`${origin}${path}`, { method, agent, headers }, onAnswer)
-        .on('error', () => resolve(undefined))
-        .end(sent?.body === undefined ? undefined : JSON.stringify(sent.body));
-    });
+  return (method: string, path: string, sent?: { body: unknown; mediaType: string }) => {
+    const headers = {
+      // Some faults need an Idempotency-Key.
+      ...(method === 'POST' && { 'idempotency-key': randomUUID() }),
+      authorization: `Bearer ${key}`,
+      ...(sent?.body !== undefined && { 'content-type': sent.mediaType }),
+    };
+    const body = JSON.stringify(sent?.body);
+    return requestOnce(`${origin}${path}`, { method, agent, headers, body, read }).catch(() => undefined);
+  };
 }
 
 /** Gives a workspace more items than the smallest page has, and a change of each resource that can change. */
@@ -118,12 +116,9 @@ test('each fault, on each operation that it fits, responds as the description sa
         if (!fault.takesNoOperation) assertTouched(answer, rehearsal, fault.name);
       }
       const performed = await performedOf(store, rehearsal.id, key);
+      const missed = fitting.filter((_, index) => performed[index] !== 1).map(({ id }) => id);
       if (fault.takesNoOperation) assert.notEqual(performed[0], 0);
-      else
-        assert.deepEqual(
-          fitting.filter((_, index) => performed[index] !== 1).map(({ id }) => id),
-          [],
-        );
+      else assert.deepEqual(missed, []);
     });
   }
 });
@@ -137,10 +132,7 @@ test('faults with a parameter of the same name accept the same values', () => {
 test('each fault has a worked example for the guide', () => {
   for (const { name } of faults) {
     const path = `src/lab/faults/${name}.md`;
-    assert.ok(
-      existsSync(new URL(`../../../${path}`, import.meta.url)),
-      `write the example of ${name} in ${path}`,
-    );
+    assert.ok(existsSync(fileAt(path)), `write the example of ${name} in ${path}`);
   }
 });
 

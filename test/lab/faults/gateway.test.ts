@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertTouched, performedOf, rehearse } from '../../support/lab.ts';
-import { startPetstore } from '../../support/petstore.ts';
+import { startListening, startPetstore } from '../../support/petstore.ts';
 import { openRaw, partsOf, rawRequest } from '../../support/raw-client.ts';
-import { countDragons, dragons, loggedStatuses, startListening } from '../../support/wire.ts';
+import { dragons, loggedStatuses } from '../../support/wire.ts';
 
 for (const [fault, status, title] of [
   ['gateway-timeout', 504, '504 Gateway Timeout'],
@@ -35,28 +35,6 @@ for (const [fault, status, title] of [
     assert.deepEqual(loggedStatuses(store, fault), Array(8).fill(status));
     assert.ok(!store.log.some((line) => line.includes('"level":"error"')));
   });
-
-test('gateway-timeout: the change is committed once, and a retry with the same key gets the first response', async (t) => {
-  const store = await startPetstore(t);
-  await rehearse(store, ['gateway-timeout']);
-  const options = { ...dragons, headers: { 'idempotency-key': 'k1' } };
-  assert.equal((await store.call('POST', '/categories', options)).status, 504);
-  assert.equal(await countDragons(store), 1);
-  const again = await store.call('POST', '/categories', options);
-  assert.deepEqual([again.status, again.headers['idempotency-replayed']], [201, 'true']);
-  assert.equal(await countDragons(store), 1);
-});
-
-test('bad-gateway: nothing is changed, and the Idempotency-Key is unused', async (t) => {
-  const store = await startPetstore(t);
-  const before = await store.content();
-  await rehearse(store, ['bad-gateway']);
-  const options = { ...dragons, headers: { 'idempotency-key': 'k1' } };
-  assert.equal((await store.call('POST', '/categories', options)).status, 502);
-  assert.equal(await store.content(), before);
-  const again = await store.call('POST', '/categories', options);
-  assert.deepEqual([again.status, again.headers['idempotency-replayed']], [201, undefined]);
-});
 
 test('gateway-timeout does not apply to streams, and bad-gateway does', async (t) => {
   const store = await startListening(t);

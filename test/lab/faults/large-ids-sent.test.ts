@@ -13,11 +13,8 @@ test('large-ids accepts ids, cursors and ETags from before the rehearsal', async
   const etag = headers.etag as string;
 
   const now = await store.call('GET', '/pets/1', { headers: { 'if-none-match': etag } });
-  assert.equal(now.status, 200);
-  assert.deepEqual(
-    [now.headers.etag, parseExactly(now.text).id],
-    [`${etag.slice(0, -1)}~L"`, 10_000_000_000_000_003n],
-  );
+  const shown = [now.status, now.headers.etag, parseExactly(now.text).id];
+  assert.deepEqual(shown, [200, `${etag.slice(0, -1)}~L"`, 10_000_000_000_000_003n]);
   const second = await store.call('GET', `/pets?limit=1&cursor=${cursor}`);
   assert.equal(parseExactly(second.text)[0].id, 10_000_000_000_000_005n);
 
@@ -27,12 +24,8 @@ test('large-ids accepts ids, cursors and ETags from before the rehearsal', async
     assert.equal((await change(tag)).status, 200, tag);
   const manyMarks = '~A'.repeat(7_000);
   assert.equal((await change(`${etag.slice(0, -1)}${manyMarks}"`)).status, 200);
-  for (const tag of [
-    '"other~L"',
-    `W/${now.headers.etag}`,
-    `${etag.slice(0, -1)}${manyMarks}x"`,
-    `"${manyMarks}"`,
-  ])
+  const others = ['"other~L"', `W/${now.headers.etag}`, `"${manyMarks}"`];
+  for (const tag of [...others, `${etag.slice(0, -1)}${manyMarks}x"`])
     assert.equal((await change(tag)).status, 412, tag);
   for (const tag of [etag, now.headers.etag as string])
     assert.equal((await change(tag, 'If-None-Match')).status, 412, tag);
@@ -87,26 +80,21 @@ test('under large-ids a malformed request gets the same refusal as without', asy
     `{"name":"A","categoryId":${id},"more":[${Array(1_001).fill(id)}]}`,
     Buffer.from([0x7b, 0xff, 0x7d]),
   ];
-  const refusals = async (body: CallOptions['body'], owner: string) => {
-    const { status, text } = await store.call('POST', '/pets', { body, key: owner });
-    return { status, text };
+  const answersTo = async (method: string, path: string, body?: CallOptions['body']) => {
+    const keys = [store.key, key];
+    const answers = await Promise.all(keys.map((key) => store.call(method, path, { key, body })));
+    return answers.map(({ status, text }) => ({ status, text }));
   };
   for (const body of broken) {
-    const usual = await refusals(body, store.key);
-    assert.ok(usual.status >= 400, `${body}`);
-    assert.deepEqual(await refusals(body, key), usual, `${body}`);
+    const [usual, rehearsed] = await answersTo('POST', '/pets', body);
+    assert.ok(usual && usual.status >= 400, `${body}`);
+    assert.deepEqual(rehearsed, usual, `${body}`);
   }
   assertUntouched(await store.call('POST', '/pets', { key, body: `{"name":"A","categoryId":"${id}"}` }));
-  for (const path of [
-    '/pets/1e16',
-    `/pets/${id}.0`,
-    `/pets/0${id}`,
-    '/pets?cursor=x',
-    '/pets?id=%ff',
-    '/pets?x=1',
-  ]) {
-    const [usual, rehearsed] = await Promise.all([store.call('GET', path), store.call('GET', path, { key })]);
-    assert.deepEqual([rehearsed.status, rehearsed.text], [usual.status, usual.text], path);
+  const lists = ['/pets?cursor=x', '/pets?id=%ff', '/pets?x=1'];
+  for (const path of ['/pets/1e16', `/pets/${id}.0`, `/pets/0${id}`, ...lists]) {
+    const [usual, rehearsed] = await answersTo('GET', path);
+    assert.deepEqual(rehearsed, usual, path);
   }
   for (const categoryId of [id, '1.0000000000000003e16', '100000000000000030e-1', `${id}.0`]) {
     const body = `\uFEFF{"later":{"categoryId":1},"categoryId" : ${categoryId} , "name":"A"}`;
@@ -132,7 +120,7 @@ test('under large-ids a rounded id matches nothing, and the response is marked w
     ['POST', '/store/orders', 400, `{"petId": ${Number(large).toExponential()}}`],
     ['PUT', '/pets/1', 400, `{"name": "Rex", "categoryId": ${rounded}}`],
   ] as const) {
-    const answer = await store.call(method, path, body === undefined ? {} : { body });
+    const answer = await store.call(method, path, { body });
     assert.equal(answer.status, status, `${method} ${path} ${body}: ${answer.text}`);
     if (status === 200) assert.deepEqual(answer.body, []);
     assertTouched(answer, rehearsal, 'large-ids');

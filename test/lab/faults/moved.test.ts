@@ -1,77 +1,49 @@
 import assert from 'node:assert/strict';
-import { type IncomingHttpHeaders, request } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { assertTouched, assertUntouched, endRehearsal, performedOf, rehearse } from '../../support/lab.ts';
-import { type JsonAnswer, type Petstore, startPetstore } from '../../support/petstore.ts';
+import { type JsonAnswer, startListening, startPetstore } from '../../support/petstore.ts';
 import { openRaw, rawRequest } from '../../support/raw-client.ts';
-import { countDragons, dragons, loggedStatuses, startListening } from '../../support/wire.ts';
+import { recordedIn, startRecording, valuesOf } from '../../support/recordings.ts';
+import { requestOnce } from '../../support/request-once.ts';
+import { countDragons, dragons, loggedStatuses } from '../../support/wire.ts';
 
 const locationOf = ({ headers }: Pick<JsonAnswer, 'headers'>) => headers.location as string;
 
-const recordOf = (store: Petstore, id: string, key = store.key) =>
-  store.send('GET', `/lab/recordings/${id}/requests`, { key });
-
-interface Sent {
-  key?: string;
-  headers?: Record<string, string>;
-  body?: unknown;
-}
-
-/** Sends a request to a URL, under any name of the host. */
-function send(method: string, url: string, { key, headers, body }: Sent = {}) {
-  return new Promise<{ status: number; headers: IncomingHttpHeaders; text: string }>((resolve, reject) => {
-    const fields = {
-      ...(key && { authorization: `Bearer ${key}` }),
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-      ...headers,
-    };
-    request(url, { method, headers: fields, agent: false, family: 4 }, (answer) => {
-      let text = '';
-      answer.setEncoding('utf8').on('data', (piece) => (text += piece));
-      answer.on('end', () => resolve({ status: answer.statusCode as number, headers: answer.headers, text }));
-    })
-      .on('error', reject)
-      .end(body === undefined ? undefined : JSON.stringify(body));
+/** Creates the category by a URL, under any name of the host. */
+const sendDragons = (url: string, headers: Record<string, string> = {}, method = 'POST') =>
+  requestOnce(url, {
+    method,
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(dragons.body),
   });
-}
 
 test('moved redirects without any change; the new path performs, counts and records the operation', async (t) => {
   const store = await startPetstore(t);
-  const recording = await store.send('POST', '/lab/recordings', { body: {} });
+  const recording = await startRecording(store);
   const rehearsal = await rehearse(store, [{ fault: 'moved', operation: 'createCategory' }]);
-  const headers = { 'idempotency-key': 'k1' };
+  const keyed = { ...dragons, headers: { 'idempotency-key': 'k1' } };
   const before = await store.content();
-  const redirect = await store.call('POST', '/categories', { ...dragons, headers });
+  const redirect = await store.call('POST', '/categories', keyed);
   assert.equal(redirect.status, 307);
   assertTouched(redirect, rehearsal, 'moved');
   assert.equal(locationOf(redirect), `/v1/moved/${rehearsal.id}/categories`);
   assert.equal(await store.content(), before);
-  const there = await store.send('POST', locationOf(redirect), { ...dragons, headers });
+  const there = await store.send('POST', locationOf(redirect), keyed);
   assert.equal(there.status, 201);
   assertTouched(there, rehearsal, 'moved');
   assert.equal(await countDragons(store), 1);
   assert.deepEqual(await performedOf(store, rehearsal.id), [1]);
-  assertUntouched(await store.call('POST', '/categories', { ...dragons, headers }));
+  assertUntouched(await store.call('POST', '/categories', keyed));
   assert.equal(await countDragons(store), 1);
-  const { body } = await recordOf(store, recording.body.id);
   assert.deepEqual(
-    body.map(({ operation, target, status, fault }: Record<string, unknown>) => [
-      operation,
-      target,
-      status,
-      fault,
-    ]),
-    [
-      ['createCategory', '/v1/categories', 307, 'moved'],
-      ['createCategory', '/v1/categories', 201, 'moved'],
-      ['createCategory', '/v1/categories', 201, undefined],
-    ],
+    valuesOf(await recordedIn(store, recording), 'operation', 'target', 'status', 'fault'),
+    ['307 moved', '201 moved', '201'].map((shown) => `createCategory /v1/categories ${shown}`),
   );
 });
 
 test('moved responds with 307 or 308, with a path or a URL of the origin that the client uses', async (t) => {
   const store = await startListening(t);
-  const { port } = store.app.server.address() as { port: number };
+  const { port } = store;
   const { id } = await rehearse(store, [{ fault: 'moved', status: 308, location: 'url', times: 9 }]);
   const at = `/v1/moved/${id}/pets?limit=1`;
   for (const [Host, location] of [
@@ -96,11 +68,8 @@ test('the new path works only for the key of its rehearsal, while it lasts', asy
   const path = `/v1/moved/${first.id}/pets/1`;
   assert.equal((await store.send('GET', path)).status, 200);
   assert.equal((await store.send('HEAD', path)).status, 200);
-  for (const [key, status] of [
-    [other.key, 404],
-    [null, 401],
-  ] as const)
-    assert.equal((await store.send('GET', path, { key })).status, status);
+  assert.equal((await store.send('GET', path, { key: other.key })).status, 404);
+  assert.equal((await store.send('GET', path, { key: null })).status, 401);
   for (const [method, gone, status] of [
     ['GET', '/v1/moved/rhs_000000000000/pets/1', 404],
     ['GET', `/v1/moved/${first.id}/openapi.json`, 404],
@@ -145,18 +114,12 @@ test('without a lab nothing is redirected', async (t) => {
 /** Rehearses `moved-away` on a request, and returns the URL that it is redirected to. */
 async function moveAway(t: TestContext, name = '127.0.0.1') {
   const store = await startListening(t);
-  const { port } = store.app.server.address() as { port: number };
-  const recording = await store.send('POST', '/lab/recordings', { body: {} });
+  const { port } = store;
+  const recording = await startRecording(store);
   const rehearsal = await rehearse(store, [{ fault: 'moved-away', operation: 'createCategory' }]);
-  const redirect = await send('POST', `http://${name}:${port}/v1/categories`, { key: store.key, ...dragons });
+  const redirect = await sendDragons(`http://${name}:${port}/v1/categories`, { 'x-api-key': store.key });
   assert.equal(redirect.status, 307, redirect.text);
-  return {
-    store,
-    port,
-    rehearsal,
-    recording: recording.body.id as string,
-    url: redirect.headers.location as string,
-  };
+  return { store, port, rehearsal, recording, url: locationOf(redirect) };
 }
 
 for (const [name, other] of [
@@ -167,20 +130,15 @@ for (const [name, other] of [
     const { store, port, rehearsal, recording, url } = await moveAway(t, name);
     assert.match(url, new RegExp(`^http://${other}:${port}/v1/moved/[\\w-]{32}/categories$`));
     for (const headers of [{}, { 'x-api-key': store.key }, { authorization: `Bearer ${store.key}` }]) {
-      const there = await send('POST', url, { ...dragons, headers });
+      const there = await sendDragons(url, headers);
       assert.equal(there.status, 201, there.text);
-      assert.equal(there.headers['petstore-rehearsal'], `${rehearsal.id}; fault=moved-away`);
+      assertTouched(there, rehearsal, 'moved-away');
     }
     assert.equal(await countDragons(store), 3);
     assert.deepEqual(await performedOf(store, rehearsal.id), [1]);
-    const { body } = await recordOf(store, recording);
-    const shown = body.map(({ status, fault, target, headers }: Record<string, Record<string, string>>) => [
-      status,
-      fault,
-      target,
-      headers?.host,
-      headers?.authorization ?? headers?.['x-api-key'],
-    ]);
+    const shown = (await recordedIn(store, recording)).map(({ status, fault, target, headers }) => {
+      return [status, fault, target, headers.host, headers.authorization ?? headers['x-api-key']];
+    });
     const kept = '(not kept)';
     const there = [201, 'moved-away', '/v1/categories', `${other}:${port}`];
     assert.deepEqual(shown, [
@@ -202,20 +160,16 @@ test('a moved-away link works for one method and target, while the key and its r
     ['POST', url.replace(/moved\/(.)/, (_, first) => `moved/${first === 'a' ? 'b' : 'a'}`)],
     ['POST', url.replace('categories', 'pets')],
   ] as const)
-    assert.equal(
-      (await send(method, other, method === 'POST' ? dragons : {})).status,
-      401,
-      `${method} ${other}`,
-    );
-  assert.equal((await send('POST', url, { key: store.key, ...dragons })).status, 201);
+    assert.equal((await sendDragons(other, {}, method)).status, 401, `${method} ${other}`);
+  assert.equal((await sendDragons(url, { 'x-api-key': store.key })).status, 201);
   await endRehearsal(store, rehearsal.id);
-  assert.equal((await send('POST', url, dragons)).status, 404);
+  assert.equal((await sendDragons(url)).status, 404);
 });
 
 test('moved-away does not apply to requests that it cannot redirect within this machine', async (t) => {
   const store = await startListening(t);
+  const { port } = store;
   const { id } = await rehearse(store, [{ fault: 'moved-away', times: 99 }]);
-  const { port } = store.app.server.address() as { port: number };
   for (const fields of [
     { Host: 'evil.example' },
     { Host: `evil.example:${port}` },

@@ -5,14 +5,12 @@ import { createPetstore } from '../../../src/client/index.ts';
 import { assertTouched, assertUntouched, performedOf, rehearse } from '../../support/lab.ts';
 import { type JsonAnswer, type Petstore, startPetstore } from '../../support/petstore.ts';
 import { fill } from '../../support/resources.ts';
-
-const nextOf = ({ headers }: JsonAnswer): string | undefined =>
-  /<[^>]*\/v1([^>]*)>; rel="next"/.exec(headers.link ?? '')?.[1];
+import { nextPath } from '../../support/values.ts';
 
 /** Follows the links of a list from its first page. */
 async function pagesOf(store: Petstore, path: string): Promise<JsonAnswer[]> {
   const pages: JsonAnswer[] = [];
-  for (let next: string | undefined = path; next; next = nextOf(pages.at(-1) as JsonAnswer)) {
+  for (let next: string | undefined = path; next; next = nextPath(pages.at(-1) as JsonAnswer)) {
     assert.ok(pages.length < 100, `${path} goes on for ever`);
     const page = await store.call('GET', next);
     assert.equal(page.status, 200, page.text);
@@ -41,7 +39,7 @@ test('under small-pages every list is complete, in pages of at most two', async 
     assert.deepEqual(itemsOf(pages), itemsOf(whole[index] as JsonAnswer[]), path);
     for (const page of pages) {
       assert.ok(page.body.length <= 2, `${path}: ${page.text}`);
-      if (nextOf(page)) assertTouched(page, rehearsal, 'small-pages');
+      if (nextPath(page)) assertTouched(page, rehearsal, 'small-pages');
       else assertUntouched(page);
     }
   }
@@ -50,11 +48,9 @@ test('under small-pages every list is complete, in pages of at most two', async 
 test('small-pages does not change pages whose limit is already small', async (t) => {
   const store = await startPetstore(t);
   await rehearse(store, ['small-pages']);
-  for (const path of ['/pets?limit=2', '/pets?limit=1', '/pets?id=1&id=2', '/pets?id=1', '/pets/1']) {
+  for (const path of ['/pets?limit=2', '/pets?limit=1', '/pets?id=1&id=2', '/pets?id=1', '/pets/1'])
     assertUntouched(await store.call('GET', path));
-  }
-  const refused = await store.call('GET', '/pets?limit=0');
-  assert.equal(refused.status, 400);
+  assert.equal((await store.call('GET', '/pets?limit=0')).status, 400);
 });
 
 test('empty-page returns one page of each list without items, and its link leads to them', async (t) => {
@@ -90,7 +86,7 @@ test('an empty page after a cursor continues at the cursor, with the other param
   await rehearse(store, [{ fault: 'empty-page', after: 1 }]);
   const pages = await pagesOf(store, path);
   assert.deepEqual(pages[1]?.body, []);
-  const [own, next] = [nextOf(pages[0] as JsonAnswer), nextOf(pages[1] as JsonAnswer)];
+  const [own, next] = [nextPath(pages[0] as JsonAnswer), nextPath(pages[1] as JsonAnswer)];
   assert.match(next ?? '', /status=available&limit=1&cursor=/);
   assert.notEqual(next, own, 'a client that looks for endless loops must not take it for one');
   assert.deepEqual(itemsOf(pages), itemsOf(whole));
@@ -109,7 +105,7 @@ test('the Last-Event-ID of an empty page of events skips no event', async (t) =>
     assert.deepEqual([empty.body, empty.headers['last-event-id']], [[], place], path);
     const after = await store.call('GET', `/store/events?after=${place}`);
     assert.deepEqual(
-      itemsOf(await pagesOf(store, nextOf(empty) as string)),
+      itemsOf(await pagesOf(store, nextPath(empty) as string)),
       after.body.filter(({ type }: { type: string }) => !path.includes('type=') || type === 'order.placed'),
     );
   }
@@ -129,35 +125,31 @@ test('under same-page the last page of every list links to itself, and earlier p
   const whole = await Promise.all(paths.map((path) => pagesOf(store, path)));
   const rehearsal = await rehearse(store, ['same-page']);
   for (const [index, path] of paths.entries()) {
-    let [at, pages] = [path, 0];
+    let at = path;
     for (const before of whole[index] as JsonAnswer[]) {
       const page = await store.call('GET', at);
       assert.deepEqual(page.body, before.body, at);
-      const next = nextOf(page) as string;
-      if (nextOf(before)) {
+      const next = nextPath(page) as string;
+      if (nextPath(before)) {
         assertUntouched(page);
         at = next;
       } else {
         assertTouched(page, rehearsal, 'same-page');
         assert.equal(decodeURIComponent(next), decodeURIComponent(at));
       }
-      pages++;
     }
-    assert.equal(pages, whole[index]?.length);
   }
 });
 
 test('same-page links to itself also under large-ids, and in a 304', async (t) => {
   const store = await startPetstore(t);
   await rehearse(store, ['same-page', 'large-ids']);
-  const { headers } = await store.call('GET', '/pets?limit=15');
-  const second = nextOf({ headers } as JsonAnswer) as string;
+  const second = nextPath(await store.call('GET', '/pets?limit=15')) as string;
   const last = await store.call('GET', second);
-  assert.equal(nextOf(last), second);
-  const unchanged = await store.call('GET', second, {
-    headers: { 'if-none-match': last.headers.etag as string },
-  });
-  assert.deepEqual([unchanged.status, nextOf(unchanged)], [304, second]);
+  assert.equal(nextPath(last), second);
+  const headers = { 'if-none-match': last.headers.etag as string };
+  const unchanged = await store.call('GET', second, { headers });
+  assert.deepEqual([unchanged.status, nextPath(unchanged)], [304, second]);
 });
 
 test('petstore-lab/client notices a page that links to itself', async (t) => {

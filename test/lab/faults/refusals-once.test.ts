@@ -6,21 +6,24 @@ import { countDragons, dragons } from '../../support/wire.ts';
 
 const keyed = { ...dragons, headers: { 'idempotency-key': 'k1' } };
 
-test('key-in-use: one 409 with Retry-After, nothing is changed, and the same key then succeeds', async (t) => {
-  const store = await startPetstore(t);
-  const rehearsal = await rehearse(store, ['key-in-use']);
-  const refused = await store.call('POST', '/categories', keyed);
-  assert.deepEqual(
-    [refused.status, refused.body.code, refused.headers['retry-after']],
-    [409, 'idempotency_key_in_use', '1'],
-  );
-  assertTouched(refused, rehearsal, 'key-in-use');
-  assert.equal(await countDragons(store), 0);
-  const again = await store.call('POST', '/categories', keyed);
-  assert.deepEqual([again.status, again.headers['idempotency-replayed']], [201, undefined]);
-  assert.equal((await store.call('POST', '/categories', keyed)).headers['idempotency-replayed'], 'true');
-  assert.equal(await countDragons(store), 1);
-});
+for (const [fault, ...expected] of [
+  ['key-in-use', 409, 'idempotency_key_in_use', '1'],
+  ['bad-gateway', 502, undefined, undefined],
+] as const)
+  test(`${fault}: one ${expected[0]}, nothing is changed, and the same Idempotency-Key then succeeds`, async (t) => {
+    const store = await startPetstore(t);
+    const before = await store.content();
+    const rehearsal = await rehearse(store, [fault]);
+    const refused = await store.call('POST', '/categories', keyed);
+    assert.deepEqual([refused.status, refused.body?.code, refused.headers['retry-after']], expected);
+    assertTouched(refused, rehearsal, fault);
+    assert.equal(await store.content(), before);
+    for (const replayed of [undefined, 'true']) {
+      const { status, headers } = await store.call('POST', '/categories', keyed);
+      assert.deepEqual([status, headers['idempotency-replayed']], [201, replayed]);
+    }
+    assert.equal(await countDragons(store), 1);
+  });
 
 test('key-in-use waits for a POST with an Idempotency-Key', async (t) => {
   const store = await startPetstore(t);

@@ -3,17 +3,17 @@ import { type TestContext, test } from 'node:test';
 import { maxStreams } from '../../../src/foundation/settings/plans.ts';
 import { piecesOf } from '../../../src/lab/faults/streams.ts';
 import { performedOf, rehearse } from '../../support/lab.ts';
-import type { Petstore } from '../../support/petstore.ts';
+import { type Petstore, startListening } from '../../support/petstore.ts';
 import { openRaw, type RawClient, rawRequest } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
-import { loggedStatuses, startListening } from '../../support/wire.ts';
+import { loggedStatuses } from '../../support/wire.ts';
 
 const ok = /^HTTP\/1.1 200 /;
 
-/** Opens a stream after an event. */
-function openStream(t: TestContext, store: Petstore, after = 0): RawClient {
+/** Opens a stream of all events. */
+function openStream(t: TestContext, store: Petstore, key = store.key): RawClient {
   const client = openRaw(t, store);
-  client.send(rawRequest(store, 'GET', `/store/events/stream?after=${after}`));
+  client.send(rawRequest({ key }, 'GET', '/store/events/stream?after=0'));
   return client;
 }
 
@@ -149,8 +149,7 @@ test('silent streams count toward the stream limit of a key, and one more ends t
   const { key } = await store.addKey('free');
   await rehearse(store, [{ fault: 'stream-silent', times: 9 }], { key });
   const open = async () => {
-    const client = openRaw(t, store);
-    client.send(rawRequest({ key }, 'GET', '/store/events/stream'));
+    const client = openStream(t, store, key);
     await until(() => ok.test(client.text));
     return client;
   };

@@ -3,7 +3,12 @@ import { describe, type TestContext, test } from 'node:test';
 import { performedOf, rehearse } from '../../support/lab.ts';
 import { type Changes, haproxy, nginx } from '../../support/load-balancers.ts';
 import { type Petstore, type StoreSetup, startPetstore } from '../../support/petstore.ts';
-import { loggedStatuses } from '../../support/wire.ts';
+import { dragons, loggedStatuses } from '../../support/wire.ts';
+
+/** The different results of forty concurrent requests. */
+const statusesOf = async (ask: (i: number) => Promise<unknown>) => [
+  ...new Set(await Promise.all(Array.from({ length: 40 }, (_, i) => ask(i)))),
+];
 
 const cuts = ['reset', 'lost-answer', 'truncated', 'stale-connection', 'stall', 'no-answer'];
 
@@ -11,7 +16,7 @@ for (const [balancer, tells] of [
   [nginx, 'proxy_set_header X-Forwarded-For $remote_addr;'],
   [haproxy, 'http-request set-header X-Forwarded-For %[src]'],
 ] as const) {
-  /** Starts it in front of a service. Returns a function that sends requests through it, and returns the status or the failure. */
+  /** Starts it in front of a service. `send` and `ask` send a request through it. `ask` returns the status or the failure. */
   async function start(
     t: TestContext,
     changes: Changes = {},
@@ -21,18 +26,23 @@ for (const [balancer, tells] of [
     const instance = Number(new URL(await store.listen()).port);
     const patient = { ...balancer.unhurried, ...changes };
     const port = await balancer.start(t, [instance, instance, instance], patient);
-    const ask = async (method: string, key = store.key) => {
-      const headers = { 'x-api-key': key, 'content-type': 'application/json', connection: 'close' };
-      const body = method === 'POST' ? '{"name":"Dragons"}' : null;
-      try {
-        const answer = await fetch(`http://127.0.0.1:${port}/v1/categories`, { method, headers, body });
-        await answer.text();
-        return answer.status;
-      } catch (error) {
-        return ((error as Error).cause as NodeJS.ErrnoException).code;
-      }
+    const send = async (method: string, path: string, { body, ...fields }: Record<string, string> = {}) => {
+      const headers = { 'x-api-key': store.key, 'content-type': 'application/json', ...fields };
+      const answer = await fetch(`http://127.0.0.1:${port}/v1${path}`, {
+        method,
+        headers: { ...headers, connection: 'close' },
+        ...(body && { body }),
+      });
+      return { status: answer.status, etag: String(answer.headers.get('etag')), text: await answer.text() };
     };
-    return { store, ask, origin: `http://127.0.0.1:${port}` };
+    const ask = (method: string, key = store.key) => {
+      const body = method === 'POST' ? { body: JSON.stringify(dragons.body) } : {};
+      return send(method, '/categories', { 'x-api-key': key, ...body }).then(
+        ({ status }) => status,
+        ({ cause }) => cause.code as string,
+      );
+    };
+    return { store, send, ask };
   }
 
   /** The status or failure of a request by each method, under a fault. */
@@ -49,24 +59,17 @@ for (const [balancer, tells] of [
     test("with the client's address", async (t) => {
       const { store, ask } = await start(t);
       await t.test('no connection is cut, so no instance seems broken', async () => {
-        const { id } = await rehearse(
-          store,
-          cuts.map((fault) => ({ fault, times: 1_000 })),
-        );
-        const statuses = await Promise.all(Array.from({ length: 40 }, () => ask('GET')));
-        assert.deepEqual([...new Set(statuses)], [200]);
+        const often = cuts.map((fault) => ({ fault, times: 1_000 }));
+        const { id } = await rehearse(store, often);
+        assert.deepEqual(await statusesOf(() => ask('GET')), [200]);
         assert.deepEqual(await performedOf(store, id), Array(cuts.length).fill(0));
       });
 
       await t.test('simulated failures remove no instance', async () => {
         const { key } = await store.addWorkspace('other', true);
         await rehearse(store, [{ fault: 'unavailable', times: 100 }]);
-        const rehearsed = await Promise.all(
-          Array.from({ length: 40 }, (_, i) => ask(i % 2 ? 'GET' : 'POST')),
-        );
-        assert.deepEqual([...new Set(rehearsed)], [503]);
-        const statuses = await Promise.all(Array.from({ length: 40 }, () => ask('GET', key)));
-        assert.deepEqual([...new Set(statuses)], [200]);
+        assert.deepEqual(await statusesOf((i) => ask(i % 2 ? 'GET' : 'POST')), [503]);
+        assert.deepEqual(await statusesOf(() => ask('GET', key)), [200]);
       });
 
       await t.test('responses come slowly and late', async () => {
@@ -100,16 +103,7 @@ for (const [balancer, tells] of [
     });
 
     test('a change that took effect is not sent again, so it gets no 412 or 404', async (t) => {
-      const { store, origin } = await start(t, { [tells]: '' }, false);
-      const send = async (method: string, path: string, { body, ...fields }: Record<string, string> = {}) => {
-        const headers = { 'x-api-key': store.key, 'content-type': 'application/json', ...fields };
-        const answer = await fetch(`${origin}/v1${path}`, {
-          method,
-          headers: { ...headers, connection: 'close' },
-          ...(body && { body }),
-        });
-        return { status: answer.status, etag: String(answer.headers.get('etag')), text: await answer.text() };
-      };
+      const { store, send } = await start(t, { [tells]: '' }, false);
       const body = '{"name":"Rex","categoryId":1}';
       const lost = async (method: string, path: string, more: Record<string, string> = {}) => {
         await rehearse(store, [{ fault: 'lost-answer' }]);
@@ -129,10 +123,9 @@ for (const [balancer, tells] of [
       assert.equal(keyed, balancer === haproxy ? 201 : 503);
       // Reads were cut, too, and repeated.
       const cut = store.log.map((line) => JSON.parse(line)).filter(({ faults }) => faults === 'lost-answer');
-      const operations = ['replacePet', 'getPet', 'updatePet', 'deletePet', 'getPet', 'createPet'];
       assert.deepEqual(
         cut.map(({ operation }) => operation),
-        operations,
+        ['replacePet', 'getPet', 'updatePet', 'deletePet', 'getPet', 'createPet'],
       );
     });
   });

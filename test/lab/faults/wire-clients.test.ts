@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { performedOf, rehearse } from '../../support/lab.ts';
+import { startListening } from '../../support/petstore.ts';
+import { needs, pythonWithRequests, working } from '../../support/programs.ts';
+import { fileAt } from '../../support/tree.ts';
 import { until } from '../../support/until.ts';
-import { startListening } from '../../support/wire.ts';
 
 const run = promisify(execFile);
-const programs = fileURLToPath(new URL('../../support/wire-clients/', import.meta.url));
+const programs = fileAt('test/support/wire-clients/');
 
 interface Wanted {
   method: string;
@@ -42,8 +43,7 @@ const clients: Record<string, Client> = {
     },
   },
   'Python (requests)': {
-    command:
-      works('python3', ['-c', 'import requests']) ?? works('/usr/bin/python3', ['-c', 'import requests']),
+    command: pythonWithRequests,
     args: (origin, requests) => [`${programs}client.py`, origin, JSON.stringify(requests)],
     results: (output) => JSON.parse(output),
     sees: {
@@ -56,7 +56,7 @@ const clients: Record<string, Client> = {
     },
   },
   curl: {
-    command: works('curl', ['--version']),
+    command: working('curl', ['--version']),
     args: (origin, requests) => requests.flatMap(curlArgs(origin)).slice(1),
     results: (output) => output.trimEnd().split('\n').map(curlResult),
     // By itself it retries a request that fails without a response on a used connection.
@@ -70,10 +70,6 @@ const clients: Record<string, Client> = {
     },
   },
 };
-
-function works(command: string, args: string[]): string | undefined {
-  return spawnSync(command, args).status === 0 ? command : undefined;
-}
 
 function curlResult(line: string): string {
   const [status, exitCode, replayed] = line.split(' ');
@@ -92,10 +88,9 @@ const curlArgs =
 
 describe('real clients', { concurrency: true }, () => {
   for (const [name, client] of Object.entries(clients)) {
-    const skip = !client.command && !process.env.CI && `${name} cannot be run here`;
-    test(`${name} observes each fault as described`, { skip }, async (t) => {
+    const needed = needs(client.command !== undefined, name);
+    test(`${name} observes each fault as described`, needed, async (t) => {
       const store = await startListening(t);
-      const origin = `http://127.0.0.1:${(store.app.server.address() as { port: number }).port}/v1`;
       const { id } = await rehearse(store, [
         { fault: 'reset', operation: 'createCategory' },
         { fault: 'lost-answer', operation: 'createPet' },
@@ -127,17 +122,11 @@ describe('real clients', { concurrency: true }, () => {
         [wants('GET', '/inventory', undefined, 300), sees.slow],
         [wants('GET', '/categories', undefined, 300), sees.delay],
       ];
-      const args = client.args(
-        origin,
-        plan.map(([wanted]) => wanted),
-      );
-      const { stdout } = await run(client.command as string, args, { timeout: 20_000 }).catch(
-        (error) => error,
-      );
-      assert.deepEqual(
-        client.results(stdout),
-        plan.map(([, expected]) => expected),
-      );
+      const [requests, expected] = [plan.map(([wanted]) => wanted), plan.map(([, result]) => result)];
+      const args = client.args(`http://127.0.0.1:${store.port}/v1`, requests);
+      const running = run(client.command as string, args, { timeout: 20_000 });
+      const { stdout } = await running.catch((error) => error);
+      assert.deepEqual(client.results(stdout), expected);
       // A client that gives up on a slow storage disconnects before its fault is written.
       await until(async () => (await performedOf(store, id)).at(-1) === 1);
       assert.deepEqual(await performedOf(store, id), [1, 1, 1, 1, 1, 1]);

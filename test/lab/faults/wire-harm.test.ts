@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { revokeKey } from '../../../src/access/keys/store.ts';
 import { maxDelayed } from '../../../src/lab/lab-bounds.ts';
 import { pick, randomFrom } from '../../support/crash/random.ts';
 import { startFromCode } from '../../support/from-code.ts';
 import { performedOf, rehearse } from '../../support/lab.ts';
-import { ample } from '../../support/petstore.ts';
+import { ample, type Petstore, startListening } from '../../support/petstore.ts';
 import { openRaw, partsOf, rawRequest } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
-import { connectionsOf, countDragons, dragons, loggedStatuses, startListening } from '../../support/wire.ts';
+import { connectionsOf, countDragons, dragons, loggedStatuses } from '../../support/wire.ts';
 
 const longMs = 30_000;
 /** Less than the delays would last. The rest is for busy machines. */
@@ -32,12 +32,18 @@ const quickly: Partial<Record<string, object>> = {
   'no-answer': { silenceMs: 5 },
 };
 
+/** Creates the category after a delay, and returns once the delay has begun. */
+async function createLate(t: TestContext, store: Petstore, delayMs: number, key = store.key) {
+  const { id } = await rehearse(store, [{ fault: 'delay', operation: 'createCategory', delayMs }], { key });
+  const client = openRaw(t, store);
+  client.send(rawRequest({ key }, 'POST', '/categories', dragons));
+  await until(async () => (await performedOf(store, id, key))[0] === 1);
+  return client;
+}
+
 test('a delayed request whose client disconnects is processed at once, and recorded once', async (t) => {
   const store = await startListening(t);
-  const { id } = await rehearse(store, [{ fault: 'delay', operation: 'createCategory', delayMs: longMs }]);
-  const client = openRaw(t, store);
-  client.send(rawRequest(store, 'POST', '/categories', dragons));
-  await until(async () => (await performedOf(store, id))[0] === 1);
+  const client = await createLate(t, store, longMs);
   assert.equal(await countDragons(store), 0);
   client.socket.resetAndDestroy();
   await until(async () => (await countDragons(store)) === 1);
@@ -48,11 +54,7 @@ test('a delayed request is not processed once its key was revoked, whether its c
   const store = await startListening(t);
   for (const leaves of [false, true]) {
     const { id: keyId, key } = await store.addKey('pro');
-    const delayMs = leaves ? longMs : 300;
-    const { id } = await rehearse(store, [{ fault: 'delay', operation: 'createCategory', delayMs }], { key });
-    const client = openRaw(t, store);
-    client.send(rawRequest({ key }, 'POST', '/categories', dragons));
-    await until(async () => (await performedOf(store, id, key))[0] === 1);
+    const client = await createLate(t, store, leaves ? longMs : 300, key);
     await store.db.write((sql) => revokeKey(sql, keyId, store.nowMs));
     if (leaves) client.socket.resetAndDestroy();
     else await until(() => /^HTTP\/1.1 401 [\s\S]*"unauthorized"/.test(client.text));
@@ -64,12 +66,9 @@ test('a delayed request is not processed once its key was revoked, whether its c
 
 test('a delayed request is still processed when a new rehearsal starts', async (t) => {
   const store = await startListening(t);
-  const { id } = await rehearse(store, [{ fault: 'delay', operation: 'createCategory', delayMs: 300 }]);
-  const client = openRaw(t, store);
-  const asked = client.ask(rawRequest(store, 'POST', '/categories', dragons));
-  await until(async () => (await performedOf(store, id))[0] === 1);
+  const client = await createLate(t, store, 300);
   await rehearse(store, ['reset']);
-  assert.match(await asked, /^HTTP\/1.1 201 /);
+  await until(() => client.text.startsWith('HTTP/1.1 201 '));
 });
 
 test('an incomplete body uses up no delay', async (t) => {
@@ -80,7 +79,7 @@ test('an incomplete body uses up no delay', async (t) => {
   await sleep(50);
   client.socket.resetAndDestroy();
   assert.deepEqual([await performedOf(store, id), await countDragons(store)], [[0], 0]);
-  assert.equal((await store.call('POST', '/categories', { body: { name: 'Dragons' } })).status, 201);
+  assert.equal((await store.call('POST', '/categories', dragons)).status, 201);
   assert.deepEqual(await performedOf(store, id), [1]);
 });
 
@@ -98,11 +97,10 @@ test('a client that leaves during a slow response is logged once', async (t) => 
 
 test(`a key has at most ${maxDelayed} delayed requests; one more ends the delay of the oldest`, async (t) => {
   const store = await startListening(t);
-  const { id } = await rehearse(store, [
-    { fault: 'delay', operation: 'getPet', delayMs: longMs, times: 1_000 },
-  ]);
+  const late = { fault: 'delay', operation: 'getPet', delayMs: longMs };
+  const { id } = await rehearse(store, [{ ...late, times: 1_000 }]);
   const { key } = await store.addKey('enterprise', ample);
-  await rehearse(store, [{ fault: 'delay', operation: 'getPet', delayMs: longMs }], { key });
+  await rehearse(store, [late], { key });
   const other = openRaw(t, store);
   other.send(rawRequest({ key }, 'GET', '/pets/1'));
   const clients = Array.from({ length: maxDelayed + 50 }, () => openRaw(t, store));
@@ -219,23 +217,23 @@ test('200 connections that are cut from both sides at random affect no other con
       return key;
     }),
   );
-  const before = process.getActiveResourcesInfo().filter((what) => what === 'Timeout').length;
+  const timers = () => process.getActiveResourcesInfo().filter((what) => what === 'Timeout').length;
+  const before = timers();
+  const requests: [method: string, path: string, options?: object][] = [
+    ['GET', '/pets'],
+    ['POST', '/categories', dragons],
+    ['DELETE', '/pets/9'],
+    ['GET', '/store/events/stream'],
+    ['GET', '/pets/999'],
+  ];
   let left = 200;
   // On a busy machine some faults act late.
   const haveAllStruck = () => faults.every((fault) => loggedStatuses(store, fault).length > 0);
   const client = async () => {
     while (left-- > 0 || !haveAllStruck()) {
       const key = pick(keys, random);
-      const request = pick(
-        [
-          rawRequest({ key }, 'GET', '/pets'),
-          rawRequest({ key }, 'POST', '/categories', dragons),
-          rawRequest({ key }, 'DELETE', '/pets/9'),
-          rawRequest({ key }, 'GET', '/store/events/stream'),
-          rawRequest({ key }, 'GET', '/pets/999'),
-        ],
-        random,
-      );
+      const [method, path, options] = pick(requests, random);
+      const request = rawRequest({ key }, method, path, options);
       const raw = openRaw(t, store);
       const text = request.repeat(1 + random(3));
       const heard = () => new Promise((resolve) => raw.socket.once('data', resolve).once('close', resolve));
@@ -254,12 +252,10 @@ test('200 connections that are cut from both sides at random affect no other con
   };
   await Promise.all(Array.from({ length: 20 }, client));
   await until(async () => (await connectionsOf(store)) === 0);
-  await until(() => process.getActiveResourcesInfo().filter((what) => what === 'Timeout').length <= before);
+  await until(() => timers() <= before);
   assert.equal((await store.call('GET', '/pets')).status, 200);
-  const ids = store.log
-    .map((line) => JSON.parse(line))
-    .filter(({ faults }) => faults)
-    .map(({ reqId }) => reqId);
+  const lines = store.log.map((line) => JSON.parse(line));
+  const ids = lines.filter(({ faults }) => faults).map(({ reqId }) => reqId);
   assert.equal(new Set(ids).size, ids.length, 'each is logged once');
   assert.ok(!store.log.some((line) => line.includes('"level":"error"')));
 });

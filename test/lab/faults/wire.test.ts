@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { performedOf, rehearse } from '../../support/lab.ts';
+import { startListening } from '../../support/petstore.ts';
 import { openRaw, partsOf, rawRequest } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
-import { countDragons, dragons, loggedStatuses, startListening } from '../../support/wire.ts';
+import { countDragons, dragons, loggedStatuses, receivedUntil } from '../../support/wire.ts';
 
 const created = /^HTTP\/1.1 201 /;
 const ok = /^HTTP\/1.1 200 /;
@@ -12,47 +13,41 @@ test('reset: the connection is reset, and nothing is changed', async (t) => {
   const store = await startListening(t);
   const { id } = await rehearse(store, [{ fault: 'reset', operation: 'createCategory' }]);
   const before = await store.content();
-  const client = openRaw(t, store);
-  client.send(rawRequest(store, 'POST', '/categories', dragons));
-  assert.equal(await client.ended(), 'RST');
-  assert.equal(client.text, '');
+  const request = rawRequest(store, 'POST', '/categories', dragons);
+  assert.equal(await receivedUntil('RST', t, store, request), '');
   assert.equal(await store.content(), before);
   assert.deepEqual(await performedOf(store, id), [1]);
   assert.deepEqual(loggedStatuses(store, 'reset'), [0]);
-  assert.match(await openRaw(t, store).ask(rawRequest(store, 'POST', '/categories', dragons)), created);
+  assert.match(await openRaw(t, store).ask(request), created);
 });
 
 test('reset applies to a request whose body is still being sent, and to a stream', async (t) => {
   const store = await startListening(t);
   await rehearse(store, ['reset']);
   const request = rawRequest(store, 'POST', '/categories', dragons);
-  for (const text of [request.slice(0, -3), rawRequest(store, 'GET', '/store/events/stream')]) {
-    const client = openRaw(t, store);
-    client.send(text);
-    assert.equal(await client.ended(), 'RST');
-    assert.equal(client.text, '');
-  }
+  for (const text of [request.slice(0, -3), rawRequest(store, 'GET', '/store/events/stream')])
+    assert.equal(await receivedUntil('RST', t, store, text), '');
   assert.deepEqual(loggedStatuses(store, 'reset'), [0, 0]);
 });
 
-test('lost-answer: the change is committed once, and a retry with the same key gets the first response', async (t) => {
-  const store = await startListening(t);
-  await rehearse(store, [{ fault: 'lost-answer', operation: 'createCategory' }]);
-  const request = rawRequest(store, 'POST', '/categories', {
-    ...dragons,
-    fields: { 'Idempotency-Key': 'k1' },
+for (const [fault, parameters] of [
+  ['lost-answer', {}],
+  ['gateway-timeout', {}],
+  ['stall', { silenceMs: 30_000 }],
+  ['no-answer', { silenceMs: 30_000 }],
+] as const)
+  test(`${fault}: the change is committed once, and a retry with the same key gets the first response`, async (t) => {
+    const store = await startListening(t);
+    await rehearse(store, [{ fault, operation: 'createCategory', ...parameters }]);
+    const fields = { 'Idempotency-Key': 'k1' };
+    const request = rawRequest(store, 'POST', '/categories', { ...dragons, fields });
+    openRaw(t, store).send(request);
+    await until(async () => (await countDragons(store)) === 1);
+    const again = await openRaw(t, store).ask(request);
+    assert.match(again, created);
+    assert.match(again, /^Idempotency-Replayed: true\r$/m);
+    assert.equal(await countDragons(store), 1);
   });
-  const client = openRaw(t, store);
-  client.send(request);
-  assert.equal(await client.ended(), 'RST');
-  assert.equal(client.text, '');
-  assert.equal(await countDragons(store), 1);
-  assert.deepEqual(loggedStatuses(store, 'lost-answer'), [0]);
-  const again = await openRaw(t, store).ask(request);
-  assert.match(again, created);
-  assert.match(again, /^Idempotency-Replayed: true\r$/m);
-  assert.equal(await countDragons(store), 1);
-});
 
 test('lost-answer applies to errors, responses without a body and HEAD', async (t) => {
   const store = await startListening(t);
@@ -63,12 +58,8 @@ test('lost-answer applies to errors, responses without a body and HEAD', async (
     ['DELETE', `/categories/${body.id}`],
     ['HEAD', '/pets/1'],
     ['GET', '/pets?limit=x'],
-  ] as const) {
-    const client = openRaw(t, store);
-    client.send(rawRequest(store, method, path));
-    assert.equal(await client.ended(), 'RST', `${method} ${path}`);
-    assert.equal(client.text, '');
-  }
+  ] as const)
+    assert.equal(await receivedUntil('RST', t, store, rawRequest(store, method, path)), '');
   assert.equal(await countDragons(store), 0);
   assert.deepEqual(await performedOf(store, id), [4]);
   assert.deepEqual(loggedStatuses(store, 'lost-answer'), [0, 0, 0, 0]);
@@ -76,16 +67,13 @@ test('lost-answer applies to errors, responses without a body and HEAD', async (
 
 test('truncated: the Content-Length of the whole body, half of the body, then a FIN', async (t) => {
   const store = await startListening(t);
-  const whole = await openRaw(t, store).ask(rawRequest(store, 'GET', '/pets'));
+  const request = rawRequest(store, 'GET', '/pets');
+  const whole = partsOf(await openRaw(t, store).ask(request));
   const { id } = await rehearse(store, ['truncated']);
-  const client = openRaw(t, store);
-  client.send(rawRequest(store, 'GET', '/pets'));
-  assert.equal(await client.ended(), 'FIN');
-  assert.match(client.text, ok);
-  const { head, announced, body } = partsOf(client.text);
-  const { announced: wholeLength, body: wholeBody } = partsOf(whole);
-  assert.equal(announced, wholeLength);
-  assert.equal(body, wholeBody.slice(0, Math.floor(wholeBody.length / 2)));
+  const { head, announced, body } = partsOf(await receivedUntil('FIN', t, store, request));
+  assert.match(head, ok);
+  assert.equal(announced, whole.announced);
+  assert.equal(body, whole.body.slice(0, Math.floor(whole.body.length / 2)));
   assert.match(head, new RegExp(`^Petstore-Rehearsal: ${id}; fault=truncated\r?$`, 'm'));
   assert.deepEqual(loggedStatuses(store, 'truncated'), [200]);
 });
@@ -99,11 +87,9 @@ test('truncated applies to errors, also about bodies, and the request is process
     [201, 'POST', '/categories', dragons],
     [413, 'POST', '/categories', { fields: { ...tooLarge, 'Content-Type': 'application/json' } }],
   ] as const) {
-    const client = openRaw(t, store);
-    client.send(rawRequest(store, method, path, options));
-    assert.equal(await client.ended(), 'FIN', `${method} ${path}`);
-    const { announced = 0, body } = partsOf(client.text);
-    assert.match(client.text, new RegExp(`^HTTP/1.1 ${status} `));
+    const text = await receivedUntil('FIN', t, store, rawRequest(store, method, path, options));
+    const { announced = 0, body } = partsOf(text);
+    assert.match(text, new RegExp(`^HTTP/1.1 ${status} `));
     assert.equal(body.length, Math.floor(announced / 2));
   }
   assert.equal(await countDragons(store), 1);
@@ -122,8 +108,7 @@ test('truncated, slow and stall wait for a request whose response has a body, an
   assert.match(await client.ask(rawRequest(store, 'DELETE', `/categories/${body.id}`)), /^HTTP\/1.1 204 /);
   assert.deepEqual(await performedOf(store, id), [0, 0, 0]);
   const { id: silent } = await rehearse(store, ['stall', 'no-answer']);
-  const stream = openRaw(t, store);
-  assert.match(await stream.ask(rawRequest(store, 'GET', '/store/events/stream')), ok);
+  assert.match(await openRaw(t, store).ask(rawRequest(store, 'GET', '/store/events/stream')), ok);
   assert.deepEqual(await performedOf(store, silent), [0, 0]);
 });
 
@@ -144,20 +129,19 @@ test('stale-connection: an idle connection closes as it is used again, and nothi
 
 test('slow: the head at once, the body in pieces, and the connection stays usable', async (t) => {
   const store = await startListening(t);
-  const path = '/pets/1';
-  const { body } = partsOf(await openRaw(t, store).ask(rawRequest(store, 'GET', path)));
+  const request = rawRequest(store, 'GET', '/pets/1');
+  const { body } = partsOf(await openRaw(t, store).ask(request));
   const ms = 400;
-  const bytesPerSecond = Math.ceil((body.length * 1000) / ms);
-  await rehearse(store, [{ fault: 'slow', bytesPerSecond }]);
+  await rehearse(store, [{ fault: 'slow', bytesPerSecond: Math.ceil((body.length * 1000) / ms) }]);
   const client = openRaw(t, store);
   const startMs = performance.now();
-  client.send(rawRequest(store, 'GET', path));
+  client.send(request);
   await until(() => client.text.endsWith('\r\n\r\n'));
   await until(() => partsOf(client.text).body.length === body.length);
   assert.ok(performance.now() - startMs >= ms * 0.9, `${performance.now() - startMs} ms`);
   assert.ok(client.pieces > 3, `${client.pieces} pieces`);
   assert.equal(partsOf(client.text).body, body);
-  assert.match(await client.ask(rawRequest(store, 'GET', path)), ok);
+  assert.match(await client.ask(request), ok);
   assert.deepEqual(loggedStatuses(store, 'slow'), [200]);
 });
 

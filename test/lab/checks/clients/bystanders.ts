@@ -59,32 +59,30 @@ const twin = (key?: string) => ({
  */
 const amongSeveral = (bystander: Bystander): Bystander => ({
   ...bystander,
-  faults: [...bystander.faults, { fault: 'delay', operation: 'listCategories', delayMs: 80, times: 2 }],
+  faults: [
+    ...(bystander.faults ?? []),
+    { fault: 'delay', operation: 'listCategories', delayMs: 80, times: 2 },
+  ],
   client: async (api) => {
     await together(api, 2, (worker) => worker('/categories'));
     await bystander.client(api);
   },
 });
 
-/** Reads a resource, and changes it with its tag. */
-async function readTag(worker: Worker) {
-  const { headers } = await worker('/pets?id=1');
-  return headers.get('ETag') as string;
-}
+/** Reads a pet, and changes it with its tag. */
+const readTag = async (worker: Worker) => (await worker('/pets?id=1')).headers.get('ETag') as string;
 const rename = (worker: Worker, name: string, tag: string) =>
   worker('/pets/1', { method: 'PATCH', body: { name }, headers: { 'If-Match': tag } });
 
 /** Careful clients that look careless without knowledge of their workers. Each required check has some. */
-export const bystanders: readonly Bystander[] = [
-  amongSeveral({
+export const bystanders: Readonly<Record<string, Bystander>> = {
+  'workers that share one pause after 429': amongSeveral({
     check: 'retry-after.obeyed',
-    who: 'workers that share one pause after 429',
     faults: [{ fault: 'rate-limited', operation: 'listPets', retryAfterSeconds: 20 }],
     client: (api) => pollTogether(api, 4),
   }),
-  amongSeveral({
+  'workers, one of which got 503 and waits alone': amongSeveral({
     check: 'retry-after.obeyed',
-    who: 'workers, one of which got 503 and waits alone',
     faults: [{ fault: 'unavailable', operation: 'listPets', retryAfterSeconds: 2 }],
     client: (api) =>
       together(api, 4, async (worker) => {
@@ -95,27 +93,23 @@ export const bystanders: readonly Bystander[] = [
         }
       }),
   }),
-  {
+  'a client that is admitted because the limit ended with its rehearsal': {
     check: 'retry-after.obeyed',
-    who: 'a client that is admitted because the limit ended with its rehearsal',
     faults: [{ fault: 'rate-limited', operation: 'listPets', retryAfterSeconds: 60 }],
     client: askAfterTheEnd,
   },
-  amongSeveral({
+  'workers with requests in flight when the key was banned': amongSeveral({
     check: 'ban.stops',
-    who: 'workers with requests in flight when the key was banned',
     faults: [{ fault: 'banned', operation: 'listPets', retryAfterSeconds: 20 }],
     client: (api) => pollTogether(api, 3),
   }),
-  {
+  'a banned client that is admitted because the ban ended with its rehearsal': {
     check: 'ban.stops',
-    who: 'a banned client that is admitted because the ban ended with its rehearsal',
     faults: [{ fault: 'banned', operation: 'listPets', retryAfterSeconds: 60 }],
     client: askAfterTheEnd,
   },
-  {
+  'a poller that keeps its pace, whatever the responses': {
     check: 'backoff.grows',
-    who: 'a poller that keeps its pace, whatever the responses',
     faults: [{ fault: 'internal-error', operation: 'listPets', times: 4 }],
     client: async (api) => {
       // Long compared with the delays of a busy machine.
@@ -125,9 +119,8 @@ export const bystanders: readonly Bystander[] = [
       }
     },
   },
-  amongSeveral({
+  'workers that start together, and wait longer each time': amongSeveral({
     check: 'backoff.grows',
-    who: 'workers that start together, and wait longer each time',
     faults: [{ fault: 'reset', operation: 'listPets', times: 5 }],
     client: (api) =>
       together(api, 5, async (worker, number) => {
@@ -135,10 +128,8 @@ export const bystanders: readonly Bystander[] = [
         await persist(api, () => worker('/pets'));
       }),
   }),
-  {
+  'a client that waits until a resource exists': {
     check: 'retry.only-when-useful',
-    who: 'a client that waits until a resource exists',
-    faults: [],
     client: async (api) => {
       for (let poll = 0; poll < 4; poll++) {
         await send(api, '/inventory/987654');
@@ -146,10 +137,8 @@ export const bystanders: readonly Bystander[] = [
       }
     },
   },
-  amongSeveral({
+  'workers that request the same missing resource': amongSeveral({
     check: 'retry.only-when-useful',
-    who: 'workers that request the same missing resource',
-    faults: [],
     client: (api) =>
       together(api, 4, async (worker, number) => {
         await pause(number * 4);
@@ -157,9 +146,8 @@ export const bystanders: readonly Bystander[] = [
         await worker('/categories');
       }),
   }),
-  amongSeveral({
+  'workers that create equal resources, each with its own key': amongSeveral({
     check: 'idempotency.same-key-on-retry',
-    who: 'workers that create equal resources, each with its own key',
     faults: [{ fault: 'lost-answer', operation: 'createCategory' }],
     client: (api) =>
       together(api, 3, async (worker, number) => {
@@ -168,9 +156,8 @@ export const bystanders: readonly Bystander[] = [
         await persist(api, () => worker('/categories', twin(key)));
       }),
   }),
-  {
+  'a client with its own time limit that sends the same key again': {
     check: 'idempotency.same-key-on-retry',
-    who: 'a client with its own time limit that sends the same key again',
     faults: [{ fault: 'delay', operation: 'createCategory', delayMs: 300 }],
     client: async (api) => {
       const key = randomUUID();
@@ -179,9 +166,8 @@ export const bystanders: readonly Bystander[] = [
       await startWorker(api)('/categories', twin(key));
     },
   },
-  {
+  'a client with concurrent bodies of equal length, which repeats each with its key': {
     check: 'idempotency.same-key-on-retry',
-    who: 'a client with concurrent bodies of equal length, which repeats each with its key',
     faults: [{ fault: 'reset', operation: 'createCategory' }],
     client: async (api) => {
       const worker = startWorker(api);
@@ -191,9 +177,8 @@ export const bystanders: readonly Bystander[] = [
       await create('Ann');
     },
   },
-  {
+  'a client whose next body has the same length': {
     check: 'idempotency.no-blind-post-retry',
-    who: 'a client whose next body has the same length',
     faults: [{ fault: 'reset', operation: 'createCategory' }],
     client: async (api) => {
       const worker = startWorker(api);
@@ -202,17 +187,15 @@ export const bystanders: readonly Bystander[] = [
       await create('Bob');
     },
   },
-  {
+  'a client whose next body after 503 has the same length': {
     check: 'retry-after.obeyed',
-    who: 'a client whose next body after 503 has the same length',
     faults: [{ fault: 'unavailable', operation: 'createCategory', retryAfterSeconds: 20 }],
     client: async (api) => {
       for (const name of ['Ann', 'Bob']) await send(api, '/categories', { method: 'POST', body: { name } });
     },
   },
-  amongSeveral({
+  'workers that create equal resources, one of which gives up': amongSeveral({
     check: 'idempotency.no-blind-post-retry',
-    who: 'workers that create equal resources, one of which gives up',
     faults: [{ fault: 'internal-error', operation: 'createCategory' }],
     client: (api) =>
       together(api, 3, async (worker, number) => {
@@ -222,10 +205,8 @@ export const bystanders: readonly Bystander[] = [
         await worker('/pets');
       }),
   }),
-  {
+  'a client that reads two lists, one with a filter, by equal cursors': {
     check: 'pages.filters-kept',
-    who: 'a client that reads two lists, one with a filter, by equal cursors',
-    faults: [],
     client: async (api) => {
       const [all, some] = ['/pets?limit=2', '/pets?limit=2&status=available'];
       for (const list of [all, some]) await send(api, list);
@@ -235,34 +216,29 @@ export const bystanders: readonly Bystander[] = [
         assert.equal((await send(api, next)).status, 200);
     },
   },
-  {
+  'a client whose texts look like rounded ids': {
     check: 'ids.exact',
-    who: 'a client whose texts look like rounded ids',
     faults: [{ fault: 'large-ids' }],
     client: async (api) => {
       await send(api, '/categories', { method: 'POST', body: { name: '10000000000000004' } });
       await send(api, '/pets');
     },
   },
-  {
+  'a client that changes a property the other writer did not change, and removes': {
     check: 'updates.not-lost',
-    who: 'a client that changes a property the other writer did not change, and removes',
     faults: [{ fault: 'conflict' }],
     client: async (api) => {
       await send(api, '/pets/1', { method: 'PATCH', body: { status: 'sold' } });
       await send(api, '/pets/2', { method: 'DELETE' });
     },
   },
-  {
+  'a client that sets a counted stock, and has read nothing': {
     check: 'updates.not-lost',
-    who: 'a client that sets a counted stock, and has read nothing',
     faults: [{ fault: 'conflict' }],
     client: (api) => send(api, '/inventory/3', { method: 'PATCH', body: { quantity: 10 } }),
   },
-  {
+  'writers that read the same, and each decide again after 412': {
     check: 'conflict.read-again',
-    who: 'writers that read the same, and each decide again after 412',
-    faults: [],
     client: async (api) => {
       const [a, b, c] = [startWorker(api), startWorker(api), startWorker(api)];
       const [first, second, third] = [await readTag(a), await readTag(b), await readTag(c)];
@@ -274,10 +250,8 @@ export const bystanders: readonly Bystander[] = [
       await rename(c, 'C', await readTag(c));
     },
   },
-  {
+  'workers of one pool that each read again after 412': {
     check: 'conflict.read-again',
-    who: 'workers of one pool that each read again after 412',
-    faults: [],
     client: async (api) => {
       // All requests use one connection, in turns.
       const worker = startWorker(api);
@@ -286,9 +260,8 @@ export const bystanders: readonly Bystander[] = [
       await Promise.all(['A', 'B', 'C'].map(change));
     },
   },
-  {
+  'a client that repeats its key after the first attempt had time to end': {
     check: 'retry-after.obeyed',
-    who: 'a client that repeats its key after the first attempt had time to end',
     faults: [{ fault: 'key-in-use', operation: 'createCategory' }],
     client: async (api) => {
       const answer = await send(api, '/categories', twin('k'));
@@ -297,18 +270,16 @@ export const bystanders: readonly Bystander[] = [
       assert.equal((await send(api, '/categories', twin('k'))).status, 201);
     },
   },
-  {
+  'a client that reads its credentials again after 401, and retries once': {
     check: 'retry.only-when-useful',
-    who: 'a client that reads its credentials again after 401, and retries once',
     faults: [{ fault: 'unauthorized', operation: 'listPets' }],
     client: async (api) => {
       assert.equal((await send(api, '/pets')).status, 401);
       assert.equal((await send(api, '/pets')).status, 200);
     },
   },
-  {
+  'a client that reads again after a lost response, and sends the change with the new tag': {
     check: 'retry.same-body',
-    who: 'a client that reads again after a lost response, and sends the change with the new tag',
     faults: [{ fault: 'lost-answer', operation: 'updatePet' }],
     client: async (api) => {
       await assert.rejects(rename(startWorker(api), 'A', await readTag(startWorker(api))));
@@ -316,17 +287,14 @@ export const bystanders: readonly Bystander[] = [
       await rename(startWorker(api), 'A', await readTag(startWorker(api)));
     },
   },
-  {
+  'a client that repeats a created body with its key, and sends another with another key': {
     check: 'idempotency.key-for-one-thing',
-    who: 'a client that repeats a created body with its key, and sends another with another key',
-    faults: [],
     client: async (api) => {
       for (const name of ['k', 'k', 'l']) await send(api, '/categories', { ...twin(name), body: { name } });
     },
   },
-  {
+  'a client that sends its key to another path of the same origin': {
     check: 'credentials.not-forwarded',
-    who: 'a client that sends its key to another path of the same origin',
     faults: [{ fault: 'moved', operation: 'createCategory' }],
     client: async (api) => {
       const { status, headers } = await send(api, '/categories', twin('k'));
@@ -335,4 +303,4 @@ export const bystanders: readonly Bystander[] = [
       assert.equal((await send(api, path, twin('k'))).status, 201);
     },
   },
-];
+};

@@ -1,4 +1,5 @@
 import { Agent } from 'node:http';
+import type { PlannedFault } from '../../../../src/lab/rehearsals/schema.ts';
 import { requestOnce } from '../../../support/request-once.ts';
 
 /** The input of a client: the address of the API, its key, and time that passes at any speed. */
@@ -14,7 +15,7 @@ export type LabClient = (api: Api) => Promise<unknown>;
 
 /** A client that passes a check and one that fails it, under faults that distinguish them. */
 export interface CheckPair {
-  faults: readonly { fault: string; [parameter: string]: string | number }[];
+  faults?: readonly PlannedFault[];
   careful: LabClient;
   careless: LabClient;
   /** The result of the careless one. Default: `failed`. */
@@ -27,25 +28,16 @@ export interface CheckPair {
 export interface Bystander {
   /** The required check that it must not fail. */
   check: string;
-  who: string;
-  faults: CheckPair['faults'];
+  faults?: CheckPair['faults'];
   client: LabClient;
 }
 
-interface Sent {
-  method?: string;
+type Sent = Pick<NonNullable<Parameters<typeof requestOnce>[1]>, 'method' | 'headers' | 'limitMs'> & {
   body?: unknown;
-  headers?: Record<string, string>;
-  /** The time limit of a response. Default: none. */
-  limitMs?: number;
-}
+};
 
 /** A complete response. */
-export interface Answer {
-  status: number;
-  headers: Headers;
-  text: string;
-}
+export type Answer = Omit<Awaited<ReturnType<typeof requestOnce>>, 'headers'> & { headers: Headers };
 
 /** Sends a request, and reads the whole response. Rejects if the connection breaks. */
 export type Worker = (target: string, sent?: Sent) => Promise<Answer>;
