@@ -48,7 +48,7 @@ interface Made {
   decision: Decision;
 }
 
-/** The times after each step. */
+/** The time after each step. */
 function timesAfter(stepsMs: readonly number[], fromMs = startMs): number[] {
   let nowMs = fromMs;
   return stepsMs.map((stepMs) => (nowMs += stepMs));

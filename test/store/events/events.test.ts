@@ -19,12 +19,11 @@ async function happen(store: Petstore, count: number): Promise<void> {
 /** The pages of a list of events. */
 async function walk(store: Petstore, query: string): Promise<JsonAnswer[]> {
   const pages: JsonAnswer[] = [];
-  for (
-    let path: string | undefined = `/store/events?${query}`;
-    path;
-    path = nextPage(pages.at(-1) as JsonAnswer)
-  )
-    pages.push(await store.call('GET', path));
+  for (let path: string | undefined = `/store/events?${query}`; path; ) {
+    const page = await store.call('GET', path);
+    pages.push(page);
+    path = nextPage(page);
+  }
   return pages;
 }
 

@@ -143,14 +143,8 @@ test('"webhooks listen" prints events, resumes after a restart of the service, a
 
 test('"webhooks listen" withstands a malicious server: no flood, no endless line, no redirect, no control characters', async (t) => {
   const listenTo = async (respond: Respond) => {
-    const args = [
-      'webhooks',
-      'listen',
-      '--key',
-      'k',
-      '--url',
-      `http://127.0.0.1:${await serve(t, respond)}/v1`,
-    ];
+    const url = `http://127.0.0.1:${await serve(t, respond)}/v1`;
+    const args = ['webhooks', 'listen', '--key', 'k', '--url', url];
     return start(t, [process.execPath, bin, ...args], environment({}));
   };
   let asked = 0;

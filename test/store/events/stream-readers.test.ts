@@ -61,10 +61,8 @@ with requests.get(os.environ["URL"], headers={"X-API-Key": os.environ["KEY"]}, s
             print(event["id"], event["data"]["name"], flush=True)
 `;
   const env = { URL: url, KEY: store.key, PYTHONIOENCODING: 'utf-8' };
-  assert.equal(
-    await outputOf(store, pythonWithRequests as string, ['-c', program], env),
-    `1 ${name}\n2 ${name}\n`,
-  );
+  const output = await outputOf(store, pythonWithRequests as string, ['-c', program], env);
+  assert.equal(output, `1 ${name}\n2 ${name}\n`);
 });
 
 testTool(

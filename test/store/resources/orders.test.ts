@@ -18,13 +18,7 @@ test('an order may be empty', async (t) => {
   assert.deepEqual((await store.call('GET', '/store/orders/9')).body, placed.body);
 });
 
-type Step = [
-  method: string,
-  path: string,
-  body: object | undefined,
-  answer: number | string,
-  stock: unknown[],
-];
+type Step = [method: string, path: string, body: object | undefined, code: number | string, stock: unknown[]];
 
 /** A pet, and requests. Each has the status or the error code of its response, and the stock afterwards. A new order has the id 9. */
 const stocks: [guarantee: string, petId: number, ...steps: Step[]][] = [

@@ -34,7 +34,8 @@ test('a webhook is added, read, changed and removed', async (t) => {
   assert.deepEqual(patched.body, { id: 1, url, enabled: false, createdAt });
   assert.equal((await create(store)).body.id, 2);
   const listed = await store.call('GET', '/store/webhooks?limit=1');
-  assert.deepEqual([listed.body, nextPage(listed) !== undefined], [[patched.body], true]);
+  assert.deepEqual(listed.body, [patched.body]);
+  assert.ok(nextPage(listed));
 
   assert.equal((await store.call('DELETE', '/store/webhooks/1')).status, 204);
   assert.equal((await store.call('GET', '/store/webhooks/1')).status, 404);
@@ -44,12 +45,12 @@ test('a webhook is added, read, changed and removed', async (t) => {
 test('a forbidden URL and unknown types are refused', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await create(store);
-  const own = ['https://petstore.example.com/v1', 'http://localhost:8080/'];
   for (const bad of [
     'http://example.com/',
     'https://10.0.0.1/',
     'https://user@example.com/',
-    ...own,
+    'https://petstore.example.com/v1',
+    'http://localhost:8080/',
     'hello',
     '',
   ]) {

@@ -119,6 +119,7 @@ test('a backup that is restored again reuses no id from the store in between', a
     }
     store.nowMs += 1;
   }
-  const { true: categories = [], false: events } = Object.groupBy(given, (_, i) => String(i % 4 === 0));
-  assert.deepEqual([new Set(categories).size, new Set(events).size], [3, 9]);
+  const events = given.filter((_, i) => i % 4 !== 0);
+  assert.equal(new Set(events).size, 9);
+  assert.equal(new Set(given.filter((_, i) => i % 4 === 0)).size, 3);
 });
