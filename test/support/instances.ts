@@ -20,7 +20,7 @@ export async function emptyDatabase({ url }: PostgresCluster): Promise<string> {
 }
 
 /**
- * Petstores with their own connections to one database, which has a seeded workspace. Unless a test is about
+ * Petstores with their own connections to one database, which has a workspace, by default a seeded one. Unless a test is about
  * deadlines, these are long enough for a busy machine.
  */
 export async function startInstances(
@@ -40,7 +40,7 @@ export async function startInstances(
   };
   const first = await start();
   const instances: [Petstore, Petstore, Petstore] = [first, await start(), await start()];
-  const { key } = await first.addWorkspace('first', true);
+  const { key } = await first.addWorkspace('first', options.seed ?? true);
   for (const instance of instances) instance.key = key;
   return instances;
 }

@@ -1,11 +1,23 @@
+import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Plan, Quota } from '../../src/foundation/settings/plans.ts';
 import { type JsonAnswer, Petstore, type StoreSetup, startPetstore } from './petstore.ts';
 import { openTestStorage } from './storage.ts';
+import { numbers } from './values.ts';
 
 /** The remaining requests of the binding window, from a response. */
 export const remaining = ({ headers }: JsonAnswer) => Number(headers['x-ratelimit-remaining']);
+
+/** Asserts that exactly this many requests were admitted, each with its own number of remaining ones, and the others refused. */
+export function assertAdmitted(answers: JsonAnswer[], count: number, refusals = [429]): void {
+  const admitted = answers.filter(({ status }) => status === 200);
+  assert.deepEqual(
+    admitted.map(remaining).sort((a, b) => a - b),
+    numbers(count, 0),
+  );
+  assert.ok(answers.every(({ status }) => status === 200 || refusals.includes(status)));
+}
 
 /** The results of `act`, called `count` times, one after the other. */
 export async function times<T>(count: number, act: () => Promise<T>): Promise<T[]> {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { type AttemptOutcome, type SendOptions, sendRequest } from '../../src/store/webhooks/send-request.ts';
@@ -51,6 +52,12 @@ export async function listen(
   };
 }
 
+const answers = (_request: IncomingMessage, response: ServerResponse) => response.end();
+
+/** A receiver that answers each request with 200, over TLS if it has a certificate. */
+export const listenWell = (t: TestContext, tls?: { cert: string; key: string }, host?: string) =>
+  listen(t, tls ? createTlsServer(tls, answers) : createHttpServer(answers), host);
+
 /** A receiver that handles each raw connection with `behave`. */
 export const receive = (t: TestContext, behave: (socket: Socket) => void) => listen(t, createServer(behave));
 
@@ -68,9 +75,8 @@ export async function serve(t: TestContext, respond: Respond): Promise<number> {
 
 /** A listener on both loopback addresses, with its number of connections. */
 export async function listenOnBoth(t: TestContext) {
-  const answering = () => createHttpServer((_request, response) => response.end());
-  const first = await listen(t, answering());
-  const second = await listen(t, answering(), '::1', first.port).catch(() => undefined);
+  const first = await listenWell(t);
+  const second = await listen(t, createHttpServer(answers), '::1', first.port).catch(() => undefined);
   return { port: first.port, connections: () => first.connections() + (second?.connections() ?? 0) };
 }
 

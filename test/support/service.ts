@@ -86,6 +86,12 @@ export async function printed(args: string[], env: Environment = {}): Promise<an
   return JSON.parse(stdout);
 }
 
+/** Creates a key with these limits by the command line, and returns what that prints. */
+export function createKeyWith(perMinute: number, perDay: number, env: Environment) {
+  const quota = ['--per-minute', String(perMinute), '--per-day', String(perDay)];
+  return printed(['keys', 'create', '--plan', 'enterprise', ...quota], env);
+}
+
 /** The service in a process of its own. */
 export interface Service {
   child: ChildProcess;

@@ -123,3 +123,9 @@ export async function startCluster(t: TestContext, { hasReplicas = false } = {})
   }
   return servers;
 }
+
+/** The kinds of servers that share limits. */
+export const serverKinds: [name: string, start: (t: TestContext) => Promise<ValkeyServer[]>][] = [
+  ['one server', async (t) => [await startValkey(t)]],
+  ['a cluster of three', startCluster],
+];

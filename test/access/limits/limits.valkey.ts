@@ -2,17 +2,14 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type TestContext, test } from 'node:test';
-import { needsValkey, startCluster, startValkey } from '../../support/valkey.ts';
+import { test } from 'node:test';
+import { needsValkey, serverKinds } from '../../support/valkey.ts';
 
 // One test is about saving accounts, which shared ones are not, and one takes a minute.
 const except = ['--test-skip-pattern', 'cannot be saved|real minute'];
 const files = ['limits', 'bans'].map((file) => new URL(`${file}.test.ts`, import.meta.url).pathname);
 
-for (const [name, start] of [
-  ['one server', async (t: TestContext) => [await startValkey(t)]],
-  ['a cluster of three', startCluster],
-] as const) {
+for (const [name, start] of serverKinds) {
   test(`with ${name}, the tests of limits and bans pass`, needsValkey, async (t) => {
     const url = (await start(t))[0]?.url;
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;

@@ -6,10 +6,9 @@ import { limitHeaders } from '../../../src/access/limits/headers.ts';
 import { accountName, decideShared, findSharedAccount } from '../../../src/access/limits/shared-accounts.ts';
 import { connectValkey, type Valkey } from '../../../src/access/limits/valkey.ts';
 import { dayMs, minuteMs } from '../../../src/foundation/time.ts';
-import { needsValkey, startCluster, startValkey } from '../../support/valkey.ts';
+import { needsValkey, serverKinds, startValkey, type ValkeyServer } from '../../support/valkey.ts';
 
 const startMs = Date.parse('2026-06-01T23:55:00Z');
-const patienceMs = 60_000;
 
 const terms: fc.Arbitrary<LimitPolicy> = fc.record(
   {
@@ -50,14 +49,17 @@ const bursts = fc.array(
   { minLength: 1, maxLength: 25 },
 );
 
-for (const [name, start] of [
-  ['one server', async (t: TestContext) => [await startValkey(t)]],
-  ['a cluster', startCluster],
-] as const) {
+async function connect(t: TestContext, servers: ValkeyServer[]): Promise<Valkey> {
+  const urls = servers.map(({ url }) => url);
+  // Long enough for a busy machine.
+  const valkey = await connectValkey(urls, 60_000);
+  t.after(() => valkey.disconnect());
+  return valkey;
+}
+
+for (const [name, start] of serverKinds) {
   test(`on ${name} the script decides as the pure function does`, needsValkey, async (t) => {
-    const urls = (await start(t)).map(({ url }) => url);
-    const valkey = await connectValkey(urls, patienceMs);
-    t.after(() => valkey.disconnect());
+    const valkey = await connect(t, await start(t));
     let traces = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(terms, { minLength: 3, maxLength: 3 }), bursts, (plans, trace) =>
@@ -69,9 +71,7 @@ for (const [name, start] of [
 }
 
 test('an account is kept while it is relevant, and then expires', needsValkey, async (t) => {
-  const { url } = await startValkey(t);
-  const valkey = await connectValkey([url], patienceMs);
-  t.after(() => valkey.disconnect());
+  const valkey = await connect(t, [await startValkey(t)]);
   const hoursLeft = async (terms: LimitPolicy, count: number) => {
     const name = accountName({ workspaceId: 1, id: `key_${count}` });
     const nowMs = Date.parse('2026-06-01T22:00:00Z');
@@ -85,9 +85,7 @@ test('an account is kept while it is relevant, and then expires', needsValkey, a
 });
 
 test('an account that an older version wrote continues', needsValkey, async (t) => {
-  const { url } = await startValkey(t);
-  const valkey = await connectValkey([url], patienceMs);
-  t.after(() => valkey.disconnect());
+  const valkey = await connect(t, [await startValkey(t)]);
   const [subject, terms] = [{ workspaceId: 1, id: 'key_1' }, { quota: { perMinute: 5, perDay: 9 } }];
   const [minute, day] = [Math.floor(startMs / minuteMs), Math.floor(startMs / dayMs)];
   await valkey.set(accountName(subject), `${minute} 3 ${day} 8 2 0 0 0`);
@@ -102,9 +100,7 @@ test('an invalid response of the script is refused, so the instance limits on it
   const others = [null, 'OK', ['admitted', 0, 1], ['admitted', 0, 1, ...Array(9).fill(1), 'x']];
   for (const answer of [null, 'OK', decision, [], [decision, decision], ...others.map((other) => [other])]) {
     const valkey = { evalsha: async () => answer } as unknown as Valkey;
-    await assert.rejects(() =>
-      decideShared(valkey, 'name', { quota: { perMinute: 1, perDay: 1 } }, 1, () => {}),
-    );
+    await assert.rejects(decideShared(valkey, 'name', { quota: { perMinute: 1, perDay: 1 } }, 1, () => {}));
   }
 });
 

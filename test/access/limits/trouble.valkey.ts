@@ -11,50 +11,30 @@ import { adminOf, needsValkey, startCluster, startValkey, type ValkeyServer } fr
 const timeoutMs = 1_000;
 
 const single = async (t: TestContext, args: string[] = []) => [await startValkey(t, { args })];
-const dropClients = (admin: Redis) => admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+
+type Harm = (admin: Redis) => Promise<() => Promise<unknown>>;
+
+/** Sets a bad value, and then a good one. */
+const setting = (name: string, bad: string, good: string, dropsClients = false): Harm => {
+  return async (admin) => {
+    await admin.config('SET', name, bad);
+    if (dropsClients) await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    return () => admin.config('SET', name, good);
+  };
+};
 
 /** The logged reason, how to cause and fix it, and the servers if one with defaults is not enough. */
-const troubles: [
-  string,
-  (admin: Redis) => Promise<() => Promise<unknown>>,
-  ((t: TestContext) => Promise<ValkeyServer[]>)?,
-][] = [
-  [
-    'OOM',
-    async (admin) => {
-      await admin.config('SET', 'maxmemory', '1');
-      return () => admin.config('SET', 'maxmemory', '0');
-    },
-  ],
-  [
-    'NOAUTH',
-    async (admin) => {
-      await admin.config('SET', 'requirepass', 'sesame');
-      await dropClients(admin);
-      return () => admin.config('SET', 'requirepass', '');
-    },
-  ],
+const troubles: [string, Harm, ((t: TestContext) => Promise<ValkeyServer[]>)?][] = [
+  ['OOM', setting('maxmemory', '1', '0')],
+  ['NOAUTH', setting('requirepass', 'sesame', '', true)],
+  ['NOREPLICAS', setting('min-replicas-to-write', '1', '0')],
+  ['max number of clients reached', setting('maxclients', '1', '100', true)],
   [
     'MASTERDOWN',
     async (admin) => {
       await admin.config('SET', 'replica-serve-stale-data', 'no');
       await admin.replicaof('127.0.0.1', await freePort());
       return () => admin.replicaof('NO', 'ONE');
-    },
-  ],
-  [
-    'NOREPLICAS',
-    async (admin) => {
-      await admin.config('SET', 'min-replicas-to-write', '1');
-      return () => admin.config('SET', 'min-replicas-to-write', '0');
-    },
-  ],
-  [
-    'max number of clients reached',
-    async (admin) => {
-      await admin.config('SET', 'maxclients', '1');
-      await dropClients(admin);
-      return () => admin.config('SET', 'maxclients', '100');
     },
   ],
   [
@@ -76,14 +56,13 @@ const troubles: [
       await admin.call('CLUSTER', 'DELSLOTS', '0');
       return () => admin.call('CLUSTER', 'ADDSLOTS', '0');
     },
-    (t) => startCluster(t),
+    startCluster,
   ],
 ];
 
 for (const [reason, harm, start = single] of troubles) {
   test(`${reason}: an instance limits alone, says so once, and shares again`, needsValkey, async (t) => {
-    const [server] = await start(t);
-    assert.ok(server);
+    const [server] = (await start(t)) as [ValkeyServer];
     const store = await startPetstore(t, { valkey: { urls: [server.url], timeoutMs, clock } });
     // New keys each time, since only a slot of the first server shows the cluster's state.
     const use = async () => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
 import { startPetstore } from '../../support/petstore.ts';
+import { receive } from '../../support/receiver.ts';
 import { clock, logged } from '../../support/sharing.ts';
 
 const patienceMs = 60_000;
@@ -16,17 +15,12 @@ function repeated(command: string): string {
 }
 
 test('no user or password gets into the log or the output, even if a server repeats its input', async (t) => {
-  const server = createServer((socket) => {
-    socket.on('error', () => {});
+  const { port } = await receive(t, (socket) => {
     socket.on('data', (bytes) => {
       const commands = bytes.toString('latin1').split(/^\*\d+\r\n/m);
       socket.write(commands.filter(Boolean).map(repeated).join(''));
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  const { port } = server.address() as AddressInfo;
   const long = `s3cr3t-${'0123456789'.repeat(20)}`;
   const logins = [':s3cr3t-one', 'bobby:bobby-s3cr3t', 's3cr3t-bob:s3cr3t%2Fp%23%C3%BCss', `:${long}`];
   const urls = logins.map((login) => `redis://${login}@127.0.0.1:${port}`);

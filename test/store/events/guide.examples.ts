@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Webhook } from 'standardwebhooks';
 import { guides } from '../../../src/reference/description/guides.ts';
-import { startReceiver } from '../../support/dispatching.ts';
+import { answer, startReceiver } from '../../support/dispatching.ts';
 import { fetchChecked } from '../../support/petstore.ts';
 import { freePort } from '../../support/port.ts';
-import { pythonWithRequests } from '../../support/programs.ts';
+import { needs, pythonWithRequests } from '../../support/programs.ts';
+import { type Respond, serve } from '../../support/receiver.ts';
 import { ampleKey, bin, environment, startService } from '../../support/service.ts';
 import { temporaryStorage } from '../../support/storage.ts';
 import { until } from '../../support/until.ts';
@@ -21,24 +21,21 @@ const pythonPath = fileURLToPath(new URL('../../../node_modules/.cache/python', 
 const env = { PATH: process.env.PATH, HOME: process.env.HOME, PYTHONPATH: pythonPath };
 const hasLibrary = spawnSync('python3', ['-c', 'import standardwebhooks'], { env }).status === 0;
 
+const javascript = [process.execPath, '--input-type=module', '-e'];
 const languages = {
-  javascript: {
-    run: [process.execPath, '--input-type=module', '-e'],
-    starts: /createServer/,
-    skip: false,
-  },
+  javascript: { run: javascript, starts: /createServer/, skip: false },
   python: {
     run: ['python3', '-c'],
     starts: /HTTPServer/,
-    skip: !hasLibrary && !process.env.CI && 'the Python library standardwebhooks is not installed',
+    ...needs(hasLibrary, 'standardwebhooks for Python'),
   },
-} satisfies Record<string, { run: string[]; starts: RegExp; skip: string | false }>;
+};
 
-/** The receiver in the guide to events. */
-function receiverOf(language: string, starts: RegExp): string {
-  const { description } = guides('http://localhost:8080/v1').find(({ name }) => name === 'Events') ?? {};
+/** The code in the guide to events that has `part` in it. */
+function codeOf(language: string, part: RegExp, baseUrl = 'http://localhost:8080/v1'): string {
+  const { description } = guides(baseUrl).find(({ name }) => name === 'Events') ?? {};
   const blocks = [...(description ?? '').matchAll(/```(\w+)\n([\s\S]*?)```/g)];
-  const [, , code] = blocks.find(([, used, code]) => used === language && starts.test(code as string)) ?? [];
+  const [, , code] = blocks.find(([, used, code]) => used === language && part.test(code as string)) ?? [];
   assert.ok(code, language);
   return code;
 }
@@ -66,7 +63,7 @@ for (const [language, { run, starts, skip }] of Object.entries(languages)) {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}/`;
     const { body: webhook } = await fetchChecked(origin, 'POST', '/store/webhooks', { key, body: { url } });
-    const receiver = start(t, [...run, receiverOf(language, starts)], {
+    const receiver = start(t, [...run, codeOf(language, starts)], {
       ...env,
       WEBHOOK_SECRET: webhook.secret,
       PORT: String(port),
@@ -84,22 +81,12 @@ for (const [language, { run, starts, skip }] of Object.entries(languages)) {
   });
 }
 
-/** The reader of the stream in the guide. */
-function readerOf(language: string, baseUrl: string): string {
-  const { description } = guides(baseUrl).find(({ name }) => name === 'Events') ?? {};
-  const blocks = [...(description ?? '').matchAll(/```(\w+)\n([\s\S]*?)```/g)];
-  const [, , code] =
-    blocks.find(([, used, code]) => used === language && /events\/stream/.test(code as string)) ?? [];
-  assert.ok(code, language);
-  return code;
-}
-
 test('the readers of the guide continue after a disconnect, also in the middle of an event', {
-  skip: !pythonWithRequests && !process.env.CI && 'no Python with requests is installed',
+  ...needs(pythonWithRequests !== undefined, 'Python with requests'),
 }, async (t) => {
   const askedAfter: Record<string, (string | undefined)[]> = { javascript: [], python: [] };
   const block = (id: number) => `id: ${id}\nevent: pet.created\ndata: {"id":${id},"type":"pet.created"}\n\n`;
-  const server = createServer((request, response) => {
+  const port = await serve(t, (request, response) => {
     const asked = askedAfter[request.url?.split('/')[1] as string] as (string | undefined)[];
     asked.push(request.headers['last-event-id'] as string | undefined);
     if (asked.length > 1) {
@@ -108,13 +95,10 @@ test('the readers of the guide continue after a disconnect, also in the middle o
     }
     response.writeHead(200, { 'retry-after': '0' });
     response.write(`retry: 2000\n\nid: 7\n\n${block(8).slice(0, 30)}`, () => response.destroy());
-  }).listen(0, '127.0.0.1');
-  t.after(() => server.close());
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
+  });
   await Promise.all(
     Object.entries(languages).map(async ([language, { run }]) => {
-      const code = readerOf(language, `http://127.0.0.1:${port}/${language}/v1`);
+      const code = codeOf(language, /events\/stream/, `http://127.0.0.1:${port}/${language}/v1`);
       const program = language === 'python' ? [pythonWithRequests ?? 'python3', '-c'] : run;
       const reader = start(t, [...program, code], { ...env, PETSTORE_API_KEY: 'any' });
       const [status] = await once(reader.child, 'close');
@@ -129,7 +113,7 @@ test('"webhooks listen" prints events, resumes after a restart of the service, a
   const first = await startService(t, dataDir);
   const key = await ampleKey(dataDir);
   const receiver = await startReceiver(t);
-  receiver.behave = (_request, response) => response.writeHead(204).end();
+  receiver.behave = answer(204);
   const { messages } = receiver;
   const forward = `${receiver.url}hooks`;
   const args = ['webhooks', 'listen', '--forward', forward, '--type', 'pet.updated', 'pet.created'];
@@ -147,11 +131,10 @@ test('"webhooks listen" prints events, resumes after a restart of the service, a
   await until(() => messages.length === 2);
 
   const secret = /whsec_\S+/.exec(listening.errors())?.[0] as string;
-  const events = messages.map(({ headers, body }) =>
-    new Webhook(secret).verify(body, headers as Record<string, string>),
-  ) as { data: { name: string } }[];
+  for (const { headers, body } of messages)
+    new Webhook(secret).verify(body, headers as Record<string, string>);
   assert.deepEqual(
-    events.map(({ data }) => data.name),
+    receiver.bodies().map(({ data }) => data.name),
     ['Rover', 'Fido'],
   );
   await until(() => listening.output().split('\n').length === 3);
@@ -159,12 +142,9 @@ test('"webhooks listen" prints events, resumes after a restart of the service, a
 });
 
 test('"webhooks listen" withstands a malicious server: no flood, no endless line, no redirect, no control characters', async (t) => {
-  const listenTo = async (serve: RequestListener) => {
-    const server = createServer(serve).listen(0, '127.0.0.1');
-    t.after(() => server.close().closeAllConnections());
-    await once(server, 'listening');
-    const { port } = server.address() as { port: number };
-    const args = ['webhooks', 'listen', '--key', 'k', '--url', `http://127.0.0.1:${port}/v1`];
+  const listenTo = async (respond: Respond) => {
+    const url = `http://127.0.0.1:${await serve(t, respond)}/v1`;
+    const args = ['webhooks', 'listen', '--key', 'k', '--url', url];
     return start(t, [process.execPath, bin, ...args], environment({}));
   };
   let asked = 0;

@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { revokeKey } from '../../../src/access/keys/store.ts';
+import type { Transaction } from '../../../src/db/database.ts';
 import { maxStreams, type Plan } from '../../../src/foundation/settings/plans.ts';
 import { recordEvent } from '../../../src/store/history/record.ts';
 import { forgetOldEvents } from '../../../src/store/history/store.ts';
 import { categoryCreated } from '../../../src/store/resources/categories/schema.ts';
 import { deleteWorkspace } from '../../../src/store/workspaces/store.ts';
-import { remaining } from '../../support/limits.ts';
+import { addCategory } from '../../support/dispatching.ts';
+import { remaining, times } from '../../support/limits.ts';
 import { type Petstore, type StoreSetup, startPetstore } from '../../support/petstore.ts';
 import { openStream } from '../../support/streams.ts';
 import { until } from '../../support/until.ts';
@@ -27,15 +29,12 @@ async function start(t: TestContext, options: StoreSetup = {}) {
 
 /** Adds more bytes of events than a system buffers for a client. */
 async function addMuch(store: Petstore): Promise<number> {
-  for (let i = 0; i < 30; i++) {
-    await store.change(async (sql) => {
-      for (let n = 0; n < 1_000; n++) recordEvent(sql, 1, categoryCreated, { id: 1, name: 'x'.repeat(200) });
-    });
-  }
+  const longEvents = async (sql: Transaction) => {
+    for (let n = 0; n < 1_000; n++) recordEvent(sql, 1, categoryCreated, { id: 1, name: 'x'.repeat(200) });
+  };
+  await times(30, () => store.change(longEvents));
   return 30_000;
 }
-
-const add = (store: Petstore) => store.call('POST', '/categories', { body: { name: 'Dragons' } });
 
 /** Waits until no stream has a row or is counted. */
 async function untilNoneIsOpen(store: Petstore): Promise<void> {
@@ -51,10 +50,9 @@ function withoutComments(store: Petstore): void {
 
 /** A raw connection that has requested a stream. */
 function ask(t: TestContext, store: Petstore, { query = '', after = '' } = {}): Socket {
-  const { port } = store.app.server.address() as { port: number };
-  const socket = connect(port, '127.0.0.1').on('error', () => {});
+  const head = `GET ${path}${query} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`;
+  const socket = store.connect(head + after);
   t.after(() => socket.destroy());
-  socket.write(`GET ${path}${query} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n${after}`);
   return socket;
 }
 
@@ -101,10 +99,8 @@ for (const [plan, most] of Object.entries(maxStreams) as [Plan, number][]) {
     store.nowMs -= 2 * minuteMs;
     readers.push(await open(key));
     await until(() => readers.some(({ ended }) => ended !== 'no'));
-    assert.deepEqual(
-      readers.flatMap(({ ended }, i) => (ended === 'no' ? [] : [i])),
-      [1],
-    );
+    const ended = readers.keys().filter((i) => readers[i]?.ended !== 'no');
+    assert.deepEqual([...ended], [1]);
   });
 }
 
@@ -173,7 +169,7 @@ test('clients that disconnect at any moment leave no stream and no error behind'
   process.on('unhandledRejection', fail);
   t.after(() => process.off('unhandledRejection', fail));
   const writes: Promise<unknown>[] = [];
-  const writing = setInterval(() => writes.push(add(store)), 5);
+  const writing = setInterval(() => writes.push(addCategory(store)), 5);
   for (let round = 0; round < 150; round++) {
     const socket = ask(t, store, { query: round % 2 ? '?after=0' : '' });
     setTimeout(() => (round % 3 ? socket.destroy() : socket.resetAndDestroy()), Math.random() * 30);
@@ -186,7 +182,7 @@ test('clients that disconnect at any moment leave no stream and no error behind'
   assert.deepEqual(failures, []);
   assert.ok(!store.log.some((line) => /"level":"(error|fatal)"/.test(line)), store.log.join(''));
   const reader = await open();
-  await add(store);
+  await addCategory(store);
   await until(() => reader.ids.length === 1);
 });
 
@@ -234,11 +230,9 @@ test('a stream is the last request on its connection, so no other request waits 
   const together = ask(t, store, { after: get.repeat(3) });
   let text = '';
   together.setEncoding('utf8').on('data', (chunk) => (text += chunk));
-  await until(() => text.split('HTTP/1.1 ').length === 5);
-  assert.deepEqual(
-    [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status),
-    ['400', '200', '200', '200'],
-  );
+  const statuses = () => text.match(/(?<=HTTP\/1\.1 )\d+/g) ?? [];
+  await until(() => statuses().length === 4);
+  assert.deepEqual(statuses(), ['400', '200', '200', '200']);
   assert.match(text, /must be the last request on its connection/);
 
   // Later bytes are dropped.
@@ -249,7 +243,7 @@ test('a stream is the last request on its connection, so no other request waits 
   later.setEncoding('utf8').on('data', (chunk) => (stream += chunk));
   await until(() => stream.includes('retry:'));
   for (let i = 0; i < 100; i++) later.write(i < 50 ? get : 'nonsense\r\n\r\n');
-  await add(store);
+  await addCategory(store);
   await until(() => stream.includes('category.created'));
   assert.equal(await left(), before - 3, 'the stream, the category and this were charged');
   later.destroy();

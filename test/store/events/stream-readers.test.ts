@@ -1,23 +1,20 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { spawn } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
 import { createParser } from 'eventsource-parser';
-import { chromium } from 'playwright-core';
 import { pinnedTool, testTool } from '../../../tools/support/tool.ts';
+import { browsers, browserTest } from '../../support/browsers.ts';
+import { addCategory } from '../../support/dispatching.ts';
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
-import { whyNo } from '../../support/programs.ts';
+import { needs, pythonWithRequests, whyNo } from '../../support/programs.ts';
 import { until } from '../../support/until.ts';
 
-const browserPath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const name = 'Drägons 🐉';
 
-async function start(
-  t: TestContext,
-): Promise<{ store: Petstore; url: string; headers: Record<string, string> }> {
+async function start(t: TestContext) {
   const store = await startPetstore(t, { seed: false });
   const url = `${await store.listen()}/v1/store/events/stream?after=0`;
-  await store.call('POST', '/categories', { body: { name } });
+  await addCategory(store, name);
   return { store, url, headers: { 'X-API-Key': store.key } };
 }
 
@@ -26,7 +23,7 @@ const isOpen = async (store: Petstore) => (await store.db.read`select id from st
 /** Adds a second category once a reader has opened its stream. */
 async function addLater(store: Petstore): Promise<void> {
   await until(() => isOpen(store));
-  await store.call('POST', '/categories', { body: { name } });
+  await addCategory(store, name);
 }
 
 /** The output of a program until it has read two events. The program is then ended. */
@@ -44,23 +41,17 @@ async function outputOf(store: Petstore, command: string, args: string[], env = 
   return output;
 }
 
-const works = (command: string, args: string[]) => spawnSync(command, args).status === 0;
-const cannotRun = (command: string, isThere: boolean) =>
-  !isThere && !process.env.CI && `${command} cannot be run here`;
-
-test('curl shows events at once', {
-  skip: whyNo('curl'),
-}, async (t) => {
-  const { store, url, headers } = await start(t);
-  const field = `X-API-Key: ${headers['X-API-Key']}`;
+test('curl shows events at once', { skip: whyNo('curl') }, async (t) => {
+  const { store, url } = await start(t);
+  const field = `X-API-Key: ${store.key}`;
   const output = await outputOf(store, 'curl', ['--silent', '--no-buffer', '--header', field, url]);
   assert.deepEqual(output.match(/^id: \d+$/gm), ['id: 1', 'id: 2']);
 });
 
-const python = ['python3', '/usr/bin/python3'].find((command) => works(command, ['-c', 'import requests']));
+const needsPython = needs(pythonWithRequests !== undefined, 'Python with requests');
 
-test('Python reads events at once', { skip: cannotRun('requests', python !== undefined) }, async (t) => {
-  const { store, url, headers } = await start(t);
+test('Python reads events at once', needsPython, async (t) => {
+  const { store, url } = await start(t);
   const program = `
 import json, os, requests
 with requests.get(os.environ["URL"], headers={"X-API-Key": os.environ["KEY"]}, stream=True, timeout=20) as response:
@@ -69,8 +60,9 @@ with requests.get(os.environ["URL"], headers={"X-API-Key": os.environ["KEY"]}, s
             event = json.loads(line.removeprefix("data: "))
             print(event["id"], event["data"]["name"], flush=True)
 `;
-  const env = { URL: url, KEY: headers['X-API-Key'], PYTHONIOENCODING: 'utf-8' };
-  assert.equal(await outputOf(store, python as string, ['-c', program], env), `1 ${name}\n2 ${name}\n`);
+  const env = { URL: url, KEY: store.key, PYTHONIOENCODING: 'utf-8' };
+  const output = await outputOf(store, pythonWithRequests as string, ['-c', program], env);
+  assert.equal(output, `1 ${name}\n2 ${name}\n`);
 });
 
 testTool(
@@ -115,14 +107,9 @@ testTool(
   },
 );
 
-test('a web page of any origin reads events at once', {
-  skip: cannotRun(browserPath, existsSync(browserPath)),
-}, async (t) => {
+browserTest('a web page of any origin reads events at once', async (t) => {
   const { store, url, headers } = await start(t);
-  const browser = await chromium.launch({
-    executablePath: browserPath,
-    args: ['--no-sandbox', '--disable-gpu'],
-  });
+  const browser = await browsers[0].launch();
   t.after(() => browser.close());
   const page = await browser.newPage();
   // Not the origin of the URL.

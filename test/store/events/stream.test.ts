@@ -8,12 +8,14 @@ import { EventBroadcaster } from '../../../src/store/events/broadcaster.ts';
 import { ChangeNotifier } from '../../../src/store/history/record.ts';
 import { forgetOldEvents } from '../../../src/store/history/store.ts';
 import { clearWorkspace } from '../../../src/store/workspaces/store.ts';
+import { addCategory } from '../../support/dispatching.ts';
 import { exchange } from '../../support/exchange.ts';
+import { times } from '../../support/limits.ts';
 import { fetchChecked, Petstore, startPetstore } from '../../support/petstore.ts';
 import { openTestStorage } from '../../support/storage.ts';
 import { openStream, Reader } from '../../support/streams.ts';
 import { until } from '../../support/until.ts';
-import { numbers } from '../../support/values.ts';
+import { idsOf, numbers } from '../../support/values.ts';
 
 const path = '/store/events/stream';
 
@@ -22,9 +24,7 @@ async function start(t: TestContext) {
   const store = await startPetstore(t, { seed: false });
   const origin = await store.listen();
   const open = (query = '', headers = {}) => openStream(t, origin, { key: store.key, query, headers });
-  const add = async (count = 1) => {
-    for (let i = 0; i < count; i++) await store.call('POST', '/categories', { body: { name: 'Drägons' } });
-  };
+  const add = (count = 1) => times(count, () => addCategory(store, 'Drägons'));
   return { store, origin, open, add };
 }
 
@@ -36,10 +36,9 @@ test('a stream starts with new events, and sends each event once, in order, equa
   const { store, open, add } = await start(t);
   await add(2);
   const reader = await open();
-  const { body: category } = await store.call('POST', '/categories', { body: { name: 'Drägons' } });
-  const { body: pet } = await store.call('POST', '/pets', {
-    body: { name: 'Smaug', categoryId: category.id },
-  });
+  const { body: category } = await addCategory(store, 'Drägons');
+  const smaug = { name: 'Smaug', categoryId: category.id };
+  const { body: pet } = await store.call('POST', '/pets', { body: smaug });
   await store.call('DELETE', `/pets/${pet.id}`);
   await reader.untilIds([3, 4, 5]);
   assert.deepEqual(
@@ -57,11 +56,13 @@ test('the response of a stream has the usual header fields, and must not be cach
   const { store, open } = await start(t);
   const { status, headers } = await open('', { 'x-request-id': 'walk-1', accept: 'application/json' });
   assert.equal(status, 200);
-  assert.equal(headers['content-type'], 'text/event-stream; charset=utf-8');
-  assert.equal(headers['cache-control'], 'no-store');
-  assert.equal(headers['x-accel-buffering'], 'no');
-  assert.equal(headers['content-encoding'], undefined);
-  assert.equal(headers['x-request-id'], 'walk-1');
+  assert.partialDeepStrictEqual(headers, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'no',
+    'x-request-id': 'walk-1',
+  });
+  assert.ok(!('content-encoding' in headers));
   const head = await store.call('HEAD', path, { headers: { 'last-event-id': '0' } });
   assert.deepEqual([head.status, head.headers['content-type']], [200, headers['content-type']]);
   assert.equal((await store.call('HEAD', path, { headers: { 'last-event-id': '1' } })).status, 400);
@@ -103,7 +104,8 @@ test('a reader continues at its position after a restart', async (t) => {
 
   const again = new Petstore(await openTestStorage(store.folder), store.folder);
   t.after(() => again.close());
-  await again.call('POST', '/categories', { key: store.key, body: { name: 'Dragons' } });
+  again.key = store.key;
+  await addCategory(again);
   const headers = { 'last-event-id': String(reader.place) };
   await (await openStream(t, await again.listen(), { key: store.key, headers })).untilIds([3]);
 });
@@ -126,37 +128,42 @@ test('types are filtered, and for skipped events an id alone moves the position 
 
 test('a position that is no longer kept is 410 with a link to the oldest event; one that does not exist yet is 400', async (t) => {
   const { store, open, add } = await start(t);
-  const refusal = (query: string, headers = {}) => store.call('GET', path + query, { headers });
+  /** The refusals by a list and by a stream, which also reads a header field. */
+  const refusals = async (after: number | string) => {
+    const answers = await Promise.all([
+      store.call('GET', `/store/events?after=${after}`),
+      store.call('GET', `${path}?after=${after}`),
+      store.call('GET', `${path}?after=0`, { headers: { 'last-event-id': String(after) } }),
+    ]);
+    return answers.map(({ status, body, headers }) => [status, body.code, body.message, headers.link]);
+  };
   await add(10);
   await keepOnly(store, 4);
-  for (const [query, headers] of [
-    ['?after=5', {}],
-    ['?after=0', {}],
-    ['', { 'last-event-id': '5' }],
-  ] as const) {
-    const answer = await refusal(query, headers);
-    assert.deepEqual([answer.status, answer.body.code], [410, 'events_expired']);
-    assert.match(
-      answer.body.message,
-      /The oldest is 7\. Read the lists again, and then the events after 6\.$/,
-    );
-    assert.equal(answer.headers.link, '<http://localhost:8080/v1/store/events>; rel="first"');
+  const advice = 'The oldest is 7. Read the lists again, and then the events after 6.';
+  for (const after of [0, 5]) {
+    const message = `The events after ${after} are no longer stored. ${advice}`;
+    const link = '<http://localhost:8080/v1/store/events>; rel="first"';
+    assert.deepEqual(await refusals(after), Array(3).fill([410, 'events_expired', message, link]));
   }
+  assert.equal((await store.call('GET', '/store/events/6')).status, 404);
+  for (const query of ['', '?after=6'])
+    assert.deepEqual(idsOf((await store.call('GET', `/store/events${query}`)).body), [7, 8, 9, 10]);
   await (await open('?after=6')).untilIds([7, 8, 9, 10]);
   await keepOnly(store, 0);
-  assert.equal((await refusal('?after=9')).status, 410);
+  assert.deepEqual(
+    (await refusals(9)).map(([status]) => status),
+    [410, 410, 410],
+  );
   const waiting = await open('?after=10');
-  const yet = await refusal('?after=11');
-  assert.deepEqual([yet.status, yet.body.code], [400, 'invalid_request']);
-  assert.match(yet.body.message, /^Event 11 does not exist yet\. The last event is 10\.$/);
-  for (const digits of ['9007199254740993', '9223372036854775000', '9223372036854775807']) {
-    const message = `Event ${digits} does not exist yet. The last event is 10.`;
-    assert.equal((await refusal(`?after=${digits}`)).body.message, message);
-    assert.equal((await refusal('?after=0', { 'last-event-id': digits })).body.message, message);
-    assert.equal((await store.call('GET', `/store/events?after=${digits}`)).body.message, message);
+  for (const after of ['11', '9007199254740993', '9223372036854775000', '9223372036854775807']) {
+    const message = `Event ${after} does not exist yet. The last event is 10.`;
+    assert.deepEqual(await refusals(after), Array(3).fill([400, 'invalid_request', message, undefined]));
   }
-  const beyond = await refusal('?after=9223372036854775808');
-  assert.equal(beyond.body.message, 'Query parameter after must be a 64-bit integer of at least 0.');
+  for (const after of ['-1', '9223372036854775808']) {
+    const [list, stream] = await refusals(after);
+    assert.deepEqual(list, stream);
+    assert.equal(list?.[2], 'Query parameter after must be a 64-bit integer of at least 0.');
+  }
   await add();
   await waiting.untilIds([11]);
 });
@@ -167,7 +174,6 @@ test('a refused stream gets a JSON error, and no stream is opened', async (t) =>
   const { key: poor } = await store.addKey('enterprise', { perMinute: 1, perDay: 100 });
   await store.call('GET', '/pets', { key: poor });
   for (const [status, query, options] of [
-    [400, '?after=-1', {}],
     [400, '?after=x', {}],
     [400, '?after=1&after=1', {}],
     [400, '?type=pet.born', {}],
@@ -229,7 +235,7 @@ test('a reader that is disconnected again and again gets each event once while w
   const writes = 600;
   const writer = async (from: number) => {
     for (let i = from; i < writes; i += 3) {
-      await store.call('POST', '/categories', { body: { name: `Dragons ${i}` } });
+      await addCategory(store, `Dragons ${i}`);
       if (i % 7 === 0) await sleep(Math.random() * 20);
     }
   };
@@ -237,10 +243,8 @@ test('a reader that is disconnected again and again gets each event once while w
   const ids: number[] = [];
   let cuts = 0;
   while (ids.length < writes) {
-    const reader = new Reader(origin, {
-      key: store.key,
-      headers: { 'last-event-id': String(ids.at(-1) ?? 0) },
-    });
+    const headers = { 'last-event-id': String(ids.at(-1) ?? 0) };
+    const reader = new Reader(origin, { key: store.key, headers });
     const enough = writes - ids.length;
     const cutAt = performance.now() + Math.random() * 60;
     await until(() => reader.ids.length >= enough || (reader.status !== 0 && performance.now() > cutAt));
@@ -253,14 +257,18 @@ test('a reader that is disconnected again and again gets each event once while w
   assert.ok(cuts > 5, `${cuts} cuts`);
 });
 
-test('readers at one position share a read, unless it began before the change', async () => {
+/** A broadcaster whose database answers reads with `read`. */
+function broadcast(read: (...statement: never[]) => Promise<unknown>, clock = () => 0) {
   const changes = new ChangeNotifier();
+  return { changes, broadcaster: new EventBroadcaster({ read } as unknown as Database, changes, clock) };
+}
+
+test('readers at one position share a read, unless it began before the change', async () => {
   let reads = 0;
-  const read = () => {
+  const { changes, broadcaster } = broadcast(() => {
     reads++;
     return new Promise(() => {});
-  };
-  const broadcaster = new EventBroadcaster({ read } as unknown as Database, changes, () => 0);
+  });
   const [one, other] = [broadcaster.subscribe(1, () => {}), broadcaster.subscribe(1, () => {})];
   for (const watch of [one, other]) void watch.read(0);
   for (let turn = 0; turn < 5; turn++) await nextTurn();
@@ -289,13 +297,9 @@ test('after a page that took long, readers that catch up pause, and up-to-date r
   const read = async () => {
     nowMs += 40;
     // A whole page, so that more may follow.
-    return Array.from({ length: 100 }, (_, i) => [i + 1, 'category.created', 0, null, '{}', null, 100, 1]);
+    return numbers(100).map((id) => [id, 'category.created', 0, null, '{}', null, 100, 1]);
   };
-  const broadcaster = new EventBroadcaster(
-    { read } as unknown as Database,
-    new ChangeNotifier(),
-    () => nowMs,
-  );
+  const { broadcaster } = broadcast(read, () => nowMs);
   const reader = broadcaster.subscribe(1, () => {});
   await reader.read(0, true);
   for (let turn = 0; turn < 3; turn++) await nextTurn();
@@ -312,16 +316,11 @@ test('after a page that took long, readers that catch up pause, and up-to-date r
 for (const isBehind of [false, true])
   test(`readers ${isBehind ? 'that catch up ' : ''}read a few pages per turn of the event loop, and workspaces take turns`, async () => {
     const read: number[] = [];
-    const answer = async ({ raw }: TemplateStringsArray, workspaceId: number) => {
+    const { broadcaster } = broadcast(async ({ raw }: TemplateStringsArray, workspaceId: number) => {
       if (raw.join().includes('octet_length')) return [];
       read.push(workspaceId);
       return [[1, 'category.created', 0, null, '{}', null, 1, 1]];
-    };
-    const broadcaster = new EventBroadcaster(
-      { read: answer } as unknown as Database,
-      new ChangeNotifier(),
-      () => 0,
-    );
+    });
     const [many, one] = [broadcaster.subscribe(1, () => {}), broadcaster.subscribe(2, () => {})];
     const reading = Array.from({ length: 100 }, (_, after) => many.read(after, isBehind));
     reading.push(one.read(0, isBehind));

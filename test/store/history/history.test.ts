@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { suite, type TestContext, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { eventTypes } from '../../../src/store/webhooks/schema.ts';
-import { type Event, isOfStore, readEvents } from '../../support/history.ts';
+import { addCategory } from '../../support/dispatching.ts';
+import { isOfStore, readEvents } from '../../support/history.ts';
 import { proveHistories } from '../../support/history-proof.ts';
 import { type CallOptions, type JsonAnswer, type Petstore, startPetstore } from '../../support/petstore.ts';
 import { testDatabaseUrl } from '../../support/storage.ts';
-import { idsOf } from '../../support/values.ts';
+import { idsOf, numbers } from '../../support/values.ts';
 
 /** Enough for most types of events. `npm run proof -- history` makes more, with other seeds. */
 const histories = 15;
@@ -20,10 +21,10 @@ test('each change that a GET shows has one event, and the events add up to the l
   assert.deepEqual([...missing], []);
 });
 
-/** Starts with a category and a pet with one unit in stock. `eventsOf` sends a request and returns its events. */
+/** Starts with a category and a pet with one unit in stock. */
 async function start(t: TestContext) {
   const store = await startPetstore(t, { seed: false });
-  await store.call('POST', '/categories', { body: { name: 'Dragons' } });
+  await addCategory(store);
   await store.call('POST', '/pets', { body: { name: 'Smaug', categoryId: 1 } });
   const events = () => readEvents((path) => store.call('GET', path));
   let position = 2;
@@ -33,137 +34,103 @@ async function start(t: TestContext) {
     assert.equal(answer.status < 400 ? undefined : answer.status, status, answer.text);
     const made = (await events()).slice(position);
     position += made.length;
-    return made.map(summary);
+    return made.map(({ type, previous }) => (previous ? [type, previous] : [type]));
   };
   const orders = (body: object, headers: Record<string, string> = {}) =>
     eventsOf('POST', '/store/orders', { body, headers });
   return { store, events, eventsOf, orders };
 }
 
-const summary = ({ type, previous }: Event) => (previous ? [type, previous] : [type]);
+/** The events of a stock whose change also changes the status, with the previous values. */
+const itemAndPet = (status: string, quantity: object = {}) => [
+  ['inventory.updated', { ...quantity, status }],
+  ['pet.updated', { status }],
+];
+const soldOut = itemAndPet('available', { quantity: 1 });
 
 test('an order for the last unit gives its own event first, then that of the stock, then that of the pet', async (t) => {
   const { orders, events } = await start(t);
-  assert.deepEqual(await orders({ petId: 1 }), [
-    ['order.placed'],
-    ['inventory.updated', { quantity: 1, status: 'available' }],
-    ['pet.updated', { status: 'available' }],
-  ]);
+  assert.deepEqual(await orders({ petId: 1 }), [['order.placed'], ...soldOut]);
   const [, , placed, item, pet] = await events();
   assert.deepEqual(placed?.data, { id: 1, petId: 1, quantity: 1, complete: false });
   assert.deepEqual(item?.data, { petId: 1, quantity: 0, status: 'pending' });
   assert.deepEqual(pet?.data, { id: 1, name: 'Smaug', categoryId: 1, status: 'pending' });
 });
 
-test('an order that leaves stock changes no status, and one without a pet changes no stock', async (t) => {
-  const { eventsOf, orders } = await start(t);
-  await eventsOf('PATCH', '/inventory/1', { body: { quantity: 5 } });
-  assert.deepEqual(await orders({ petId: 1 }), [['order.placed'], ['inventory.updated', { quantity: 5 }]]);
-  assert.deepEqual(await orders({}), [['order.placed']]);
-  assert.deepEqual(await eventsOf('PATCH', '/store/orders/2', { body: { complete: true } }), [
-    ['order.completed'],
-  ]);
-});
+const shipDate = '2026-12-24T12:00:00Z';
 
-test('an order that is created complete gives order.placed, and not order.completed', async (t) => {
-  const { orders } = await start(t);
-  assert.deepEqual(await orders({ petId: 1, complete: true }), [
-    ['order.placed'],
-    ['inventory.updated', { quantity: 1, status: 'available' }],
-    ['pet.updated', { status: 'available' }],
-  ]);
-});
+type Sent = [method: string, path: string, body: object | undefined, ...events: unknown[][]];
 
-test('fulfilling an order gives order.completed, whatever else changes with it', async (t) => {
-  const { eventsOf, orders, events } = await start(t);
-  await eventsOf('PATCH', '/inventory/1', { body: { quantity: 3 } });
-  await orders({ petId: 1 });
-  const body = { quantity: 3, shipDate: '2026-12-24T12:00:00Z', complete: true };
-  assert.deepEqual(await eventsOf('PATCH', '/store/orders/1', { body }), [
-    ['order.completed'],
-    ['inventory.updated', { quantity: 2, status: 'available' }],
-    ['pet.updated', { status: 'available' }],
-  ]);
-  assert.deepEqual((await events()).at(-3)?.data, { id: 1, petId: 1, ...body });
-});
-
-test('completing the last open order of a pet without stock makes it sold, and cancelling makes it available', async (t) => {
-  const { eventsOf, orders } = await start(t);
-  await orders({ petId: 1 });
-  assert.deepEqual(await eventsOf('DELETE', '/store/orders/1'), [
-    ['order.cancelled'],
-    ['inventory.updated', { quantity: 0, status: 'pending' }],
-    ['pet.updated', { status: 'pending' }],
-  ]);
-  await orders({ petId: 1 });
-  assert.deepEqual(await eventsOf('PATCH', '/store/orders/2', { body: { complete: true } }), [
-    ['order.completed'],
-    ['inventory.updated', { status: 'pending' }],
-    ['pet.updated', { status: 'pending' }],
-  ]);
-  assert.deepEqual(
-    await eventsOf('DELETE', '/pets/1'),
-    [['pet.deleted']],
-    'its completed order stays as it is',
-  );
-});
-
-test('setting the status of a pet gives the event of the pet, then that of its inventory entry', async (t) => {
-  const { eventsOf } = await start(t);
-  assert.deepEqual(await eventsOf('PATCH', '/pets/1', { body: { status: 'pending' } }), [
-    ['pet.updated', { status: 'available' }],
-    ['inventory.updated', { status: 'available' }],
-  ]);
-});
-
-test('setting stock to the same value gives an event if the status changes', async (t) => {
-  const { eventsOf } = await start(t);
-  await eventsOf('PATCH', '/pets/1', { body: { status: 'pending' } });
-  assert.deepEqual(await eventsOf('PATCH', '/inventory/1', { body: { quantity: 1 } }), [
-    ['inventory.updated', { status: 'pending' }],
-    ['pet.updated', { status: 'pending' }],
-  ]);
-});
-
-test('a pet that moves to another category changes neither category nor stock', async (t) => {
-  const { eventsOf } = await start(t);
-  await eventsOf('POST', '/categories', { body: { name: 'Worms' } });
-  assert.deepEqual(await eventsOf('PATCH', '/pets/1', { body: { categoryId: 2 } }), [
-    ['pet.updated', { categoryId: 1 }],
-  ]);
-  assert.deepEqual(await eventsOf('DELETE', '/categories/1'), [['category.deleted']]);
-});
-
-test('previous shows null for a property that was absent', async (t) => {
-  const { eventsOf, orders, events } = await start(t);
-  const body = { name: 'Dragons', description: '' };
-  assert.deepEqual(await eventsOf('PUT', '/categories/1', { body }), [
-    ['category.updated', { description: null }],
-  ]);
-  assert.deepEqual(await eventsOf('PUT', '/categories/1', { body: { name: 'Dragons' } }), [
-    ['category.updated', { description: '' }],
-  ]);
-  await orders({ shipDate: '2026-12-24T12:00:00Z' });
-  assert.deepEqual(await eventsOf('PATCH', '/store/orders/1', { body: { shipDate: null, quantity: 2 } }), [
-    ['order.updated', { shipDate: '2026-12-24T12:00:00Z', quantity: 1 }],
-  ]);
-  assert.deepEqual((await events()).at(-1)?.data, { id: 1, quantity: 2, complete: false });
-});
-
-test('a request that changes nothing gives no event', async (t) => {
-  const { eventsOf, orders } = await start(t);
-  await orders({ shipDate: '2026-12-24T12:00:00Z' });
-  for (const [method, path, body] of [
+/** Requests one after the other, each with its events. */
+const changes: [guarantee: string, ...requests: Sent[]][] = [
+  [
+    'an order that leaves stock changes no status, and one without a pet changes no stock',
+    ['PATCH', '/inventory/1', { quantity: 5 }, ['inventory.updated', { quantity: 1 }]],
+    ['POST', '/store/orders', { petId: 1 }, ['order.placed'], ['inventory.updated', { quantity: 5 }]],
+    ['POST', '/store/orders', {}, ['order.placed']],
+    ['PATCH', '/store/orders/2', { complete: true }, ['order.completed']],
+  ],
+  [
+    'an order that is created complete gives order.placed, and not order.completed',
+    ['POST', '/store/orders', { petId: 1, complete: true }, ['order.placed'], ...soldOut],
+  ],
+  [
+    'fulfilling an order gives order.completed, whatever else changes with it',
+    ['PATCH', '/inventory/1', { quantity: 2 }, ['inventory.updated', { quantity: 1 }]],
+    ['POST', '/store/orders', { petId: 1 }, ['order.placed'], ['inventory.updated', { quantity: 2 }]],
+    ['PATCH', '/store/orders/1', { quantity: 2, shipDate, complete: true }, ['order.completed'], ...soldOut],
+  ],
+  [
+    'completing the last open order of a pet without stock makes it sold, and cancelling makes it available',
+    ['POST', '/store/orders', { petId: 1 }, ['order.placed'], ...soldOut],
+    ['DELETE', '/store/orders/1', undefined, ['order.cancelled'], ...itemAndPet('pending', { quantity: 0 })],
+    ['POST', '/store/orders', { petId: 1 }, ['order.placed'], ...soldOut],
+    ['PATCH', '/store/orders/2', { complete: true }, ['order.completed'], ...itemAndPet('pending')],
+    // Its completed order stays as it is.
+    ['DELETE', '/pets/1', undefined, ['pet.deleted']],
+  ],
+  [
+    'a new status gives an event of the pet and one of its stock, first that of the one in the request',
+    ['PATCH', '/pets/1', { status: 'pending' }, ...itemAndPet('available').reverse()],
+    ['PATCH', '/inventory/1', { quantity: 1 }, ...itemAndPet('pending')],
+  ],
+  [
+    'a pet that moves to another category changes neither category nor stock',
+    ['POST', '/categories', { name: 'Worms' }, ['category.created']],
+    ['PATCH', '/pets/1', { categoryId: 2 }, ['pet.updated', { categoryId: 1 }]],
+    ['DELETE', '/categories/1', undefined, ['category.deleted']],
+  ],
+  [
+    'previous shows null for a property that was absent',
+    [
+      'PUT',
+      '/categories/1',
+      { name: 'Dragons', description: '' },
+      ['category.updated', { description: null }],
+    ],
+    ['PUT', '/categories/1', { name: 'Dragons' }, ['category.updated', { description: '' }]],
+    ['POST', '/store/orders', { shipDate }, ['order.placed']],
+    ['PATCH', '/store/orders/1', { shipDate: null }, ['order.updated', { shipDate }]],
+  ],
+  [
+    'a request that changes nothing gives no event',
+    ['POST', '/store/orders', { shipDate }, ['order.placed']],
     ['PUT', '/categories/1', { name: 'Dragons' }],
     ['PUT', '/pets/1', { name: 'Smaug', categoryId: 1 }],
     ['PATCH', '/pets/1', {}],
     ['PATCH', '/inventory/1', { quantity: 1 }],
     ['PATCH', '/store/orders/1', { quantity: 1, complete: false }],
     ['PATCH', '/store/orders/1', { shipDate: '2026-12-24T13:00:00.0+01:00' }],
-  ] as const) {
-    assert.deepEqual(await eventsOf(method, path, { body }), [], `${method} ${path}`);
-  }
-});
+  ],
+];
+
+for (const [guarantee, ...requests] of changes) {
+  test(guarantee, async (t) => {
+    const { eventsOf } = await start(t);
+    for (const [method, path, body, ...events] of requests)
+      assert.deepEqual(await eventsOf(method, path, { body }), events, `${method} ${path}`);
+  });
+}
 
 test('a refused request gives no event, however late it is refused', async (t) => {
   const { eventsOf, orders } = await start(t);
@@ -180,77 +147,70 @@ test('a refused request gives no event, however late it is refused', async (t) =
   await refused(409, 'PATCH', '/store/orders/1', { quantity: 2, complete: true });
   await eventsOf('PATCH', '/inventory/1', { body: { quantity: 2_147_483_647 } });
   await refused(409, 'DELETE', '/store/orders/1');
-  assert.deepEqual(await eventsOf('PATCH', '/store/orders/1', { body: { complete: true } }), [
-    ['order.completed'],
-  ]);
+  const complete = { body: { complete: true } };
+  assert.deepEqual(await eventsOf('PATCH', '/store/orders/1', complete), [['order.completed']]);
   await refused(409, 'PATCH', '/store/orders/1', { quantity: 2 });
 });
 
 test('a request repeated with its Idempotency-Key gives no event', async (t) => {
   const { orders, events } = await start(t);
-  const placed = { quantity: 2 };
-  assert.deepEqual(await orders(placed, { 'idempotency-key': 'a', 'x-request-id': 'first' }), [
-    ['order.placed'],
-  ]);
-  assert.deepEqual(await orders(placed, { 'idempotency-key': 'a', 'x-request-id': 'second' }), []);
+  const place = (requestId: string) =>
+    orders({ quantity: 2 }, { 'idempotency-key': 'a', 'x-request-id': requestId });
+  assert.deepEqual(await place('first'), [['order.placed']]);
+  assert.deepEqual(await place('second'), []);
   assert.equal((await events()).at(-1)?.requestId, 'first');
 });
 
-suite('writes that share a commit', () => {
-  /** Sends concurrent requests that share a commit, in two workspaces. */
-  async function atOnce(store: Petstore, key: string): Promise<JsonAnswer[]> {
-    const requests = Array.from({ length: 60 }, (_, n) => {
-      const own = n % 2 ? { key } : {};
-      // The first pet of each workspace sells out.
-      return n % 3
-        ? store.call('POST', '/store/orders', { body: { petId: 1 }, ...own })
-        : store.call('POST', '/categories', { body: { name: `Kind ${n}` }, ...own });
-    });
-    return Promise.all(requests);
+/** Sends concurrent requests that share a commit, in two workspaces. */
+function atOnce(store: Petstore, key: string): Promise<JsonAnswer[]> {
+  const requests = Array.from({ length: 60 }, (_, n) => {
+    const own = n % 2 ? { key } : {};
+    // The first pet of each workspace sells out.
+    return n % 3
+      ? store.call('POST', '/store/orders', { body: { petId: 1 }, ...own })
+      : store.call('POST', '/categories', { body: { name: `Kind ${n}` }, ...own });
+  });
+  return Promise.all(requests);
+}
+
+test('each of the writes that share a commit has its event in the history of its own workspace, unless it is refused', async (t) => {
+  const { store } = await start(t);
+  const { key } = await store.addWorkspace('second', true);
+  await store.holdLimits();
+  const { commits } = store.db.counts;
+  const answers = await atOnce(store, key);
+  if (!testDatabaseUrl) assert.equal(store.db.counts.commits - commits, 1);
+  const refused = answers.filter(({ status }) => status === 409);
+  assert.ok(refused.length > 10);
+  const requestIds: unknown[] = [];
+  for (const own of [{}, { key }]) {
+    const events = await readEvents((path) => store.call('GET', path, own));
+    assert.deepEqual(idsOf(events), numbers(events.length));
+    requestIds.push(...events.map(({ requestId }) => requestId));
   }
+  for (const { status, headers } of answers)
+    assert.equal(requestIds.includes(headers['x-request-id']), status === 201);
+});
 
-  test('each write that is not refused has its event, in the history of its own workspace', async (t) => {
-    const { store } = await start(t);
-    const { key } = await store.addWorkspace('second', true);
-    await store.holdLimits();
-    const { commits } = store.db.counts;
-    const answers = await atOnce(store, key);
-    if (!testDatabaseUrl) assert.equal(store.db.counts.commits - commits, 1);
-    const refused = answers.filter(({ status }) => status === 409);
-    assert.ok(refused.length > 10);
-    const requestIds: unknown[] = [];
-    for (const own of [{}, { key }]) {
-      const events = await readEvents((path) => store.call('GET', path, own));
-      assert.deepEqual(
-        idsOf(events),
-        events.map((_, i) => i + 1),
-      );
-      requestIds.push(...events.map(({ requestId }) => requestId));
-    }
-    for (const { status, headers } of answers)
-      assert.equal(requestIds.includes(headers['x-request-id']), status === 201);
-  });
-
-  test('a write whose events cannot be stored is undone, and leaves no gap', async (t) => {
-    const { store, events } = await start(t);
-    const setLast = (last: number) =>
-      store.db.write(
-        (sql) => sql`update sequences set last_id = ${last} where workspace_id = 1 and kind = 'events'`,
-      );
-    const before = await store.content();
-    await setLast(Number.MAX_SAFE_INTEGER);
-    const answer = await store.call('POST', '/pets', { body: { name: 'Fafnir', categoryId: 1 } });
-    assert.equal(answer.status, 500);
-    await setLast(2);
-    assert.equal(await store.content(), before);
-    assert.equal((await store.call('DELETE', '/pets/1')).status, 204);
-    assert.deepEqual(
-      (await events()).map(({ id, type }) => [id, type]),
-      [
-        [1, 'category.created'],
-        [2, 'pet.created'],
-        [3, 'pet.deleted'],
-      ],
+test('a write whose events cannot be stored is undone, and leaves no gap', async (t) => {
+  const { store, events } = await start(t);
+  const setLast = (last: number) =>
+    store.db.write(
+      (sql) => sql`update sequences set last_id = ${last} where workspace_id = 1 and kind = 'events'`,
     );
-  });
+  const before = await store.content();
+  await setLast(Number.MAX_SAFE_INTEGER);
+  const answer = await store.call('POST', '/pets', { body: { name: 'Fafnir', categoryId: 1 } });
+  assert.equal(answer.status, 500);
+  await setLast(2);
+  assert.equal(await store.content(), before);
+  assert.equal((await store.call('DELETE', '/pets/1')).status, 204);
+  assert.deepEqual(
+    (await events()).map(({ id, type }) => [id, type]),
+    [
+      [1, 'category.created'],
+      [2, 'pet.created'],
+      [3, 'pet.deleted'],
+    ],
+  );
 });

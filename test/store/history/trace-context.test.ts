@@ -1,37 +1,40 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { test } from 'node:test';
-import { addWebhook, answer, startDispatcher, startReceiver } from '../../support/dispatching.ts';
+import { type TestContext, test } from 'node:test';
+import { answer, startDispatcher, startWebhook } from '../../support/dispatching.ts';
 import { exchange } from '../../support/exchange.ts';
-import { startPetstore } from '../../support/petstore.ts';
+import { type Petstore, startListening, startPetstore } from '../../support/petstore.ts';
 import { until } from '../../support/until.ts';
 
 const traceId = '0af7651916cd43dd8448eb211c80319c';
 const spanId = 'b7ad6b7169203331';
 const form = /^00-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-00$/;
 
-/** A store, and the trace id in the log line of a request with some header fields. */
-async function startTraced(t: Parameters<typeof startPetstore>[0]) {
+const lastLogged = ({ log }: Petstore) => JSON.parse(log.at(-1) as string);
+
+/** Sends requests with some header fields, and returns the trace ids in the log. */
+async function startTraced(t: TestContext) {
   const store = await startPetstore(t, { seed: false });
-  const traceIdFor = async (headers: Record<string, string>): Promise<string> => {
+  return async (headers: Record<string, string>): Promise<string> => {
     await store.call('GET', '/pets', { headers });
-    return JSON.parse(store.log.at(-1) as string).trace_id;
+    return lastLogged(store).trace_id;
   };
-  return { store, traceIdFor };
 }
 
-test('the log names the trace of a valid traceparent', async (t) => {
-  const { traceIdFor } = await startTraced(t);
+test('the log names the trace of a valid traceparent, or else that of a random id of the request', async (t) => {
+  const traceIdFor = await startTraced(t);
   const valid = [
     ...['00', '01', '02', '03', 'ff'].map((flags) => `00-${traceId}-${spanId}-${flags}`),
     `cc-${traceId}-${spanId}-01`,
     `cc-${traceId}-${spanId}-01-what-later-versions-add`,
   ];
   for (const traceparent of valid) assert.equal(await traceIdFor({ traceparent }), traceId, traceparent);
+  const id = randomUUID();
+  assert.equal(await traceIdFor({ 'x-request-id': id }), id.replaceAll('-', ''));
 });
 
-test('without a valid traceparent each request has its own trace', async (t) => {
-  const { traceIdFor } = await startTraced(t);
+test('without a valid traceparent and a random id each request has its own trace', async (t) => {
+  const traceIdFor = await startTraced(t);
   const invalid = [
     '',
     traceId,
@@ -55,15 +58,8 @@ test('without a valid traceparent each request has its own trace', async (t) => 
   assert.equal(new Set([traceId, ...ids]).size, 1 + invalid.length + 3);
 });
 
-test('the trace id of a request with a random id is that id', async (t) => {
-  const { traceIdFor } = await startTraced(t);
-  const id = randomUUID();
-  assert.equal(await traceIdFor({ 'x-request-id': id }), id.replaceAll('-', ''));
-});
-
 test('the log of a request with a malformed body has its trace', async (t) => {
-  const { store } = await startTraced(t);
-  await store.listen();
+  const store = await startListening(t, { seed: false });
   const head = `Host: x\r\nAuthorization: Bearer ${store.key}\r\nContent-Type: application/json`;
   const traceparent = `traceparent: 00-${traceId}-${spanId}-01`;
   await exchange(
@@ -76,16 +72,14 @@ test('the log of a request with a malformed body has its trace', async (t) => {
 });
 
 test('each attempt to deliver an event continues the trace of the request that made the change', async (t) => {
-  const { store } = await startTraced(t);
-  const receiver = await startReceiver(t);
+  const { store, receiver } = await startWebhook(t);
   receiver.behave = (request, response) =>
     answer(receiver.messages.length % 2 === 1 ? 500 : 204)(request, response);
-  await addWebhook(store, receiver.url);
   startDispatcher(store);
   const sentFor = async (headers: Record<string, string>) => {
     const before = receiver.messages.length;
     await store.call('POST', '/categories', { body: { name: 'Dragons' }, headers });
-    const logged = JSON.parse(store.log.at(-1) as string).trace_id;
+    const logged = lastLogged(store).trace_id;
     await until(() => receiver.messages.length === before + 1);
     await until(async () => {
       store.nowMs += 3_600_000;
@@ -106,9 +100,7 @@ test('each attempt to deliver an event continues the trace of the request that m
 });
 
 test('a message that no request caused starts its own trace', async (t) => {
-  const { store } = await startTraced(t);
-  const receiver = await startReceiver(t);
-  await addWebhook(store, receiver.url);
+  const { store, receiver } = await startWebhook(t);
   startDispatcher(store);
   for (const sent of [1, 2]) {
     assert.equal((await store.call('POST', '/store/webhooks/1/ping')).status, 202);

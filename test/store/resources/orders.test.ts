@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
 
+/** The stock of a pet, and the status that the pet and its inventory entry share. */
 const stockOf = async (store: Petstore, petId: number) => {
   const { quantity, status } = (await store.call('GET', `/inventory/${petId}`)).body;
+  assert.equal((await store.call('GET', `/pets/${petId}`)).body.status, status);
   return [quantity, status];
 };
 
@@ -16,64 +18,75 @@ test('an order may be empty', async (t) => {
   assert.deepEqual((await store.call('GET', '/store/orders/9')).body, placed.body);
 });
 
-test('an order takes its units from stock, one by default', async (t) => {
-  const store = await startPetstore(t);
-  await store.call('POST', '/store/orders', { body: { petId: 1, quantity: 2 } });
-  assert.deepEqual(await stockOf(store, 1), [2, 'available']);
-  await store.call('POST', '/store/orders', { body: { petId: 1 } });
-  assert.deepEqual(await stockOf(store, 1), [1, 'available']);
-});
+type Step = [method: string, path: string, body: object | undefined, code: number | string, stock: unknown[]];
 
-test('an order for more than the stock changes nothing', async (t) => {
-  const store = await startPetstore(t);
-  const refused = await store.call('POST', '/store/orders', { body: { petId: 2, quantity: 3 } });
-  assert.equal(refused.status, 409);
-  assert.equal(refused.body.code, 'insufficient_stock');
-  assert.deepEqual(await stockOf(store, 2), [2, 'available']);
-  assert.equal((await store.call('GET', '/store/orders/9')).status, 404);
-});
+/** A pet, and requests. Each has the status or the error code of its response, and the stock afterwards. A new order has the id 9. */
+const stocks: [guarantee: string, petId: number, ...steps: Step[]][] = [
+  [
+    'an order takes its units from stock, one by default',
+    1,
+    ['POST', '/store/orders', { petId: 1, quantity: 2 }, 201, [2, 'available']],
+    ['POST', '/store/orders', { petId: 1 }, 201, [1, 'available']],
+  ],
+  [
+    'an order for more than the stock changes nothing',
+    2,
+    ['POST', '/store/orders', { petId: 2, quantity: 3 }, 'insufficient_stock', [2, 'available']],
+    ['GET', '/store/orders/9', undefined, 'not_found', [2, 'available']],
+  ],
+  [
+    'stock sets the status: available above 0, pending while orders are open, then sold',
+    2,
+    ['POST', '/store/orders', { petId: 2, quantity: 2 }, 201, [0, 'pending']],
+    ['PATCH', '/store/orders/9', { quantity: 1 }, 200, [1, 'available']],
+    ['PATCH', '/store/orders/9', { quantity: 2, complete: true }, 200, [0, 'sold']],
+    ['PATCH', '/inventory/2', { quantity: 5 }, 200, [5, 'available']],
+  ],
+  [
+    'a larger quantity takes only the difference from stock',
+    2,
+    ['POST', '/store/orders', { petId: 2 }, 201, [1, 'available']],
+    ['PATCH', '/store/orders/9', { quantity: 3 }, 'insufficient_stock', [1, 'available']],
+    ['PATCH', '/store/orders/9', { quantity: 2 }, 200, [0, 'pending']],
+  ],
+  [
+    'a cancelled order returns its units',
+    3,
+    ['GET', '/store/orders/2', undefined, 200, [0, 'pending']],
+    ['DELETE', '/store/orders/2', undefined, 204, [1, 'available']],
+    ['GET', '/store/orders/2', undefined, 'not_found', [1, 'available']],
+  ],
+  [
+    'units cannot return to a stock that would exceed its maximum',
+    10,
+    ['PATCH', '/inventory/10', { quantity: 2147483647 }, 200, [2147483647, 'available']],
+    ['DELETE', '/store/orders/5', undefined, 'conflict', [2147483647, 'available']],
+  ],
+  [
+    'an order placed as complete is sold at once',
+    7,
+    ['POST', '/store/orders', { petId: 7, complete: true }, 201, [0, 'sold']],
+  ],
+  [
+    'a pet and its inventory entry share one status',
+    1,
+    ['PATCH', '/pets/1', { status: 'pending' }, 200, [4, 'pending']],
+    ['PATCH', '/inventory/1', { quantity: 0 }, 200, [0, 'sold']],
+  ],
+];
 
-test('stock sets the status: available above 0, pending while orders are open, then sold', async (t) => {
-  const store = await startPetstore(t);
-  const { id } = (await store.call('POST', '/store/orders', { body: { petId: 2, quantity: 2 } })).body;
-  assert.deepEqual(await stockOf(store, 2), [0, 'pending']);
-  assert.equal((await store.call('GET', '/pets/2')).body.status, 'pending');
-  await store.call('PATCH', `/store/orders/${id}`, { body: { quantity: 1 } });
-  assert.deepEqual(await stockOf(store, 2), [1, 'available']);
-  await store.call('PATCH', `/store/orders/${id}`, { body: { quantity: 2, complete: true } });
-  assert.deepEqual(await stockOf(store, 2), [0, 'sold']);
-  await store.call('PATCH', '/inventory/2', { body: { quantity: 5 } });
-  assert.deepEqual(await stockOf(store, 2), [5, 'available']);
-});
+for (const [guarantee, petId, ...steps] of stocks) {
+  test(guarantee, async (t) => {
+    const store = await startPetstore(t);
+    for (const [method, path, body, expected, stock] of steps) {
+      const answer = await store.call(method, path, { body });
+      assert.equal(typeof expected === 'number' ? answer.status : answer.body.code, expected, answer.text);
+      assert.deepEqual(await stockOf(store, petId), stock, `${method} ${path}`);
+    }
+  });
+}
 
-test('a larger quantity takes only the difference from stock', async (t) => {
-  const store = await startPetstore(t);
-  const { id } = (await store.call('POST', '/store/orders', { body: { petId: 2 } })).body;
-  const refused = await store.call('PATCH', `/store/orders/${id}`, { body: { quantity: 3 } });
-  assert.equal(refused.body.code, 'insufficient_stock');
-  assert.deepEqual(await stockOf(store, 2), [1, 'available']);
-  assert.equal((await store.call('GET', `/store/orders/${id}`)).body.quantity, 1);
-});
-
-test('a cancelled order returns its units', async (t) => {
-  const store = await startPetstore(t);
-  assert.deepEqual(await stockOf(store, 3), [0, 'pending']);
-  assert.equal((await store.call('DELETE', '/store/orders/2')).status, 204);
-  assert.deepEqual(await stockOf(store, 3), [1, 'available']);
-  assert.equal((await store.call('GET', '/store/orders/2')).status, 404);
-});
-
-test('a complete order cannot be changed', async (t) => {
-  const store = await startPetstore(t);
-  const before = await store.content();
-  for (const body of [{ quantity: 2 }, { complete: false }, { complete: true, quantity: 2 }, { petId: 2 }]) {
-    assert.equal((await store.call('PATCH', '/store/orders/1', { body })).body.code, 'order_complete');
-  }
-  assert.equal((await store.call('DELETE', '/store/orders/1')).body.code, 'order_complete');
-  assert.equal(await store.content(), before);
-});
-
-test('a change to equal values returns the order unchanged, complete or not, and gives no event', async (t) => {
+test('a complete order cannot be changed or cancelled; equal values return any order unchanged, without an event', async (t) => {
   const store = await startPetstore(t);
   const { body: open } = await store.call('POST', '/store/orders', {
     body: { petId: 1, quantity: 2, shipDate: '2026-12-24T13:00:00+01:00' },
@@ -97,17 +110,18 @@ test('a change to equal values returns the order unchanged, complete or not, and
     const stale = await store.call('PATCH', path, { body, headers: { 'if-match': '"other"' } });
     assert.equal(stale.body.code, 'precondition_failed');
   }
-  for (const body of [{ shipDate: null }, { quantity: null }, { petId: 2 }])
+  const changes = [
+    { shipDate: null },
+    { quantity: null },
+    { petId: 2 },
+    { quantity: 3 },
+    { complete: false },
+  ];
+  for (const body of [...changes, { complete: true, quantity: 3 }])
     assert.equal((await store.call('PATCH', path, { body })).body.code, 'order_complete');
+  assert.equal((await store.call('DELETE', path)).body.code, 'order_complete');
   assert.equal((await store.call('PATCH', '/store/orders/2', { body: {} })).status, 200);
   assert.equal(await store.content(), before);
-});
-
-test('an order placed as complete is sold at once', async (t) => {
-  const store = await startPetstore(t);
-  const placed = await store.call('POST', '/store/orders', { body: { petId: 7, complete: true } });
-  assert.equal(placed.body.complete, true);
-  assert.deepEqual(await stockOf(store, 7), [0, 'sold']);
 });
 
 test('the pet of an order cannot change, but a request may repeat it', async (t) => {
@@ -124,10 +138,9 @@ test('the pet of an order cannot change, but a request may repeat it', async (t)
 
 test('an id in a patch is ignored, and null resets a field to its default', async (t) => {
   const store = await startPetstore(t);
-  const patched = await store.call('PATCH', '/store/orders/3', {
-    body: { id: 'x', quantity: null, complete: null },
-  });
-  assert.deepEqual([patched.body.id, patched.body.quantity, patched.body.complete], [3, 1, false]);
+  const nulls = { id: 'x', quantity: null, complete: null };
+  const { body } = await store.call('PATCH', '/store/orders/3', { body: nulls });
+  assert.deepEqual([body.id, body.quantity, body.complete], [3, 1, false]);
   assert.deepEqual(await stockOf(store, 13), [39, 'available']);
 });
 
@@ -144,17 +157,8 @@ test('a ship date is returned as the same instant in UTC, and null removes it', 
   for (const [shipDate, expected] of cases) {
     const placed = await store.call('POST', '/store/orders', { body: { shipDate } });
     assert.equal(placed.body.shipDate, expected);
-    const cleared = await store.call('PATCH', `/store/orders/${placed.body.id}`, {
-      body: { shipDate: null },
-    });
-    assert.ok(!('shipDate' in cleared.body));
+    const path = `/store/orders/${placed.body.id}`;
+    const { body } = await store.call('PATCH', path, { body: { shipDate: null } });
+    assert.ok(!('shipDate' in body));
   }
-});
-
-test('units cannot return to a stock that would exceed its maximum', async (t) => {
-  const store = await startPetstore(t);
-  await store.call('PATCH', '/inventory/10', { body: { quantity: 2147483647 } });
-  const refused = await store.call('DELETE', '/store/orders/5');
-  assert.equal(refused.body.code, 'conflict');
-  assert.deepEqual(await stockOf(store, 10), [2147483647, 'available']);
 });

@@ -2,21 +2,26 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { deleteOldDeliveries } from '../../../src/store/webhooks/delivery-store.ts';
-import { startDispatcher, startReceiver, startWebhook, untilDelivered } from '../../support/dispatching.ts';
-import { type Petstore, startPetstore } from '../../support/petstore.ts';
+import {
+  addCategory,
+  addWebhook,
+  answer,
+  deliveriesOf,
+  startDispatcher,
+  startReceiver,
+  startWebhook,
+  untilDelivered,
+  webhook,
+} from '../../support/dispatching.ts';
+import { startPetstore } from '../../support/petstore.ts';
 import { until } from '../../support/until.ts';
 import { statusesOf } from '../../support/values.ts';
-
-const addCategory = (store: Petstore, name: string) => store.call('POST', '/categories', { body: { name } });
-
-const add = (store: Petstore, url: string, fields: object = {}) =>
-  store.call('POST', '/store/webhooks', { body: { url, ...fields } });
 
 test('a confirmed change of a webhook applies to every later event', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const [former, present] = [await startReceiver(t), await startReceiver(t)];
-  await add(store, former.url, { types: ['pet.created'] });
-  await add(store, former.url);
+  await addWebhook(store, former.url, { types: ['pet.created'] });
+  await addWebhook(store, former.url);
   startDispatcher(store);
   await addCategory(store, 'Before');
   // Both are in flight now.
@@ -38,22 +43,20 @@ test('a confirmed change of a webhook applies to every later event', async (t) =
 });
 
 test('a response from a former URL does not count for the present one', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const [former, present] = [await startReceiver(t), await startReceiver(t)];
+  const { store, receiver: former } = await startWebhook(t);
+  const present = await startReceiver(t);
   const held: ServerResponse[] = [];
   former.behave = (_request, response) => held.push(response);
-  await add(store, former.url);
   await store.call('POST', '/store/webhooks/1/ping');
-  await addCategory(store, 'Dragons');
+  await addCategory(store);
   startDispatcher(store);
   await until(() => held.length === 2);
   await store.call('PATCH', '/store/webhooks/1', { body: { url: present.url } });
   for (const response of held) response.writeHead(410).end();
-  const deliveries = async () => (await store.call('GET', '/store/webhooks/1/deliveries')).body;
   await until(async () =>
-    (await deliveries()).every(({ attempts }: { attempts: object[] }) => attempts.length === 1),
+    (await deliveriesOf(store)).every(({ attempts }: { attempts: object[] }) => attempts.length === 1),
   );
-  assert.equal((await store.call('GET', '/store/webhooks/1')).body.enabled, true);
+  assert.equal((await webhook(store)).enabled, true);
   const failing = await store.db.read`select failing_since_ms from webhooks`;
   assert.deepEqual(failing, [[null]]);
   // Both are retried at the new URL.
@@ -65,11 +68,9 @@ test('a response from a former URL does not count for the present one', async (t
 });
 
 test('a redelivery that is requested during an attempt happens after it', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const receiver = await startReceiver(t);
+  const { store, receiver } = await startWebhook(t);
   const held: ServerResponse[] = [];
   receiver.behave = (_request, response) => held.push(response);
-  await add(store, receiver.url);
   await store.call('POST', '/store/webhooks/1/ping');
   startDispatcher(store);
   await until(() => held.length === 1);
@@ -81,18 +82,14 @@ test('a redelivery that is requested during an attempt happens after it', async 
   held[1]?.writeHead(500).end();
   await until(() => held.length === 3);
   held[2]?.end();
-  const delivery = async () => (await store.call('GET', '/store/webhooks/1/deliveries')).body[0];
-  await until(async () => (await delivery()).state === 'delivered');
-  const statuses = statusesOf((await delivery()).attempts);
-  assert.deepEqual(statuses, [200, 500, 200]);
+  await untilDelivered(store);
+  assert.deepEqual(statusesOf((await deliveriesOf(store))[0].attempts), [200, 500, 200]);
 });
 
 test('a pending delivery is kept beyond the limit of deliveries', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const [well, ill] = [await startReceiver(t), await startReceiver(t)];
-  ill.behave = (_request, response) => response.writeHead(500).end();
-  await add(store, ill.url);
-  await add(store, well.url);
+  const { store, receiver: ill } = await startWebhook(t);
+  ill.behave = answer(500);
+  await addWebhook(store, (await startReceiver(t)).url);
   startDispatcher(store);
   for (let n = 0; n < 3; n++) await addCategory(store, `Category ${n}`);
   const count = async () => Number((await store.db.read`select count(*) from deliveries`)[0]?.[0]);

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Webhook as Verifier } from 'standardwebhooks';
 import { InstallationKey } from '../../../src/foundation/settings/secret-key.ts';
 import { forgetOldEvents } from '../../../src/store/history/store.ts';
 import { retryDelaysMs } from '../../../src/store/webhooks/retry-policy.ts';
@@ -11,6 +10,7 @@ import {
   addWebhook,
   answer,
   deliveriesOf,
+  type Message,
   startDispatcher,
   startReceiver,
   startWebhook,
@@ -23,7 +23,7 @@ import { statusesOf } from '../../support/values.ts';
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 
-test('every event after the start of a webhook arrives once, in order, signed, and equal to the history', async (t) => {
+test('every event after the start of a webhook arrives once, in order, signed, equal to the history, and counted', async (t) => {
   const store = await startPetstore(t, { seed: false });
   await addCategory(store, 'Before');
   const receiver = await startReceiver(t);
@@ -31,42 +31,31 @@ test('every event after the start of a webhook arrives once, in order, signed, a
   startDispatcher(store);
   for (let i = 0; i < 60; i++) await addCategory(store, `Category ${i}`);
   await until(() => receiver.messages.length === 60);
-  const history = (await store.call('GET', '/store/events?limit=100')).body;
-  assert.deepEqual(receiver.bodies(), history.slice(1));
-  const verifier = new Verifier(secret);
-  for (const { headers, body } of receiver.messages) {
-    // The reference library uses the real clock.
-    const text = receiver.signedNow(headers, body, [secret]);
-    assert.deepEqual(verifier.verify(body, text), JSON.parse(body));
-    assert.equal(headers['content-type'], 'application/json');
-    assert.match(headers['user-agent'] ?? '', /^Petstore\//);
+  const history = (await store.call('GET', '/store/events?limit=100')).body.slice(1);
+  assert.deepEqual(receiver.bodies(), history);
+  for (const message of receiver.messages) {
+    receiver.verify(message, [secret]);
+    assert.equal(message.headers['content-type'], 'application/json');
+    assert.match(message.headers['user-agent'] ?? '', /^Petstore\//);
   }
-  await until(async () => (await deliveriesOf(store)).length === 60);
-  const deliveries = await deliveriesOf(store);
-  assert.deepEqual(
-    deliveries.map(({ eventId }: { eventId: number }) => eventId),
-    history
-      .slice(1)
-      .map(({ id }: { id: number }) => id)
-      .reverse(),
+  await until(async () =>
+    /^petstore_webhook_attempts_total\{outcome="delivered"\} 60$/m.test(await store.metrics()),
   );
-  for (const { state, attempts, messageId, eventId } of deliveries) {
-    assert.equal(state, 'delivered');
-    assert.deepEqual([attempts.length, attempts[0].status], [1, 200]);
-    const { headers } = receiver.messages[eventId - 2] as (typeof receiver.messages)[number];
-    assert.equal(headers['webhook-id'], messageId);
+  const deliveries = (await deliveriesOf(store)).reverse();
+  assert.equal(deliveries.length, 60);
+  for (const [i, { state, attempts, messageId, eventId }] of deliveries.entries()) {
+    assert.deepEqual([state, ...statusesOf(attempts), eventId], ['delivered', 200, history[i].id]);
+    assert.equal(receiver.messages[i]?.headers['webhook-id'], messageId);
   }
 });
 
 test('a failed delivery is retried on schedule, with the same id, and delays no other', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const receiver = await startReceiver(t);
+  const { store, receiver } = await startWebhook(t);
   let isWell = false;
-  receiver.behave = (request, response) =>
-    receiver.messages.at(-1)?.body.includes('Bad') && !isWell
-      ? answer(500)(request, response)
-      : answer(204)(request, response);
-  await addWebhook(store, receiver.url);
+  receiver.behave = (request, response) => {
+    const isBad = receiver.messages.at(-1)?.body.includes('Bad') && !isWell;
+    answer(isBad ? 500 : 204)(request, response);
+  };
   startDispatcher(store, { random: () => 0.5 });
   await addCategory(store, 'Bad');
   await addCategory(store, 'Good');
@@ -75,8 +64,7 @@ test('a failed delivery is retried on schedule, with the same id, and delays no 
   let attempts = 1;
   for (const delayMs of retryDelaysMs.slice(0, 3)) {
     const { state, nextAttemptAt } = await bad();
-    assert.equal(state, 'pending');
-    assert.equal(Date.parse(nextAttemptAt) - store.nowMs, delayMs);
+    assert.deepEqual([state, Date.parse(nextAttemptAt) - store.nowMs], ['pending', delayMs]);
     store.nowMs += delayMs - 1;
     await sleep(60);
     assert.equal((await bad()).attempts.length, attempts, 'not before it is due');
@@ -136,17 +124,6 @@ test('a receiver that returns 410 gets nothing more, and an event reports it', a
   assert.ok(line.includes(new URL(gone.url).host) && line.includes('"reason":"gone"'));
   assert.ok(!store.log.join().includes('secret-'));
   assert.match(await store.metrics(), /petstore_webhooks_disabled_total\{reason="gone"\} 1/);
-
-  gone.behave = answer(200);
-  const enabled = await store.call('PATCH', '/store/webhooks/1', { body: { enabled: true } });
-  assert.equal(enabled.body.disabledReason, undefined);
-  await until(() => gone.messages.length === 3);
-  const types = gone.messages.map(({ body }) => JSON.parse(body).type);
-  assert.deepEqual(
-    types,
-    ['category.created', 'category.created', 'webhook.disabled'],
-    'it continues where it was',
-  );
 });
 
 test('five days of only failures disable a webhook, and one success in between does not', async (t) => {
@@ -188,7 +165,7 @@ test('a filter passes only its types, and can be changed', async (t) => {
   await store.call('PATCH', '/store/webhooks/1', { body: { types: null } });
   await addCategory(store);
   await until(() => receiver.messages.length === 3);
-  const types = receiver.messages.map(({ body }) => JSON.parse(body).type);
+  const types = receiver.bodies().map(({ type }) => type);
   assert.deepEqual(types, ['category.deleted', 'workspace.reset', 'category.created']);
 });
 
@@ -197,11 +174,12 @@ test('a ping is sent at once, whatever else is waiting', async (t) => {
   startDispatcher(store);
   const { body: ping } = await store.call('POST', '/store/webhooks/1/ping');
   await until(() => receiver.messages.length === 1);
-  const { headers, body } = receiver.messages[0] as (typeof receiver.messages)[number];
-  assert.deepEqual(JSON.parse(body), { type: 'ping', timestamp: ping.createdAt, data: { webhookId: 1 } });
-  assert.equal(headers['webhook-id'], ping.messageId);
-  new Verifier(secret).verify(body, receiver.signedNow(headers, body, [secret]));
-  await until(async () => (await deliveriesOf(store))[0].state === 'delivered');
+  const [message] = receiver.messages as [Message];
+  const sent = { type: 'ping', timestamp: ping.createdAt, data: { webhookId: 1 } };
+  assert.deepEqual(JSON.parse(message.body), sent);
+  assert.equal(message.headers['webhook-id'], ping.messageId);
+  receiver.verify(message, [secret]);
+  await untilDelivered(store);
 });
 
 test('after a rotation both secrets sign for a day', async (t) => {
@@ -212,10 +190,7 @@ test('after a rotation both secrets sign for a day', async (t) => {
     const count = receiver.messages.length;
     await addCategory(store);
     await until(() => receiver.messages.length > count);
-    const { headers, body } = receiver.messages[count] as (typeof receiver.messages)[number];
-    assert.equal(headers['webhook-signature']?.toString().split(' ').length, secrets.length);
-    const signed = receiver.signedNow(headers, body, secrets);
-    for (const secret of secrets) new Verifier(secret).verify(body, signed);
+    receiver.verify(receiver.messages[count] as Message, secrets);
   };
   await send([after, before]);
   store.nowMs += dayMs;
@@ -235,8 +210,7 @@ test('with another secret key nothing is sent until the secret is replaced; the 
   const { secret } = (await store.call('POST', '/store/webhooks/1/rotate-secret')).body;
   store.nowMs += minuteMs;
   await until(() => receiver.messages.length === 1);
-  const [{ headers, body }] = receiver.messages as [(typeof receiver.messages)[number]];
-  new Verifier(secret).verify(body, receiver.signedNow(headers, body, [secret]));
+  receiver.verify(receiver.messages[0] as Message, [secret]);
 });
 
 test('an event that is no longer kept is not sent, and its delivery says so', async (t) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { batchMs } from '../../../src/store/webhooks/send-batch.ts';
-import { startDispatcher, startReceiver } from '../../support/dispatching.ts';
+import { addCategory, addWebhook, startDispatcher, startReceiver } from '../../support/dispatching.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { emptyDatabase, patienceMs, startInstances } from '../../support/instances.ts';
 import type { Petstore } from '../../support/petstore.ts';
@@ -11,16 +11,13 @@ import { petstore } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 import { idsOf, numbers } from '../../support/values.ts';
 
-const addCategory = (store: Petstore, name: string) => store.call('POST', '/categories', { body: { name } });
-
 suite('webhooks of several instances with one PostgreSQL', { skip: whyNoPostgres() }, () => {
   const cluster = PostgresCluster.ofSuite();
 
   test('the events of all instances arrive once each, in order', async (t) => {
     const instances = await startInstances(t, await emptyDatabase(cluster));
     const receivers = [await startReceiver(t), await startReceiver(t)];
-    for (const { url } of receivers)
-      await instances[0].call('POST', '/store/webhooks', { body: { url, types: ['category.created'] } });
+    for (const { url } of receivers) await addWebhook(instances[0], url, { types: ['category.created'] });
     for (const instance of instances) startDispatcher(instance);
     const writing = instances.map(async (instance, i) => {
       for (let n = 0; n < 30; n++) await addCategory(instance, `Category ${i} ${n}`);
@@ -28,8 +25,7 @@ suite('webhooks of several instances with one PostgreSQL', { skip: whyNoPostgres
     await Promise.all(writing);
     await until(() => receivers.every(({ messages }) => messages.length >= 90));
     const { body } = await instances[0].call('GET', '/store/events?type=category.created&limit=100');
-    const written = idsOf(body);
-    for (const receiver of receivers) assert.deepEqual(receiver.ids(), written);
+    for (const receiver of receivers) assert.deepEqual(receiver.ids(), idsOf(body));
   });
 
   /** A webhook with many events to send. The receiver answers the fifth message and later ones only after `goOn`. */
@@ -40,7 +36,7 @@ suite('webhooks of several instances with one PostgreSQL', { skip: whyNoPostgres
       if (receiver.messages.length >= 5) await mayGoOn;
       response.end();
     };
-    await store.call('POST', '/store/webhooks', { body: { url: receiver.url } });
+    await addWebhook(store, receiver.url);
     for (let n = 0; n < count; n++) await addCategory(store, `Category ${n}`);
     return { receiver, goOn };
   };
@@ -72,9 +68,7 @@ suite('webhooks of several instances with one PostgreSQL', { skip: whyNoPostgres
     // An instance reads the settings before each batch.
     await sleep(batchMs);
     goOn();
-    const released = async () =>
-      (await second.db.read`select lease_owner from webhooks where id = 1`)[0]?.[0] === null;
-    await until(released);
+    await until(async () => (await second.db.read`select lease_owner from webhooks`)[0]?.[0] === null);
     assert.equal(receiver.messages.length, 5);
     await second.call('PATCH', '/store/webhooks/1', { body: { enabled: true } });
     await until(() => receiver.messages.length >= 20);

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { createServer as createTlsServer } from 'node:https';
 import { test } from 'node:test';
 import tls from 'node:tls';
 import fc from 'fast-check';
 import { isPublicAddress, targetProblem } from '../../../src/store/webhooks/target-policy.ts';
 import { makeCertificate, needsOpenssl } from '../../support/certificate.ts';
-import { listen, listenOnBoth, nameServer, policy, sendTo } from '../../support/receiver.ts';
+import { listenOnBoth, listenWell, nameServer, policy, sendTo } from '../../support/receiver.ts';
 
 /** Addresses of every range that is not public. */
 const notPublic = [
@@ -30,6 +29,8 @@ const publicAddresses = [
   ...['2600::1', '2606:4700:4700::1111', '2a00:1450::5efe', '3ffe::1'],
 ];
 
+const notAllowed = 'The name resolves to an address that is not allowed: it must be public.';
+
 test('no address outside the public Internet is called, whatever range or tunnel it belongs to', () => {
   for (const address of notPublic) assert.equal(isPublicAddress(address), false, address);
   for (const address of publicAddresses) assert.equal(isPublicAddress(address), true, address);
@@ -38,21 +39,15 @@ test('no address outside the public Internet is called, whatever range or tunnel
 test('an IPv4 address is judged by its value, in every spelling of its numbers', () => {
   const part = (value: number, base: number) => ({ 8: '0', 10: '', 16: '0x' })[base] + value.toString(base);
   const octet = fc.oneof(fc.nat(255), fc.constantFrom(0, 10, 100, 127, 169, 172, 192, 254, 255));
+  const octets = fc.tuple(octet, octet, octet, octet);
   const bases = fc.array(fc.constantFrom(8, 10, 16), { minLength: 4, maxLength: 4 });
   fc.assert(
-    fc.property(
-      fc.tuple(octet, octet, octet, octet),
-      bases,
-      fc.integer({ min: 1, max: 4 }),
-      (octets, bases, count) => {
-        const last = octets.slice(count - 1).reduce((sum, value) => sum * 256 + value, 0);
-        const parts = [...octets.slice(0, count - 1), last].map((value, i) =>
-          part(value, bases[i] as number),
-        );
-        const url = `https://${parts.join('.')}/`;
-        assert.equal(targetProblem(url, policy) === undefined, isPublicAddress(octets.join('.')), url);
-      },
-    ),
+    fc.property(octets, bases, fc.integer({ min: 1, max: 4 }), (octets, bases, count) => {
+      const last = octets.slice(count - 1).reduce((sum, value) => sum * 256 + value, 0);
+      const parts = [...octets.slice(0, count - 1), last].map((value, i) => part(value, bases[i] as number));
+      const url = `https://${parts.join('.')}/`;
+      assert.equal(targetProblem(url, policy) === undefined, isPublicAddress(octets.join('.')), url);
+    }),
     { numRuns: 2_000 },
   );
 });
@@ -74,24 +69,15 @@ test('a name is refused if any of its addresses is not public, and the address i
   for (const addresses of sets) {
     const resolver = nameServer({ 'hooks.public.test': addresses });
     const result = await sendTo(`https://hooks.public.test:${port}/`, { policy, resolver });
-    assert.equal(
-      result.error,
-      'The name resolves to an address that is not allowed: it must be public.',
-      addresses.join(),
-    );
-    assert.equal(result.status, undefined);
+    assert.deepEqual([result.status, result.error], [undefined, notAllowed], addresses.join());
   }
   assert.equal(connections(), 0);
 });
 
-test('a name is resolved once, and the connection goes to the checked address', {
-  ...needsOpenssl,
-}, async (t) => {
-  const { cert, key } = makeCertificate(t, 'hooks.public.test');
-  const { port } = await listen(
-    t,
-    createTlsServer({ cert, key }, (_request, response) => response.end()),
-  );
+test('a name is resolved once, and the connection goes to the checked address', needsOpenssl, async (t) => {
+  const certificate = makeCertificate(t, 'hooks.public.test');
+  const { port } = await listenWell(t, certificate);
+  const send = () => sendTo(`https://hooks.public.test:${port}/`, { policy, resolver, ca: certificate.cert });
   const offered: unknown[] = [];
   const { connect } = tls;
   // No public address is called: the test redirects each connection to the listener and records its destination.
@@ -106,7 +92,7 @@ test('a name is resolved once, and the connection goes to the checked address', 
     resolve4: async () => answers.shift() ?? [],
     resolve6: async () => ['2600::1'],
   };
-  const result = await sendTo(`https://hooks.public.test:${port}/`, { policy, resolver, ca: cert });
+  const result = await send();
   assert.deepEqual([result.status, result.error], [200, undefined]);
   const checked = [
     { address: '8.8.8.8', family: 4 },
@@ -114,17 +100,13 @@ test('a name is resolved once, and the connection goes to the checked address', 
     { address: '2600::1', family: 6 },
   ];
   assert.deepEqual(offered, [checked, checked]);
-  const second = await sendTo(`https://hooks.public.test:${port}/`, { policy, resolver, ca: cert });
-  assert.equal(second.error, 'The name resolves to an address that is not allowed: it must be public.');
+  assert.equal((await send()).error, notAllowed);
   assert.equal(offered.length, 2, 'no connection was kept for it either');
 });
 
 test('an open connection is not used again once its name has other addresses', needsOpenssl, async (t) => {
-  const { cert, key } = makeCertificate(t, 'hooks.public.test');
-  const { port, connections } = await listen(
-    t,
-    createTlsServer({ cert, key }, (_request, response) => response.end()),
-  );
+  const certificate = makeCertificate(t, 'hooks.public.test');
+  const { port, connections } = await listenWell(t, certificate);
   const { connect } = tls;
   t.mock.method(tls, 'connect', ((options: tls.ConnectionOptions) =>
     connect({ ...options, host: '127.0.0.1', servername: options.host })) as typeof connect);
@@ -135,7 +117,7 @@ test('an open connection is not used again once its name has other addresses', n
     [['9.9.9.9', '1.1.1.1'], 2],
   ] as const) {
     const resolver = nameServer({ 'hooks.public.test': [...addresses] });
-    assert.equal((await sendTo(url, { policy, resolver, ca: cert })).status, 200);
+    assert.equal((await sendTo(url, { policy, resolver, ca: certificate.cert })).status, 200);
     assert.equal(connections(), expected, addresses.join());
   }
 });

@@ -22,7 +22,7 @@ import { numbers } from '../../support/values.ts';
 const delivered = async (store: Petstore) =>
   Number((await store.db.read`select count(*) from deliveries where state = 'delivered'`)[0]?.[0]);
 
-/** A store, and its database whose writes wait while the gate is closed, and fail while it is down. */
+/** A store with a webhook, and its database whose writes wait while the gate is closed, and fail while it is down. */
 async function startGated(t: TestContext) {
   const gate = { opened: Promise.withResolvers<void>(), isAway: false, writes: 0 };
   gate.opened.resolve();
@@ -31,7 +31,7 @@ async function startGated(t: TestContext) {
     gate.isAway = false;
     gate.opened.resolve();
   });
-  const store = await startPetstore(t, { seed: false });
+  const { store, receiver } = await startWebhook(t);
   const { db } = store;
   const write = async (...work: unknown[]) => {
     await gate.opened.promise;
@@ -39,13 +39,11 @@ async function startGated(t: TestContext) {
     gate.writes++;
     return (db.write as (...work: unknown[]) => Promise<unknown>).apply(db, work);
   };
-  return { store, gate, db: { ...db, read: db.read, write } as typeof db };
+  return { store, receiver, gate, db: { ...db, read: db.read, write } as typeof db };
 }
 
 test('sending continues while outcomes are written, up to a limit, and one commit has many outcomes', async (t) => {
-  const { store, gate, db } = await startGated(t);
-  const receiver = await startReceiver(t);
-  await addWebhook(store, receiver.url);
+  const { store, receiver, gate, db } = await startGated(t);
   // The lease has been acquired by then.
   receiver.behave = (_request, response) => {
     if (receiver.messages.length === 1) gate.opened = Promise.withResolvers();
@@ -63,9 +61,7 @@ test('sending continues while outcomes are written, up to a limit, and one commi
 });
 
 test('outcomes that wait for the storage are written when it is back, also at a stop', async (t) => {
-  const { store, gate, db } = await startGated(t);
-  const receiver = await startReceiver(t);
-  await addWebhook(store, receiver.url);
+  const { store, receiver, gate, db } = await startGated(t);
   receiver.behave = (_request, response) => {
     if (receiver.messages.length === 20) gate.isAway = true;
     response.end();
@@ -92,7 +88,8 @@ test('a receiver that returns 410 in the middle gets nothing more, and later con
   await until(async () => !(await webhook(store)).enabled);
   assert.equal(receiver.messages.length, 30);
   assert.equal((await deliveriesOf(store)).length, 30);
-  await store.call('PATCH', '/store/webhooks/1', { body: { enabled: true } });
+  const { body } = await store.call('PATCH', '/store/webhooks/1', { body: { enabled: true } });
+  assert.equal(body.disabledReason, undefined);
   await until(() => receiver.messages.length === 80);
   assert.deepEqual(receiver.ids(), numbers(80));
 });
@@ -114,15 +111,11 @@ for (const [change, request] of [
 ] as const) {
   for (const way of ['in this thread', 'from the thread that sends'] as const) {
     test(`after a response confirms that a webhook is ${change}, no attempt ${way} begins`, async (t) => {
-      const store = await startPetstore(t, { seed: false });
-      const receiver = await startReceiver(t);
-      await addWebhook(store, receiver.url);
+      const { store, receiver } = await startWebhook(t);
       const sender = threadSender(testPolicy);
       t.after(() => sender.close());
-      const { dispatcher } = startDispatcher(
-        store,
-        way === 'in this thread' ? {} : { sendBatch: sender.sendBatch },
-      );
+      const sending = way === 'in this thread' ? {} : { sendBatch: sender.sendBatch };
+      const { dispatcher } = startDispatcher(store, sending);
       const held: ServerResponse[] = [];
       receiver.behave = (_request, response) => {
         if (receiver.messages.length < 20) response.end();

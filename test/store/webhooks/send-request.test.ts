@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { getEventListeners } from 'node:events';
 import { createServer } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
@@ -11,7 +10,9 @@ import { promisify } from 'node:util';
 import type { NameResolver } from '../../../src/store/webhooks/target-policy.ts';
 import { makeCertificate, needsOpenssl } from '../../support/certificate.ts';
 import { freePort } from '../../support/port.ts';
-import { listen, receive, sendTo } from '../../support/receiver.ts';
+import { listen, listenWell, receive, sendTo } from '../../support/receiver.ts';
+
+const never = () => new Promise<string[]>(() => {});
 
 /** Answers with this text once the request begins to arrive. */
 const answering = (text: string) => (socket: Socket) => void socket.once('data', () => socket.end(text));
@@ -40,8 +41,7 @@ test('a webhook arrives as one POST with its fields and its body, the next one o
 });
 
 test('a connection is not used for another URL, or after its host has other addresses', async (t) => {
-  const server = createServer((_request, response) => response.end());
-  const { port, connections } = await listen(t, server);
+  const { port, connections } = await listenWell(t);
   const sentTo = [`localhost:${port}/one`, `localhost:${port}/two`, `127.0.0.1:${port}/one`];
   for (const [i, place] of [...sentTo, ...sentTo].entries()) {
     assert.equal((await sendTo(`http://${place}`)).status, 200);
@@ -118,19 +118,19 @@ test('Retry-After of a failure is parsed as seconds or as a date', async (t) => 
 test('a name without an address, a failed lookup, and a lookup without end have different errors', async () => {
   const failing = (code: string) => () =>
     Promise.reject(Object.assign(new Error('10.0.0.53 said no'), { code }));
-  const never = () => new Promise<string[]>(() => {});
   const errorWith = async (resolver: NameResolver, timeoutMs = 60_000) =>
     (await sendTo('https://hooks.public.test/', { resolver, timeoutMs })).error;
   const none = 'The name has no address.';
   const failed = 'The name cannot be resolved.';
   assert.equal(await errorWith({ resolve4: async () => [], resolve6: async () => [] }), none);
-  assert.equal(await errorWith({ resolve4: failing('ENOTFOUND'), resolve6: failing('ENODATA') }), none);
-  assert.equal(await errorWith({ resolve4: failing('ETIMEOUT'), resolve6: failing('ENODATA') }), failed);
-  assert.equal(await errorWith({ resolve4: failing('ESERVFAIL'), resolve6: failing('ESERVFAIL') }), failed);
-  assert.equal(
-    await errorWith({ resolve4: never, resolve6: failing('ENODATA') }, 50),
-    'No response within 0.05 s.',
-  );
+  for (const [code4, code6, error] of [
+    ['ENOTFOUND', 'ENODATA', none],
+    ['ETIMEOUT', 'ENODATA', failed],
+    ['ESERVFAIL', 'ESERVFAIL', failed],
+  ] as const)
+    assert.equal(await errorWith({ resolve4: failing(code4), resolve6: failing(code6) }), error);
+  const endless = await errorWith({ resolve4: never, resolve6: failing('ENODATA') }, 50);
+  assert.equal(endless, 'No response within 0.05 s.');
 });
 
 test('a port without a listener gives a connection error', async () => {
@@ -139,8 +139,7 @@ test('a port without a listener gives a connection error', async () => {
 });
 
 test('localhost is called on either loopback address', async (t) => {
-  const server = createServer((_request, response) => response.end());
-  const receiver = await listen(t, server, '::1').catch(() => undefined);
+  const receiver = await listenWell(t, undefined, '::1').catch(() => undefined);
   if (!receiver) return t.skip('this machine has no IPv6');
   for (const host of ['localhost', '[::1]'])
     assert.equal((await sendTo(`http://${host}:${receiver.port}/`)).status, 200);
@@ -148,7 +147,6 @@ test('localhost is called on either loopback address', async (t) => {
 
 test('an attempt can be aborted at any moment, and leaves no listener behind', async (t) => {
   const silent = await receive(t, () => {});
-  const never = () => new Promise<string[]>(() => {});
   const controller = new AbortController();
   const { signal } = controller;
   const under = [
@@ -167,10 +165,10 @@ test('an attempt can be aborted at any moment, and leaves no listener behind', a
 });
 
 test('https requires a trusted certificate that is valid for the name', needsOpenssl, async (t) => {
-  const serve = (name: string) => {
-    const { cert: ca, key } = makeCertificate(t, name);
-    const server = createTlsServer({ cert: ca, key }, (_request, response) => response.end());
-    return listen(t, server).then(({ port }) => ({ url: `https://localhost:${port}/`, ca }));
+  const serve = async (name: string) => {
+    const certificate = makeCertificate(t, name);
+    const { port } = await listenWell(t, certificate);
+    return { url: `https://localhost:${port}/`, ca: certificate.cert };
   };
   const right = await serve('localhost');
   const other = await serve('other.test');
@@ -183,28 +181,14 @@ test('https requires a trusted certificate that is valid for the name', needsOpe
     const { status, error } = await sendTo(url, trust);
     assert.deepEqual([status, error], [undefined, 'The certificate is not valid.']);
   }
-  const plain = await listen(
-    t,
-    createServer((_request, response) => response.end()),
-  );
+  const plain = await listenWell(t);
   const { error } = await sendTo(plain.url.replace('http:', 'https:'));
   assert.equal(error, 'No TLS connection.');
 });
 
 test('no proxy and no other trust is taken from the environment', needsOpenssl, async (t) => {
-  const proxy = await listen(
-    t,
-    createServer((_request, response) => response.end()),
-  );
-  const plain = await listen(
-    t,
-    createServer((_request, response) => response.end()),
-  );
-  const { cert, key } = makeCertificate(t, 'localhost');
-  const secure = await listen(
-    t,
-    createTlsServer({ cert, key }, (_request, response) => response.end()),
-  );
+  const [proxy, plain] = [await listenWell(t), await listenWell(t)];
+  const secure = await listenWell(t, makeCertificate(t, 'localhost'));
   const variables = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'http_proxy', 'https_proxy', 'all_proxy'];
   const env = {
     ...Object.fromEntries(variables.map((name) => [name, proxy.url])),

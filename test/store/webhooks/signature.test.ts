@@ -43,18 +43,6 @@ testTool(
   },
 );
 
-test('while two secrets are valid, either one verifies the message', () => {
-  const [newer, older] = [
-    installation.derive(installation.newSalt()),
-    installation.derive(installation.newSalt()),
-  ];
-  const headers = signedHeaders(message(), [newer, older]);
-  assert.match(headers['webhook-signature'], /^v1,[A-Za-z\d+/]{43}= v1,[A-Za-z\d+/]{43}=$/);
-  assert.ok(isVerified(newer, body, headers));
-  assert.ok(isVerified(older, body, headers));
-  assert.ok(!isVerified(installation.derive(installation.newSalt()), body, headers));
-});
-
 test('the signature equals the example of the specification, by the reference library too', () => {
   const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
   const [id, body] = ['msg_p5jXN8AQM9LWM0D4loKWxJek', '{"test": 2432232314}'];

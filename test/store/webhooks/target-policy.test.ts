@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { maxUrlLength, targetPolicy, targetProblem } from '../../../src/store/webhooks/target-policy.ts';
 import { demonstration, listen, listenOnBoth, nameServer, policy, sendTo } from '../../support/receiver.ts';
 
-/** Hosts of loopback, in many spellings. */
+/** Hosts of loopback, in many spellings, some of them behind a user. */
 const loopbackHosts = `
   127.0.0.1 127.0.0.1. 127.1 127.0.1 127.255.255.254 2130706433 0x7f000001 0X7F.0x0.0x0.0x1 0x7f.1
   017700000001 0177.0.0.01 0177.0x0.1 １２７.０.０.１ ①②⑦.⓪.⓪.① 127。0。0。1 127．0．0．1 %31%32%37.0.0.1
@@ -14,7 +14,8 @@ const loopbackHosts = `
   [::ffff:0:127.0.0.1] [64:ff9b::127.0.0.1] [64:ff9b:1::127.0.0.1] [2002:7f00:1::] [2002:7f00:0001::1]
   [::5efe:7f00:1] [fe80::5efe:127.0.0.1] [2600::5efe:127.0.0.1] [2600::200:5efe:7f00:1]
   [2001:0:4136:e378:8000:63bf:80ff:fffe] [::1%25lo] [::1%lo] localhost LOCALHOST localhost. ｌｏｃａｌｈｏｓｔ
-  %6c%6f%63%61%6chost pets.localhost pets.localhost. localhost.localdomain.`;
+  %6c%6f%63%61%6chost pets.localhost pets.localhost. localhost.localdomain. loc\u00adalhost
+  hooks.public.test@127.0.0.1 hooks.public.test:443@127.0.0.1 hooks.public.test\\@127.0.0.1`;
 
 const words = (text: string) => text.trim().split(/\s+/);
 
@@ -23,11 +24,7 @@ const toLoopback = [
   ...words(loopbackHosts).map((host) => `https://${host}:PORT/`),
   'http://127.0.0.1:PORT/',
   'http://localhost:PORT/',
-  'https://loc\u00adalhost:PORT/',
-  'https://hooks.public.test@127.0.0.1:PORT/',
-  'https://hooks.public.test:443@127.0.0.1:PORT/',
   'https://127.0.0.1:PORT\\@hooks.public.test/',
-  'https://hooks.public.test\\@127.0.0.1:PORT/',
   'https:\\\\127.0.0.1:PORT/',
   'https:///127.0.0.1:PORT/',
   'https:127.0.0.1:PORT/',
@@ -38,13 +35,15 @@ const toLoopback = [
   'https://127.0.0.1:PORT/#@hooks.public.test',
 ];
 
-/** Hosts that are not allowed, also with https. */
+/** Hosts that are not allowed, also with https, or behind a user. */
 const forbiddenHosts = `
   hooks.public.test:0 hooks.public.test:65536 hooks.public.test. hooks..public.test .public.test
   -hooks.public.test hooks,public.test *.public.test intranet com printer.local router.home.arpa
   PETS.example:8443 pets.example. 169.254.170.2 2852039166 0xa9fea9fe [::ffff:169.254.169.254]
   [::ffff:a9fe:a9fe] [64:ff9b::a9fe:a9fe] [2002:a9fe:a9fe::] [fd00:ec2::254] [fd20:ce::254]
-  100.100.100.200 168.63.129.16 192.0.0.192 1.2.3.4.5 256.1.1.1 4294967296 09.1.1.1`;
+  100.100.100.200 168.63.129.16 192.0.0.192 1.2.3.4.5 256.1.1.1 4294967296 09.1.1.1 169.254.169.254
+  metadata.google.internal pets.example user:secret@hooks.public.test user@hooks.public.test
+  @hooks.public.test :@hooks.public.test`;
 
 /** URLs of other targets that are not allowed. */
 const elsewhere = [
@@ -62,10 +61,6 @@ const elsewhere = [
   'https://',
   'https:///',
   'https://?',
-  'https://user:secret@hooks.public.test/',
-  'https://user@hooks.public.test/',
-  'https://@hooks.public.test/',
-  'https://:@hooks.public.test/',
   'https://hooks.public.test/#',
   'https://hooks.public.test/#part',
   'https://hooks.public.test/a b',
@@ -73,9 +68,6 @@ const elsewhere = [
   `https://${'a'.repeat(64)}.test/`,
   `https://${'a.'.repeat(126)}test/`,
   `https://hooks.public.test/${'a'.repeat(maxUrlLength)}`,
-  'https://metadata.google.internal/computeMetadata/v1/',
-  'https://pets.example/v1/pets',
-  'https://169.254.169.254/latest/meta-data/',
 ];
 
 const accepted = [
@@ -129,8 +121,8 @@ test('each invalid URL gets an error that says what it must be, and does not rep
 });
 
 test('URLs of the public Internet are accepted', () => {
-  for (const url of accepted) assert.equal(targetProblem(url, policy), undefined, url);
-  for (const url of accepted) assert.equal(targetProblem(url, demonstration), undefined, url);
+  for (const url of accepted)
+    for (const by of [policy, demonstration]) assert.equal(targetProblem(url, by), undefined, url);
 });
 
 test('any text as a URL gives an error that is one sentence', async () => {
@@ -175,12 +167,14 @@ test('in the demo, too, http reaches only localhost and loopback addresses', asy
   }
 });
 
+/** The configuration of the demo. */
+const local = {
+  ...{ demo: true, host: '127.0.0.1', port: 8080, trustProxy: false },
+  baseUrl: 'http://localhost:8080/v1',
+};
+
 test('the service does not call itself, neither by its name nor at its port on loopback', () => {
-  const config = {
-    ...{ demo: true, host: '127.0.0.1', port: 8080, trustProxy: false },
-    baseUrl: 'http://localhost:3000/v1',
-  };
-  const inDemonstration = targetPolicy(config);
+  const inDemonstration = targetPolicy({ ...local, baseUrl: 'http://localhost:3000/v1' });
   for (const host of ['localhost', '127.0.0.1', '127.9.9.9', '[::1]', '2130706433']) {
     for (const port of [8080, 3000]) {
       const problem = targetProblem(`http://${host}:${port}/`, inDemonstration);
@@ -188,18 +182,14 @@ test('the service does not call itself, neither by its name nor at its port on l
     }
     assert.equal(targetProblem(`http://${host}:8081/`, inDemonstration), undefined);
   }
-  const plain = targetPolicy({ ...config, baseUrl: 'http://localhost/v1' });
+  const plain = targetPolicy({ ...local, baseUrl: 'http://localhost/v1' });
   assert.notEqual(targetProblem('http://localhost/', plain), undefined);
   assert.equal(targetProblem('https://localhost/', plain), undefined);
-  const tunnelled = targetPolicy({ ...config, baseUrl: 'https://Pets.example./v1' });
+  const tunnelled = targetPolicy({ ...local, baseUrl: 'https://Pets.example./v1' });
   assert.notEqual(targetProblem('https://pets.example/v1/pets', tunnelled), undefined);
 });
 
 test('loopback is called only in the demo, and only while nobody else can reach the service', () => {
-  const local = {
-    ...{ demo: true, host: '127.0.0.1', port: 8080, trustProxy: false },
-    baseUrl: 'http://localhost:8080/v1',
-  };
   // Behind a proxy on the same machine.
   assert.equal(targetPolicy({ ...local, baseUrl: 'https://pets.example/v1' }).allowLoopback, false);
   assert.equal(targetPolicy({ ...local, trustProxy: ['loopback'] }).allowLoopback, false);
@@ -219,10 +209,8 @@ test('a redirect is a failure and is not followed', async (t) => {
     });
     const { port } = await listen(t, redirecting);
     const { error, ...result } = await sendTo(`http://localhost:${port}/`);
-    assert.deepEqual(
-      [result.status, error],
-      [status, `The receiver returned ${status}; redirects are not followed.`],
-    );
+    const notFollowed = `The receiver returned ${status}; redirects are not followed.`;
+    assert.deepEqual([result.status, error], [status, notFollowed]);
   }
   assert.equal(connections(), 0);
 });

@@ -7,8 +7,9 @@ import { deleteOldDeliveries } from '../../../src/store/webhooks/delivery-store.
 import { previousSecretMs } from '../../../src/store/webhooks/webhook-store.ts';
 import { clearWorkspace } from '../../../src/store/workspaces/store.ts';
 import { description } from '../../support/description.ts';
-import { type CallOptions, type Petstore, startPetstore } from '../../support/petstore.ts';
-import { statusesOf } from '../../support/values.ts';
+import { deliveriesOf } from '../../support/dispatching.ts';
+import { ample, type CallOptions, type Petstore, startPetstore } from '../../support/petstore.ts';
+import { idsOf, nextPage, statusesOf } from '../../support/values.ts';
 
 const url = 'https://example.com/hooks?token=abc';
 const dayMs = 86_400_000;
@@ -19,29 +20,22 @@ const create = (store: Petstore, body: object = { url }, options: CallOptions = 
 test('a webhook is added, read, changed and removed', async (t) => {
   const store = await startPetstore(t, { seed: false });
   const createdAt = new Date(store.nowMs).toISOString();
-  const added = await create(store, { url, types: ['pet.created'], description: 'Mine.' });
+  const body = { url, types: ['pet.created'], description: 'Mine.' };
+  const added = await create(store, body);
   assert.equal(added.status, 201, added.text);
   assert.match(added.headers.location ?? '', /\/v1\/store\/webhooks\/1$/);
   const { secret, ...webhook } = added.body;
   assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
-  assert.deepEqual(webhook, {
-    id: 1,
-    url,
-    types: ['pet.created'],
-    description: 'Mine.',
-    enabled: true,
-    createdAt,
-  });
+  assert.deepEqual(webhook, { id: 1, ...body, enabled: true, createdAt });
   assert.deepEqual((await store.call('GET', '/store/webhooks/1')).body, webhook);
 
-  const patched = await store.call('PATCH', '/store/webhooks/1', {
-    body: { types: null, description: null, enabled: false },
-  });
+  const changes = { types: null, description: null, enabled: false };
+  const patched = await store.call('PATCH', '/store/webhooks/1', { body: changes });
   assert.deepEqual(patched.body, { id: 1, url, enabled: false, createdAt });
   assert.equal((await create(store)).body.id, 2);
   const listed = await store.call('GET', '/store/webhooks?limit=1');
   assert.deepEqual(listed.body, [patched.body]);
-  assert.match(listed.headers.link ?? '', /rel="next"/);
+  assert.ok(nextPage(listed));
 
   assert.equal((await store.call('DELETE', '/store/webhooks/1')).status, 204);
   assert.equal((await store.call('GET', '/store/webhooks/1')).status, 404);
@@ -83,10 +77,7 @@ test('the plan of the key that adds a webhook limits their number', async (t) =>
   const store = await startPetstore(t, { seed: false });
   let count = 0;
   for (const plan of planNames) {
-    const { key } = await store.addKey(
-      plan,
-      plan === 'enterprise' ? { perMinute: 1e6, perDay: 1e6 } : undefined,
-    );
+    const { key } = await store.addKey(plan, plan === 'enterprise' ? ample : undefined);
     for (; count < maxWebhooks[plan as Plan]; count++)
       assert.equal((await create(store, { url }, { key })).status, 201);
     const refused = await create(store, { url }, { key });
@@ -149,22 +140,16 @@ test('the ETag of a new webhook, and of a rotation, is that of the webhook witho
   const store = await startPetstore(t, { seed: false });
   const { headers } = await create(store);
   assert.equal((await store.call('GET', '/store/webhooks/1')).headers.etag, headers.etag);
-  const change = (ifMatch: string | undefined) =>
-    store.call('PATCH', '/store/webhooks/1', {
-      body: { enabled: false },
-      headers: { 'if-match': ifMatch ?? '' },
-    });
-  assert.equal((await change('"other"')).status, 412);
-  assert.equal((await change(headers.etag)).status, 200);
-  assert.equal((await change(headers.etag)).status, 412);
+  const change = async (method: string, etag = '', body?: object) =>
+    (await store.call(method, '/store/webhooks/1', { body, headers: { 'if-match': etag } })).status;
+  assert.equal(await change('PATCH', '"other"', { enabled: false }), 412);
+  assert.equal(await change('PATCH', headers.etag, { enabled: false }), 200);
+  assert.equal(await change('PATCH', headers.etag, { enabled: false }), 412);
   const rotated = await store.call('POST', '/store/webhooks/1/rotate-secret');
   const { body, headers: own } = await store.call('GET', '/store/webhooks/1');
   assert.equal(own.etag, rotated.headers.etag);
   assert.equal(body.previousSecretValidUntil, new Date(store.nowMs + previousSecretMs).toISOString());
-  const removed = await store.call('DELETE', '/store/webhooks/1', {
-    headers: { 'if-match': headers.etag ?? '' },
-  });
-  assert.equal(removed.status, 412);
+  assert.equal(await change('DELETE', headers.etag), 412);
 });
 
 test('a ping is a pending delivery until it is sent, and lists show the newest first', async (t) => {
@@ -181,8 +166,7 @@ test('a ping is a pending delivery until it is sent, and lists show the newest f
 
   const page = await store.call('GET', '/store/webhooks/1/deliveries?limit=2&state=pending');
   assert.deepEqual(page.body, [pings[3], pings[2]]);
-  const next = /\/v1(\S+)>; rel="next"/.exec(page.headers.link ?? '')?.[1] as string;
-  assert.deepEqual((await store.call('GET', next)).body, [pings[0]]);
+  assert.deepEqual((await store.call('GET', nextPage(page) as string)).body, [pings[0]]);
   assert.deepEqual((await store.call('GET', '/store/webhooks/1/deliveries?state=failed')).body, []);
   assert.equal((await store.call('GET', '/store/webhooks/3/deliveries')).status, 404);
 
@@ -193,8 +177,7 @@ test('a ping is a pending delivery until it is sent, and lists show the newest f
 
 test('at most ten pings of a webhook wait to be sent', async (t) => {
   const store = await startPetstore(t, { seed: false });
-  for (const url of ['https://hooks.example.com/', 'https://other.example.com/'])
-    await store.call('POST', '/store/webhooks', { body: { url } });
+  for (let i = 0; i < 2; i++) await create(store);
   const ping = async (id: number) => (await store.call('POST', `/store/webhooks/${id}/ping`)).status;
   for (let i = 0; i < 10; i++) assert.equal(await ping(1), 202);
   assert.deepEqual([await ping(1), await ping(2)], [409, 202]);
@@ -220,10 +203,7 @@ test('deliveries are removed with their webhook, by age, and by number once they
   await ping(2);
   store.nowMs += 5 * dayMs;
   for (let i = 0; i < 4; i++) await ping(2);
-  const ids = async (webhook: number) =>
-    (await store.call('GET', `/store/webhooks/${webhook}/deliveries`)).body.map(
-      ({ id }: { id: number }) => id,
-    );
+  const ids = async (webhook: number) => idsOf(await deliveriesOf(store, webhook));
   const forget = (maxAgeMs: number, maxCount: number) =>
     deleteOldDeliveries(store.db, { maxAgeMs, maxCount }, store.nowMs);
   await forget(7 * dayMs, 100);
@@ -253,13 +233,10 @@ test('a reset keeps webhooks and their deliveries, and their ids continue', asyn
 test('the description shows receivers the messages, as callbacks and as x-webhooks', () => {
   const { callbacks } = description.paths['/store/webhooks'].post;
   const { post } = callbacks.event['{$request.body#/url}'];
-  assert.deepEqual(post.requestBody.content['application/json'].schema, {
-    $ref: '#/components/schemas/Event',
-  });
-  assert.deepEqual(
-    post.parameters.map(({ name }: { name: string }) => name),
-    ['webhook-id', 'webhook-timestamp', 'webhook-signature'],
-  );
+  const { schema } = post.requestBody.content['application/json'];
+  assert.deepEqual(schema, { $ref: '#/components/schemas/Event' });
+  const names = post.parameters.map(({ name }: { name: string }) => name);
+  assert.deepEqual(names, ['webhook-id', 'webhook-timestamp', 'webhook-signature']);
   assert.deepEqual(description['x-webhooks'].event.post, { ...post, operationId: 'receiveEvent' });
   assert.deepEqual(Object.keys(description['x-webhooks']), ['event', 'ping', 'eventsMissed']);
 });

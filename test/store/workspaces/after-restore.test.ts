@@ -15,6 +15,7 @@ import {
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
 import { openStream } from '../../support/streams.ts';
 import { until } from '../../support/until.ts';
+import { idsOf, numbers } from '../../support/values.ts';
 
 const hourMs = 3_600_000;
 
@@ -35,13 +36,10 @@ test('a delivery from before a new generation fails because its event is no long
   receiver.behave = answer(200);
   store.nowMs += hourMs;
   startDispatcher(store);
-  await until(async () =>
-    (await deliveriesOf(store)).every(({ state }: { state: string }) => state !== 'pending'),
-  );
+  await until(async () => (await deliveriesOf(store)).at(-1).state === 'failed');
   await until(() => receiver.messages.length === 3);
   assert.deepEqual(typesOf(receiver.messages.slice(1)), ['workspace.reset', 'workspace.seeded']);
-  const failed = (await deliveriesOf(store)).find(({ state }: { state: string }) => state === 'failed');
-  assert.match(failed.attempts.at(-1).error, /no longer stored/);
+  assert.match((await deliveriesOf(store)).at(-1).attempts.at(-1).error, /no longer stored/);
   assert.equal((await webhook(store)).enabled, true);
 });
 
@@ -95,11 +93,7 @@ test('after a new generation, cleanups keep its history, and each generation has
     const retention = { maxAgeMs: hourMs, maxCount: 100 };
     await forgetOldEvents(store.db, retention, store.nowMs);
     await deleteOldDeliveries(store.db, retention, store.nowMs);
-    const ids = (await eventsOf(store)).map(({ id }: { id: number }) => id);
-    assert.deepEqual(
-      ids,
-      [1, 2, 3].map((n) => store.nowMs * 1_000 + ahead + n),
-    );
+    assert.deepEqual(idsOf(await eventsOf(store)), numbers(3, store.nowMs * 1_000 + ahead + 1));
   }
   const sequences = await store.db.read`select min(last_id), count(*) from sequences group by workspace_id`;
   for (const [least, count] of sequences) assert.ok(Number(least) >= 2e12 && Number(count) > 5);
@@ -118,7 +112,7 @@ test('a backup that is restored again reuses no id from the store in between', a
     });
     await begin(store);
     given.push((await addCategory(store, `Of ${times}`)).body.id);
-    given.push(...(await eventsOf(store)).map(({ id }: { id: number }) => id));
+    given.push(...idsOf(await eventsOf(store)));
     for (const position of given.slice(0, -4)) {
       const { status } = await store.call('GET', `/store/events?after=${position}`);
       assert.equal(status, 410, `after ${position}`);

@@ -13,7 +13,7 @@ import { fetchChecked, type JsonAnswer, Petstore } from '../../support/petstore.
 import { commands, petstore } from '../../support/service.ts';
 import { aboutSqlite } from '../../support/storage.ts';
 import { until } from '../../support/until.ts';
-import { idsOf } from '../../support/values.ts';
+import { idsOf, nextPage } from '../../support/values.ts';
 import { checkRestore, documented, Operator } from './restore.ts';
 
 const options = { skip: aboutSqlite };
@@ -154,7 +154,7 @@ test('no command and no cleanup iterates over the ids that a restore skips', opt
     const { status, body, headers, text }: JsonAnswer = await get(path);
     assert.equal(status, 200, text);
     ids.push(...idsOf(body));
-    path = /\/v1(\S+)>; rel="next"/.exec(headers.link ?? '')?.[1];
+    path = nextPage({ headers });
   }
   assert.equal(ids.length, 20 + 10_001 + 2);
   const [above = 0, ...others] = ids.slice(-2);

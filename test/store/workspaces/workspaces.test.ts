@@ -13,12 +13,22 @@ import {
   deleteWorkspace,
 } from '../../../src/store/workspaces/store.ts';
 import { contentOf, filledTables } from '../../support/content.ts';
+import { addCategory } from '../../support/dispatching.ts';
 import { addCategories, rehearse } from '../../support/lab.ts';
-import { startPetstore } from '../../support/petstore.ts';
+import { type Petstore, startPetstore } from '../../support/petstore.ts';
 import { fill } from '../../support/resources.ts';
 import { petstore } from '../../support/service.ts';
 import { openStream } from '../../support/streams.ts';
 import { until } from '../../support/until.ts';
+
+const first = { id: 1, name: 'first' };
+const contextOf = ({ nowMs }: Petstore) => ({ atMs: nowMs, workspaceId: 1 });
+
+/** The database of a store, which calls `around` for each write. */
+const writingBy = ({ db }: Petstore, around: (write: () => Promise<unknown>) => Promise<unknown>) =>
+  Object.create(db, {
+    write: { value: (...args: Parameters<typeof db.write>) => around(() => db.write(...args)) },
+  });
 
 test('no operation shows a workspace the rows of another with the same ids', async (t) => {
   const store = await startPetstore(t);
@@ -58,10 +68,8 @@ test('no operation shows a workspace the rows of another with the same ids', asy
   assert.equal((await call('getCategory', '/categories/1')).name, 'Wolves');
   assert.equal((await call('getOrder', '/store/orders/3')).quantity, 1);
   assert.equal((await call('getInventory', '/inventory/6')).quantity, 99);
-  assert.deepEqual(
-    (await call('listPets', '/pets?id=21')).map((pet: { name: string }) => pet.name),
-    ['Theirs'],
-  );
+  const [pet, ...others] = await call('listPets', '/pets?id=21');
+  assert.deepEqual([pet.name, others], ['Theirs', []]);
   assert.equal((await call('listCategories', '/categories'))[0].name, 'Wolves');
   assert.equal((await call('listOrders', '/store/orders?limit=100')).length, 9);
   assert.equal((await call('listInventory', '/inventory?limit=100')).length, 21);
@@ -80,31 +88,21 @@ test('no operation shows a workspace the rows of another with the same ids', asy
   assert.equal((await store.call('GET', '/pets/21')).body.name, 'Mine');
 });
 
-test('resources of another workspace are not found and cannot be referenced', async (t) => {
+test('a workspace counts ids from 1, and resources of another are not found and cannot be referenced', async (t) => {
   const store = await startPetstore(t);
   const { key } = await store.addWorkspace('second', false);
-  for (const path of ['/pets/1', '/categories/1', '/store/orders/1', '/inventory/1']) {
-    assert.equal((await store.call('GET', path, { key })).status, 404);
-  }
-  const order = await store.call('POST', '/store/orders', { key, body: { petId: 1 } });
-  assert.equal(order.body.code, 'invalid_reference');
-  const pet = await store.call('POST', '/pets', { key, body: { name: 'Zed', categoryId: 1 } });
-  assert.equal(pet.body.code, 'invalid_reference');
+  const add = async (path: string, body: object) => (await store.call('POST', path, { key, body })).body;
+  const smaug = { name: 'Smaug', categoryId: 1 };
   for (const path of ['/pets', '/categories', '/store/orders', '/inventory']) {
+    assert.equal((await store.call('GET', `${path}/1`, { key })).status, 404);
     assert.deepEqual((await store.call('GET', path, { key })).body, []);
   }
-});
-
-test('ids count from 1 in each workspace', async (t) => {
-  const store = await startPetstore(t);
-  const { key } = await store.addWorkspace('second', false);
+  assert.equal((await add('/store/orders', { petId: 1 })).code, 'invalid_reference');
+  assert.equal((await add('/pets', smaug)).code, 'invalid_reference');
   for (const id of [1, 2, 3]) {
-    assert.equal((await store.call('POST', '/categories', { key, body: { name: 'Dragons' } })).body.id, id);
-    assert.equal(
-      (await store.call('POST', '/pets', { key, body: { name: 'Smaug', categoryId: 1 } })).body.id,
-      id,
-    );
-    assert.equal((await store.call('POST', '/store/orders', { key, body: {} })).body.id, id);
+    assert.equal((await add('/categories', { name: 'Dragons' })).id, id);
+    assert.equal((await add('/pets', smaug)).id, id);
+    assert.equal((await add('/store/orders', {})).id, id);
   }
 });
 
@@ -200,14 +198,14 @@ test('a reset keeps the keys of a workspace, their limits, and its webhooks', as
     valid.every(([fingerprint]) => String(fingerprint).startsWith('/v1/store/webhooks')),
     String(valid),
   );
-  assert.equal((await store.call('POST', '/categories', { body: { name: 'Dragons' } })).body.id, 1);
+  assert.equal((await addCategory(store)).body.id, 1);
 });
 
 test('a large workspace is emptied in transactions of 1,000 rows', async (t) => {
   const store = await startPetstore(t);
-  await addPets(store.db, 1, 25_000, { atMs: store.nowMs, workspaceId: 1 }, () => {});
+  await addPets(store.db, 1, 25_000, contextOf(store), () => {});
   const { writes } = store.db.counts;
-  await deleteInBatches(store.db, { id: 1, name: 'first' }, { atMs: store.nowMs, workspaceId: 1 });
+  await deleteInBatches(store.db, first, contextOf(store));
   assert.equal(store.db.counts.writes - writes, 25);
   assert.deepEqual(await store.db.read`select min(id), max(id) from pets`, [[25_001, 25_020]]);
 });
@@ -219,8 +217,7 @@ test('many categories are also removed in batches, except those of remaining pet
   const [[all] = []] = await store.db.read`select count(*) from categories`;
   const { writes } = store.db.counts;
   let deleted = 0;
-  const context = { atMs: store.nowMs, workspaceId: 1 };
-  await deleteInBatches(store.db, { id: 1, name: 'first' }, context, (rows) => {
+  await deleteInBatches(store.db, first, contextOf(store), (rows) => {
     deleted += rows;
   });
   assert.equal(deleted, 3_000 - 7, 'seven of these have pets');
@@ -252,18 +249,14 @@ test('stored responses and lab data are removed in transactions of 200 rows, aft
           (select count(*) from api_keys where workspace_id = 1 and revoked_at_ms is null)`
     )[0]?.map(Number);
   const seen: unknown[] = [];
-  const db = Object.create(store.db, {
-    write: {
-      value: async (...write: Parameters<typeof store.db.write>) => {
-        const result = await store.db.write(...write);
-        seen.push(await held());
-        return result;
-      },
-    },
+  const db = writingBy(store, async (write) => {
+    const result = await write();
+    seen.push(await held());
+    return result;
   });
   const [[all] = []] = await store.db.read`select count(*) from idempotency_keys`;
   assert.equal(Number(all), count);
-  await closeWorkspace(db, { id: 1, name: 'first' }, { atMs: store.nowMs, workspaceId: 1 });
+  await closeWorkspace(db, first, contextOf(store));
   assert.deepEqual(seen.slice(0, 7), [
     [count, count, 0],
     [250, count, 0],
@@ -277,26 +270,17 @@ test('stored responses and lab data are removed in transactions of 200 rows, aft
 
 test('deleting in batches fails if the workspace is deleted meanwhile', async (t) => {
   const store = await startPetstore(t);
-  const workspace = { id: 1, name: 'first' };
-  await addPets(store.db, 1, 25_000, { atMs: store.nowMs, workspaceId: 1 }, () => {});
-  const db = Object.create(store.db, {
-    write: {
-      value: async (...write: Parameters<typeof store.db.write>) => {
-        await store.change((sql) => deleteWorkspace(sql, 1));
-        return store.db.write(...write);
-      },
-    },
+  await addPets(store.db, 1, 25_000, contextOf(store), () => {});
+  const db = writingBy(store, async (write) => {
+    await store.change((sql) => deleteWorkspace(sql, 1));
+    return write();
   });
-  await assert.rejects(
-    deleteInBatches(db, workspace, { atMs: store.nowMs, workspaceId: 1 }),
-    /no workspace first any more/,
-  );
+  await assert.rejects(deleteInBatches(db, first, contextOf(store)), /no workspace first any more/);
 });
 
 test('a workspace that is deleted during a request accepts no further change', async (t) => {
   const store = await startPetstore(t);
   assert.equal((await store.call('GET', '/pets/1')).status, 200);
   petstore(['workspaces', 'delete', 'first'], { PETSTORE_DATA_DIR: store.folder });
-  const answer = await store.call('POST', '/categories', { body: { name: 'Dragons' } });
-  assert.equal(answer.status, 401);
+  assert.equal((await addCategory(store)).status, 401);
 });
