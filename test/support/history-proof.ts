@@ -9,14 +9,14 @@ import {
   type Change,
   changesBetween,
   type Event,
-  fold,
+  Follower,
   isLast,
   type Lists,
   pathOf,
   readEvents,
   readLists,
 } from './history.ts';
-import { type HistoryStep, type Request, steps } from './history-steps.ts';
+import { type Command, type HistoryStep, type Request, steps } from './history-steps.ts';
 import type { JsonAnswer, Petstore } from './petstore.ts';
 
 let workspaces = 0;
@@ -41,99 +41,85 @@ export async function proveHistories(
  */
 async function proveHistory(store: Petstore, steps: HistoryStep[]): Promise<Event[]> {
   const { key, workspaceId } = await store.addWorkspace(`history-${++workspaces}`, false);
-  const proof = new HistoryProof(store, workspaceId, key);
+  const listsAt = new Map<number, Lists>();
+  let events: Event[] = [];
+  let lists: Lists = new Map();
   try {
-    for (const step of steps) await proof.take(step);
-    return proof.events;
+    for (const step of steps) await take(step);
+    return events;
   } finally {
     await store.change((sql) => deleteWorkspace(sql, workspaceId), workspaceId);
   }
-}
 
-class HistoryProof {
-  readonly #store: Petstore;
-  readonly #workspaceId: number;
-  readonly #key: string;
-  readonly #listsAt = new Map<number, Lists>();
-  events: Event[] = [];
-  #lists: Lists = new Map();
-
-  constructor(store: Petstore, workspaceId: number, key: string) {
-    this.#store = store;
-    this.#workspaceId = workspaceId;
-    this.#key = key;
-  }
-
-  async take(step: HistoryStep): Promise<void> {
-    this.#store.nowMs += 1;
-    const before = this.#lists;
-    const answers = 'requests' in step ? await Promise.all(step.requests.map(this.#send)) : [];
-    if ('command' in step) await this.#command(step.command);
-    this.events = await readEvents(this.#get);
-    this.#lists = await readLists(this.#get);
-    const made = this.events.filter(({ timestamp }) => Date.parse(timestamp) === this.#store.nowMs);
-    if ('command' in step) this.#assertMarked(step.command, made);
+  async function take(step: HistoryStep): Promise<void> {
+    store.nowMs += 1;
+    const before = lists;
+    const answers = 'requests' in step ? await Promise.all(step.requests.map(send)) : [];
+    if ('command' in step) await perform(step.command);
+    events = await readEvents(get);
+    lists = await readLists(get);
+    const made = events.filter(({ timestamp }) => Date.parse(timestamp) === store.nowMs);
+    if ('command' in step) assertMarked(step.command, made);
     else if (answers.length > 1) assertEventsOf(answers, made);
-    else await this.#assertDelivered(step.requests[0] as Request, answers[0] as JsonAnswer, before, made);
-    assert.deepEqual(fold(this.events, this.#listsAt), this.#lists);
+    else await assertDelivered(step.requests[0] as Request, answers[0] as JsonAnswer, before, made);
+    assert.deepEqual(fold(events, listsAt), lists);
   }
 
-  #get = (path: string) => this.#store.call('GET', path, { key: this.#key });
+  function get(path: string) {
+    return store.call('GET', path, { key });
+  }
 
-  #send = async ({
-    method,
-    path: list,
-    nth,
-    body,
-    idempotencyKey,
-    ifMatch,
-  }: Request): Promise<JsonAnswer> => {
-    const path = nth === undefined ? list : this.#resource(list, nth);
-    const current = ifMatch === 'current' ? (await this.#get(path)).headers.etag : '"other"';
+  async function send({ method, path: list, nth, body, idempotencyKey, ifMatch }: Request) {
+    const path = nth === undefined ? list : resource(list, nth);
+    const current = ifMatch === 'current' ? (await get(path)).headers.etag : '"other"';
     const headers = {
       ...(idempotencyKey && { 'idempotency-key': idempotencyKey }),
       ...(ifMatch && { 'if-match': current ?? '*' }),
     };
-    return this.#store.call(method, path, { key: this.#key, body, headers });
-  };
+    return store.call(method, path, { key, body, headers });
+  }
 
   /** The nth resource of a list, and sometimes one that does not exist. */
-  #resource(list: string, nth: number): string {
-    const paths = [...this.#lists.keys()].filter((path) => path.startsWith(list));
+  function resource(list: string, nth: number): string {
+    const paths = [...lists.keys()].filter((path) => path.startsWith(list));
     return [...paths, `${list}/4711`][nth % (paths.length + 1)] as string;
   }
 
   /** Like the commands of that name. */
-  async #command(command: 'reset' | 'clear' | 'add pets'): Promise<void> {
-    const { db, nowMs } = this.#store;
+  async function perform(command: Command): Promise<void> {
     if (command === 'add pets') {
-      await addPets(db, this.#workspaceId, 3, { atMs: nowMs, workspaceId: this.#workspaceId }, () => {});
-    } else {
-      await this.#store.change(async (sql) => {
-        await clearWorkspace(sql, this.#workspaceId);
-        if (command === 'reset') await seedWorkspace(sql, this.#workspaceId);
-      }, this.#workspaceId);
+      await addPets(store.db, workspaceId, 3, { atMs: store.nowMs, workspaceId }, () => {});
+      return;
     }
+    await store.change(async (sql) => {
+      await clearWorkspace(sql, workspaceId);
+      if (command === 'reset') await seedWorkspace(sql, workspaceId);
+    }, workspaceId);
   }
 
   /** One event covers many rows: the client must read the lists again. */
-  #assertMarked(command: string, made: Event[]): void {
-    const types = made.map(({ type }) => type);
-    if (command === 'add pets') assert.deepEqual(types, ['workspace.seeded']);
-    else assert.deepEqual(types, ['workspace.reset', ...(command === 'reset' ? ['workspace.seeded'] : [])]);
-    for (const { data, requestId } of made) assert.deepEqual([data, requestId], [{}, undefined]);
-    this.#listsAt.set(this.events.length, this.#lists);
+  function assertMarked(command: Command, made: Event[]): void {
+    const types = {
+      'add pets': ['workspace.seeded'],
+      reset: ['workspace.reset', 'workspace.seeded'],
+      clear: ['workspace.reset'],
+    }[command];
+    assert.deepEqual(
+      made.map(({ type, data, requestId }) => ({ type, data, requestId })),
+      types.map((type) => ({ type, data: {}, requestId: undefined })),
+    );
+    listsAt.set(events.length, lists);
   }
 
   /** A request records one event for each GET response that it changed, and nothing else. */
-  async #assertDelivered(
+  async function assertDelivered(
     { method, path }: Request,
     answer: JsonAnswer,
     before: Lists,
     made: Event[],
   ): Promise<void> {
     const what = `${method} ${path} -> ${answer.status} ${answer.text}`;
-    const expected = changesBetween(before, this.#lists, path.startsWith('/pets'));
+    const expected = changesBetween(before, lists, path.startsWith('/pets'));
     const recorded = made.map(({ id, timestamp, requestId, ...change }): Change => {
       assert.equal(requestId, answer.headers['x-request-id'], what);
       return change;
@@ -141,9 +127,20 @@ class HistoryProof {
     assert.deepEqual(recorded, expected, what);
     if (answer.status >= 400 || answer.headers['idempotency-replayed']) assert.deepEqual(recorded, [], what);
     for (const change of recorded) {
-      const { status, text } = await this.#get(pathOf(change));
+      const { status, text } = await get(pathOf(change));
       if (isLast(change.type)) assert.equal(status, 404, what);
       else assert.equal(`${JSON.stringify(change.data)}\n`, text, what);
     }
   }
+}
+
+/** The result of a whole history. `listsAt` has the lists after a marker, by its id. */
+function fold(events: Event[], listsAt: ReadonlyMap<number, Lists>): Lists | undefined {
+  const follower = new Follower();
+  for (const event of events) {
+    follower.follow(event);
+    const seen = listsAt.get(event.id);
+    if (seen) follower.lists = new Map(seen);
+  }
+  return follower.lists;
 }

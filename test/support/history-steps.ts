@@ -16,8 +16,11 @@ export interface Request {
   ifMatch?: 'current' | 'other' | undefined;
 }
 
-/** A step in a workspace: one or several concurrent requests, or an operator's command. */
-export type HistoryStep = { requests: Request[] } | { command: 'reset' | 'clear' | 'add pets' };
+/** A command of an operator. */
+export type Command = 'reset' | 'clear' | 'add pets';
+
+/** A step in a workspace: one or several concurrent requests, or a command. */
+export type HistoryStep = { requests: Request[] } | { command: Command };
 
 /** Values of a schema. Few, so that a change often changes nothing, and few ids, so that requests concern the same rows. */
 function fewValues(reference: JsonObject): Arbitrary<unknown> {
@@ -103,7 +106,7 @@ const beginning: Request[] = [
 const step: Arbitrary<HistoryStep> = fc.oneof(
   { weight: 30, arbitrary: request.map((request) => ({ requests: [request] })) },
   { weight: 4, arbitrary: fc.record({ requests: fc.array(request, { minLength: 2, maxLength: 8 }) }) },
-  { weight: 1, arbitrary: fc.record({ command: fc.constantFrom('reset', 'clear', 'add pets') }) },
+  { weight: 1, arbitrary: fc.record({ command: fc.constantFrom<Command>('reset', 'clear', 'add pets') }) },
 );
 
 /** First a category and pets, without which most requests would be refused. */

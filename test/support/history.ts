@@ -111,17 +111,6 @@ export class Follower {
   }
 }
 
-/** The result of a whole history. `listsAt` has the lists after a marker, by its id. */
-export function fold(events: Event[], listsAt: ReadonlyMap<number, Lists> = new Map()): Lists | undefined {
-  const follower = new Follower();
-  for (const event of events) {
-    follower.follow(event);
-    const seen = listsAt.get(event.id);
-    if (seen) follower.lists = new Map(seen);
-  }
-  return follower.lists;
-}
-
 /** Applies a change, after checking that `lists` match its state before. */
 function apply(change: Change, lists: Lists, what: string): void {
   const { type, data, previous } = change;

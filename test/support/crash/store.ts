@@ -182,7 +182,7 @@ export class Store {
     for (const reader of readers) {
       await reader.readUpTo(service, this.#position + events.length);
       assert.deepEqual(reader.events.slice(this.#position), events, 'what was seen before the kill is kept');
-      assert.deepEqual(reader.lists, stored, 'the events add up to the stored lists');
+      assert.deepEqual(reader.follower.lists, stored, 'the events add up to the stored lists');
     }
     this.#history.assertDelivered(events);
     this.#position += events.length;
