@@ -68,14 +68,14 @@ export async function readLists(get: Get): Promise<Lists> {
 export const readEvents = (get: Get, after = 0) =>
   readPages<Event>(get, `/store/events?limit=100&after=${after}`);
 
-/** The items of all pages of a list. */
-async function readPages<Item>(get: Get, first: string): Promise<Item[]> {
+/** The items of all pages of a list of the API or of the lab. */
+export async function readPages<Item>(get: Get, first: string): Promise<Item[]> {
   const items: Item[] = [];
   for (let path: string | undefined = first; path; ) {
     const { status, text, body, headers }: JsonAnswer = await get(path);
     assert.equal(status, 200, text);
     items.push(...body);
-    path = /\/v1(\S+)>; rel="next"/.exec(headers.link ?? '')?.[1];
+    path = /<https?:\/\/[^/]+(?:\/v1)?([^>]+)>; rel="next"/.exec(headers.link ?? '')?.[1];
   }
   return items;
 }
