@@ -46,11 +46,7 @@ const stepTimeoutMs = 90_000;
 export const stillClock = { clock: 'manual' } as const;
 
 /** Starts a store and a browser, Chromium by default. */
-export async function visitLab(
-  t: After,
-  options: StoreOptions = {},
-  launch: Launch = browsers[0].launch,
-) {
+export async function visitLab(t: After, options: StoreOptions = {}, launch: Launch = browsers[0].launch) {
   const store = await startPetstore(options);
   const ends: (() => Promise<void>)[] = [];
   t.after(async () => {

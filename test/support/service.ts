@@ -2,16 +2,13 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { after, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { createKey } from '../../src/access/keys/store.ts';
 import { openStorage } from '../../src/db/open.ts';
 import { freePort } from './port.ts';
 import { databaseUrlOf } from './storage.ts';
-import { fileAt } from './tree.ts';
+import { compileCache, fileAt } from './tree.ts';
 
 export const bin = fileAt('bin/petstore.js');
-const callsProgram = fileURLToPath(new URL('calls.ts', import.meta.url));
-const compileCache = new URL('compile-cache.js', import.meta.url).href;
 const endOfWelcome = '/pets?limit=2"\n';
 /** Long, since a test's machine may be busy. A failed start ends its process at once, without this wait. */
 const startTimeoutMs = 120_000;
@@ -65,7 +62,7 @@ export function command(args: string[], env: Environment = {}): Promise<Ended> {
 }
 
 async function call(message: { args: string[]; env: NodeJS.ProcessEnv }): Promise<Ended> {
-  calls ??= fork(callsProgram, {
+  calls ??= fork(fileAt('test/support/calls.ts'), {
     execArgv: ['--import', compileCache],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
@@ -87,14 +84,7 @@ export async function printed(args: string[], env: Environment = {}): Promise<an
 }
 
 /** The service in a process of its own. */
-export interface Service {
-  child: ChildProcess;
-  origin: string;
-  /** Its output on standard output and standard error so far. */
-  output(): string;
-  /** Sends a signal and waits for the process to end. */
-  stop(signal: NodeJS.Signals): Promise<{ code: number | null; signal: string | null }>;
-}
+export type Service = Awaited<ReturnType<typeof startService>>;
 
 interface StartOptions {
   by?: [string, ...string[]];
@@ -122,7 +112,7 @@ export async function startService(
   dataDir: string,
   env: Environment = {},
   { by = [process.execPath], atOnce = () => {} }: StartOptions = {},
-): Promise<Service> {
+) {
   const port = Number(env.PORT ?? (await freePort()));
   const [program, ...args] = by;
   const child = spawn(program, [...args, bin, 'serve'], {
@@ -148,12 +138,14 @@ export async function startService(
     throw new Error(`The service did not start: ${output}`);
   }
   return {
-    child,
+    child: child as ChildProcess,
     origin,
+    /** Its output on standard output and standard error so far. */
     output: () => output,
-    async stop(signal) {
+    /** Sends a signal and waits for the process to end. */
+    async stop(signal: NodeJS.Signals) {
       child.kill(signal);
-      const [code, by] = await ended;
+      const [code, by] = (await ended) as [number | null, string | null];
       return { code, signal: by };
     },
   };

@@ -1,8 +1,7 @@
 import type { State } from '../history.ts';
 import type { Service } from '../service.ts';
-import { idOf, type Write } from './history.ts';
 import { pick, type Random } from './random.ts';
-import type { Store } from './store.ts';
+import { idOf, type Store, type Write } from './store.ts';
 
 /** The number of concurrent writers. */
 export const clientCount = 32;
