@@ -312,6 +312,10 @@ export function resolve(value: JsonObject, document: Described = description): J
     .reduce((at: JsonObject, name) => at[name] as JsonObject, document);
 }
 
+/** The properties of a schema that a request may have: all but the read-only ones. */
+export const writableIn = ({ properties }: JsonObject) =>
+  Object.entries(properties as Record<string, JsonObject>).filter(([, property]) => !property.readOnly);
+
 /** A decoded path, in which encoded slashes separate nothing; undefined if it is malformed. */
 export function decoded(path: string): string | undefined {
   try {

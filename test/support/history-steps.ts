@@ -1,7 +1,7 @@
 import fc, { type Arbitrary } from 'fast-check';
 import { operations } from '../../src/api/operations.ts';
 import type { JsonObject } from '../../src/reference/description/schemas.ts';
-import { description, resolve } from './description.ts';
+import { description, resolve, writableIn } from './description.ts';
 import { recordedLists } from './history.ts';
 
 /** A request of a sequence. */
@@ -29,12 +29,11 @@ function fewValues(reference: JsonObject): Arbitrary<unknown> {
   if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum);
   switch (schema.type) {
     case 'object': {
-      const properties = Object.entries(schema.properties as Record<string, JsonObject>)
-        .filter(([, property]) => !property.readOnly)
-        .map(([name, property]) => [name, fewValues(property)] as const);
-      const requiredKeys = schema.required as string[] | undefined;
+      const properties = writableIn(schema).map(([name, property]) => [name, fewValues(property)]);
+      const requiredKeys = (schema.required ?? []) as string[];
       return fc.record<Record<string, unknown>>(Object.fromEntries(properties), {
-        ...{ requiredKeys: requiredKeys ?? [], noNullPrototype: true },
+        requiredKeys,
+        noNullPrototype: true,
       });
     }
     case 'array':

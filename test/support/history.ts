@@ -28,17 +28,11 @@ export const isMarker = ({ type }: Event) => markers.includes(type);
 /** Whether a type concerns a resource of the lists. */
 export const isOfStore = (type: EventType) => !type.startsWith('webhook.');
 
-/** A list whose changes are all recorded. */
-interface RecordedList {
-  path: string;
-  /** The property that identifies an item. */
-  key: string;
-  /** The types of events about its items. */
-  types: EventType[];
-}
-
-/** Every list whose changes are all recorded, from the list of operations. */
-export const recordedLists: RecordedList[] = operations.flatMap(({ path, success }) => {
+/**
+ * Every list whose changes are all recorded, from the list of operations: its path, the property that identifies an item, and the types of
+ * events about its items.
+ */
+export const recordedLists = operations.flatMap(({ path, success }) => {
   const items = (success.schema as Partial<TArray<TObject>> | undefined)?.items;
   const types = events.flatMap(({ type, data, change }) => (change && data === items ? [type] : []));
   return types.length > 0 ? [{ path, key: Object.keys(items?.properties ?? {})[0] as string, types }] : [];

@@ -272,7 +272,7 @@ export function requestOf({ key, body, headers = {} }: CallOptions, defaultKey: 
   };
 }
 
-export function withBody(answer: Answer): JsonAnswer {
+function withBody(answer: Answer): JsonAnswer {
   return { ...answer, body: isJson(answer) && answer.text !== '' ? JSON.parse(answer.text) : undefined };
 }
 

@@ -1,12 +1,11 @@
 import fc, { type Arbitrary } from 'fast-check';
 import type { RowKind } from '../../../src/db/tables.ts';
+import type { JsonObject as Json } from '../../../src/reference/description/schemas.ts';
 import { type Api, apis, resolve } from '../description.ts';
 import type { Wire } from './interpret.ts';
 import type { Model } from './model.ts';
 import { type Draft, type Twist, twist } from './twists.ts';
 import { Earlier, earlier, Numeral, validValue } from './values.ts';
-
-type Json = Parameters<typeof resolve>[0];
 
 const [api] = apis;
 
