@@ -18,8 +18,7 @@ import {
   readEvents,
   readLists,
 } from '../test/support/history.ts';
-import { proveHistories } from '../test/support/history-proof.ts';
-import { type Request, request } from '../test/support/history-steps.ts';
+import { proveHistories, type Request, request } from '../test/support/history-proof.ts';
 import { patienceMs, withStatus } from '../test/support/instances.ts';
 import { assertInvariants } from '../test/support/invariants.ts';
 import { remaining, roomInMinute } from '../test/support/limits.ts';
