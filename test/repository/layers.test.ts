@@ -120,20 +120,17 @@ function arrowsOf(graph: Graph): string[] {
   );
 }
 
-test('no files import each other in a circle', () => {
-  assert.deepEqual(circlesOf(imports), []);
-});
-
-test('no two entries of a folder import each other in a circle', () => {
-  const folders = [...new Set(files.flatMap(foldersAbove))];
+test('no two entries of a folder import each other in a circle, and so no files do', () => {
+  const folders = ['', ...new Set(files.flatMap(foldersAbove))];
   const circles = folders.flatMap((folder) =>
-    circlesOf(importsWithin(folder)).map((circle) => `in ${folder}: ${circle}`),
+    circlesOf(importsWithin(folder)).map((circle) => `in src/${folder}: ${circle}`),
   );
   assert.deepEqual(circles, []);
 });
 
 /** `lab/faults/` and `lab/` for `lab/faults/list.ts`. */
 const foldersAbove = (file: string) => [...file.matchAll(/\//g)].map(({ index }) => file.slice(0, index + 1));
+
 /** The imports between the files and folders of a folder. */
 function importsWithin(folder: string): Graph {
   const entryOf = (file: string) => file.slice(folder.length).split('/')[0] as string;
