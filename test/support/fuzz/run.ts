@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { Agent } from 'node:http';
 import fc from 'fast-check';
-import type { InjectOptions, LightMyRequestResponse } from 'fastify';
+import type { InjectOptions } from 'fastify';
 import { forgetOldEvents, readEvents } from '../../../src/store/history/store.ts';
 import { deleteWorkspace } from '../../../src/store/workspaces/store.ts';
 import { type Answer, assertAsDescribed, decoded } from '../description.ts';
@@ -207,7 +207,7 @@ function assertExpected(what: string, { method }: Wire, expected: Expected, answ
   if (status < 300)
     assert.equal(/rel="next"/.test(answer.headers.link ?? ''), next !== undefined, `${what}: Link`);
   if (method === 'HEAD' || status === 304 || status === 204) return;
-  if (isEventStream(answer.headers['content-type'])) return;
+  if (isEventStream(answer.headers)) return;
   const parsed = JSON.parse(answer.text);
   for (const item of unknown && !code ? [parsed].flat() : []) {
     assert.equal(typeof item[unknown as string], 'string', what);
@@ -219,51 +219,38 @@ function assertExpected(what: string, { method }: Wire, expected: Expected, answ
 
 /** Sends requests without a socket. */
 export function inProcess({ app }: Petstore): Send {
-  return async ({ method, path, query, headers, body }) => {
+  return async ({ method, path, query, headers: sent, body }) => {
     const url = `${path}${query && `?${query}`}`;
-    const options = { method, url, headers, ...(body !== undefined && { payload: body }) };
-    if (decoded(path) === streamPath)
-      return beginningOf(await app.inject({ ...options, payloadAsStream: true } as InjectOptions));
-    const response = await app.inject(options as InjectOptions);
-    return {
-      status: response.statusCode,
-      headers: response.headers as Record<string, string>,
-      text: response.body,
-    };
+    const payloadAsStream = decoded(path) === '/v1/store/events/stream';
+    const options = { method, url, headers: sent, ...(body !== undefined && { payload: body }) };
+    const response = await app.inject({ ...options, payloadAsStream } as InjectOptions);
+    const { statusCode: status, headers } = response;
+    const text = payloadAsStream ? await beginningOf(response.stream(), headers) : response.body;
+    // As a client that disconnects.
+    if (isEventStream(headers)) response.raw.res.destroy();
+    return { status, headers: headers as Answer['headers'], text };
   };
 }
 
-const streamPath = '/v1/store/events/stream';
-
-/** A response that may be a stream. Only the first piece of a stream is read. */
-async function beginningOf(response: LightMyRequestResponse): Promise<Answer> {
-  const chunks = response.stream();
-  const isStream = isEventStream(response.headers['content-type']);
-  let text = '';
-  for await (const chunk of chunks) {
-    text += chunk;
-    if (isStream) break;
+/** The text of a response, but only the first piece of a stream. */
+async function beginningOf(response: AsyncIterable<Buffer>, headers: object): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) {
+    chunks.push(chunk);
+    if (isEventStream(headers)) break;
   }
-  // As a client that disconnects.
-  if (isStream) response.raw.res.destroy();
-  return { status: response.statusCode, headers: response.headers as Record<string, string>, text };
+  return Buffer.concat(chunks).toString();
 }
 
-const isEventStream = (contentType: unknown) => String(contentType).startsWith('text/event-stream');
+const isEventStream = (headers: { 'content-type'?: unknown }) =>
+  String(headers['content-type']).startsWith('text/event-stream');
 
 const overSocket =
   (origin: string, agent: Agent): Send =>
   ({ method, path, query, headers, body }) =>
     requestOnce(`${origin}${path}${query && `?${query}`}`, {
       ...{ method, headers, body, agent },
-      async read(response) {
-        const chunks: Buffer[] = [];
-        for await (const chunk of response as AsyncIterable<Buffer>) {
-          chunks.push(chunk);
-          if (isEventStream(response.headers['content-type'])) break;
-        }
-        return Buffer.concat(chunks).toString();
-      },
+      read: (response) => beginningOf(response, response.headers),
     });
 
 /** The operations with a successful response. */
