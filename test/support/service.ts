@@ -7,6 +7,7 @@ import { openStorage } from '../../src/db/open.ts';
 import { freePort } from './port.ts';
 import { databaseUrlOf } from './storage.ts';
 import { compileCache, fileAt } from './tree.ts';
+import { until } from './until.ts';
 
 export const bin = fileAt('bin/petstore.js');
 const endOfWelcome = '/pets?limit=2"\n';
@@ -132,8 +133,11 @@ export async function startService(
   // The welcome ends a start with demo data. It may arrive later than a response.
   const hasSaidAll = () =>
     env.PETSTORE_DEMO === 'off' || child.stdout.destroyed || output.includes(endOfWelcome);
-  if (!(await isReady(origin, child, hasSaidAll))) {
-    child.kill('SIGKILL');
+  await until(async () => {
+    const answer = await fetch(`${origin}/readyz`).catch(() => undefined);
+    return child.exitCode !== null || (answer?.ok === true && hasSaidAll());
+  }, startTimeoutMs).catch(() => child.kill('SIGKILL'));
+  if (child.exitCode !== null || child.killed) {
     await ended;
     throw new Error(`The service did not start: ${output}`);
   }
@@ -149,14 +153,4 @@ export async function startService(
       return { code, signal: by };
     },
   };
-}
-
-async function isReady(origin: string, child: ChildProcess, hasSaidAll: () => boolean): Promise<boolean> {
-  const deadline = Date.now() + startTimeoutMs;
-  while (child.exitCode === null && Date.now() < deadline) {
-    const answer = await fetch(`${origin}/readyz`).catch(() => undefined);
-    if (answer?.ok && hasSaidAll()) return true;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  return false;
 }
