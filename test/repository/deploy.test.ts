@@ -42,16 +42,10 @@ test('the service reads every setting that the deployment sets', () => {
 test('no service runs as root or can become root, and each writes only to memory and its volumes', () => {
   assert.equal(services.length, 6);
   for (const [name, { user, tmpfs, read_only, cap_drop, security_opt, privileged, cap_add }] of services) {
-    assert.match(String(user ?? 'root'), /^(?!(0|root)(:|$))/, name);
+    assert.doesNotMatch(String(user || 'root'), /^(0|root)(:|$)/, name);
     assert.ok([tmpfs].flat().includes('/tmp'), name);
-    assert.deepEqual(
-      { read_only, cap_drop, security_opt, privileged, cap_add },
-      {
-        ...{ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] },
-        ...{ privileged: undefined, cap_add: undefined },
-      },
-      name,
-    );
+    assert.deepEqual([read_only, privileged, cap_add], [true, undefined, undefined], name);
+    assert.deepEqual([cap_drop, security_opt], [['ALL'], ['no-new-privileges:true']], name);
   }
   const [, user] = /^USER (\d+)$/m.exec(textOf('Dockerfile')) ?? [];
   assert.match(textOf('Dockerfile'), new RegExp(`useradd .*--uid ${user} `));

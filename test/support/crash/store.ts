@@ -115,12 +115,8 @@ export class Store {
     const seeded = await this.#stored(async () => {});
     for (const [path, state] of seeded) this.#expected.set(path, state);
     for (const stock of sharedStocks) {
-      const pet = await this.send(service, {
-        method: 'POST',
-        path: '/pets',
-        body: { name: 'Shared', categoryId: 1 },
-      });
-      const petId = pet.body.id;
+      const body = { name: 'Shared', categoryId: 1 };
+      const petId = (await this.send(service, { method: 'POST', path: '/pets', body })).body.id;
       await this.send(service, { method: 'PATCH', path: `/inventory/${petId}`, body: { quantity: stock } });
       this.#shared.push({ petId, stock });
     }

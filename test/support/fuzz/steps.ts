@@ -33,13 +33,10 @@ interface Target {
 export const operationStep = ({ start, description }: Pick<Api, 'start' | 'description'>): Arbitrary<Fresh> =>
   fc.oneof(
     ...Object.entries(description.paths as Record<string, Json>).flatMap(([template, item]) =>
-      Object.entries(item as Record<string, Json>).map(([method, operation]) =>
-        stepOf(
-          { start, id: operation.operationId as string, method: method.toUpperCase(), template },
-          operation,
-          description,
-        ),
-      ),
+      Object.entries(item as Record<string, Json>).map(([method, operation]) => {
+        const target = { start, id: operation.operationId as string, method: method.toUpperCase(), template };
+        return stepOf(target, operation, description);
+      }),
     ),
   );
 
