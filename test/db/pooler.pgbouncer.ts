@@ -11,7 +11,7 @@ import { openPostgres } from '../../src/db/postgres.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { untilStatus } from '../support/instances.ts';
 import { Petstore } from '../support/petstore.ts';
-import { PgBouncer, whyNoPgBouncer } from '../support/pgbouncer.ts';
+import { type PgBouncer, startPgBouncer, whyNoPgBouncer } from '../support/pgbouncer.ts';
 import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
 import { ampleKey, petstore, startService } from '../support/service.ts';
 import { run } from '../support/storage.ts';
@@ -31,7 +31,7 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
   let pooler: PgBouncer;
   before(async () => {
     cluster = await PostgresCluster.start();
-    pooler = await PgBouncer.start(cluster.url);
+    pooler = await startPgBouncer(cluster.url);
   });
   after(async () => {
     await pooler.remove();

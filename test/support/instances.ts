@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openPostgres } from '../../src/db/postgres.ts';
+import { readPages } from './history.ts';
 import { type JsonAnswer, Petstore, type StoreSetup } from './petstore.ts';
 import type { PostgresCluster } from './postgres-cluster.ts';
 import { newReportJobWorker } from './report-job-worker.ts';
@@ -75,12 +76,8 @@ export const withStatus = (answers: JsonAnswer[], status: number) =>
   answers.filter((answer) => answer.status === status);
 
 /** Every order of the first workspace by its id. */
-export async function allOrders(instance: Petstore): Promise<Map<number, { id: number }>> {
-  const orders = new Map<number, { id: number }>();
-  for (let path: string | undefined = '/store/orders?limit=100'; path; ) {
-    const page: JsonAnswer = await instance.call('GET', path);
-    for (const order of page.body) orders.set(order.id, order);
-    path = /\/v1(\S+)>; rel="next"/.exec(page.headers.link ?? '')?.[1];
-  }
-  return orders;
+export async function allOrders(instance: Petstore) {
+  const get = (path: string) => instance.call('GET', path);
+  const orders = await readPages<{ id: number }>(get, '/store/orders?limit=100');
+  return new Map(orders.map((order) => [order.id, order]));
 }

@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { Petstore } from './petstore.ts';
 import { until } from './until.ts';
@@ -6,41 +5,31 @@ import { until } from './until.ts';
 /** How a connection ended: by a FIN, by a reset, or not yet. */
 type End = 'FIN' | 'RST' | undefined;
 
-/** A connection that shows its exact bytes. */
-export interface RawClient {
-  socket: Socket;
-  /** The text received since the last request. */
-  text: string;
-  end: End;
-  /** The number of received pieces. */
-  pieces: number;
-  send(text: string): void;
-  /** Sends a request and waits for a response with a complete body. */
-  ask(text: string): Promise<string>;
-  /** Waits for the end of the connection. */
-  ended(): Promise<End>;
-}
+export type RawClient = ReturnType<typeof openRaw>;
 
-/** Opens a connection to a store that listens. */
-export function openRaw(t: TestContext, store: Pick<Petstore, 'connect'>): RawClient {
+/** Opens a connection to a store that listens. It shows its exact bytes. */
+export function openRaw(t: TestContext, store: Pick<Petstore, 'connect'>) {
   const socket = store.connect();
   t.after(() => socket.destroy());
-  const client: RawClient = {
+  const client = {
     socket,
+    /** The text and the number of pieces received since the last request. */
     text: '',
-    end: undefined,
     pieces: 0,
-    send(text) {
+    end: undefined as End,
+    send(text: string): void {
       client.text = '';
       client.pieces = 0;
       socket.write(text);
     },
-    async ask(text) {
+    /** Sends a request and waits for a response with a complete body. */
+    async ask(text: string): Promise<string> {
       client.send(text);
       await until(() => isWhole(client.text, text.startsWith('HEAD ')));
       return client.text;
     },
-    async ended() {
+    /** Waits for the end of the connection. */
+    async ended(): Promise<End> {
       await until(() => client.end !== undefined);
       return client.end;
     },

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readPages } from './history.ts';
 import type { JsonAnswer, Petstore } from './petstore.ts';
 
 /** Starts a recording of a key, by default the first, and returns its path. */
@@ -15,21 +16,15 @@ export async function recordedIn(
   key = petstore.key,
   limit = 100,
 ): Promise<JsonAnswer['body'][]> {
-  const all: JsonAnswer['body'][] = [];
-  for (let path: string | undefined = `${recording}/requests?limit=${limit}`; path; ) {
-    const { status, body, headers, text } = await petstore.send('GET', path, { key });
-    assert.equal(status, 200, text);
-    all.push(...body);
-    path = /<https?:\/\/[^/]+([^>]+)>; rel="next"/.exec(headers.link ?? '')?.[1];
-  }
-  return all;
+  const get = (path: string) => petstore.send('GET', path, { key });
+  return readPages(get, `${recording}/requests?limit=${limit}`);
 }
 
 export const recordingAt = async (petstore: Petstore, recording: string, key = petstore.key) =>
   (await petstore.send('GET', recording, { key })).body;
 
 /** Adds copies of the only request of a recording until it has `count`. */
-export const fillRecording = (petstore: Petstore, recording: string, count: number) =>
+const fillRecording = (petstore: Petstore, recording: string, count: number) =>
   petstore.db.write(async (sql) => {
     const id = recording.split('/').at(-1) as string;
     await sql`
