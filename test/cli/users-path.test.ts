@@ -4,16 +4,15 @@ import { chmodSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFil
 import { createServer } from 'node:http';
 import { delimiter, join, relative } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startPetstore } from '../../src/index.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { whyNo } from '../support/programs.ts';
 import { listen } from '../support/receiver.ts';
 import { bin } from '../support/service.ts';
+import { root } from '../support/tree.ts';
 
 const skip = process.platform === 'win32' ? 'it needs a shell' : whyNo('npm');
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const timeoutMs = 120_000;
 /** The PATH entries that npm of this run has added. */
 const isOfNpm = (name: string) => /^npm_|^(INIT_CWD|NODE|NODE_TEST_CONTEXT)$/.test(name);

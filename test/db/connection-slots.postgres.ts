@@ -4,12 +4,13 @@ import { after, before, suite, type TestContext, test } from 'node:test';
 import { Client } from 'pg';
 import { requestDeadlineMs } from '../../src/db/open.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
-import { emptyDatabase, untilStatus } from '../support/instances.ts';
+import { emptyDatabase, holdLocks, startInstance, untilStatus } from '../support/instances.ts';
 import { type JsonAnswer, Petstore } from '../support/petstore.ts';
 import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
 import { StallingProxy } from '../support/stalling-proxy.ts';
 import { run } from '../support/storage.ts';
 import { until } from '../support/until.ts';
+import { statusesOf } from '../support/values.ts';
 
 const slots = 16;
 /** More than the connections of a pool. */
@@ -38,9 +39,8 @@ suite('PostgreSQL without a free connection slot', { skip: whyNoPostgres() }, ()
     const proxy = await StallingProxy.start(t, cluster.port);
     const asGuest = direct.replace('//postgres:', '//guest:');
     const url = asGuest.replace(`:${cluster.port}/`, `:${proxy.port}/`);
-    const instance = new Petstore(await openPostgres(url, requestDeadlineMs), '');
+    const instance = await startInstance(t, url, requestDeadlineMs);
     instance.key = key;
-    t.after(() => instance.close());
     const notices: string[] = [];
     instance.db.onNotice = (notice) => notices.push(notice);
     return { instance, proxy, notices, occupy: () => occupy(t, asGuest, proxy) };
@@ -82,7 +82,7 @@ suite('PostgreSQL without a free connection slot', { skip: whyNoPostgres() }, ()
   const post = (instance: Petstore) => instance.call('POST', '/categories', { body: { name: 'Dragons' } });
   const together = (ask: () => Promise<JsonAnswer>) =>
     Promise.all(Array.from({ length: clients }, ask)).then((answers) =>
-      [...new Set(answers.map(({ status }) => status))].join(),
+      [...new Set(statusesOf(answers))].join(),
     );
 
   test('reads and writes share the only open connection, and the log says so once', async (t) => {
@@ -112,25 +112,14 @@ suite('PostgreSQL without a free connection slot', { skip: whyNoPostgres() }, ()
     const { instance, occupy } = await start(t);
     await instance.db.read`select 1`;
     await occupy();
-    const held = Promise.withResolvers<void>();
-    const begun = Promise.withResolvers<void>();
-    const holding = instance.db.write(async (sql) => {
-      await sql`select 1`;
-      begun.resolve();
-      await held.promise;
-    });
-    await begun.promise;
+    const release = await holdLocks(instance.db, { atMs: 0, workspaceId: undefined });
     const answers = Promise.all([get(instance), post(instance)]);
     let isAnswered = false;
     void answers.then(() => (isAnswered = true));
     await new Promise((resolve) => setImmediate(resolve));
     assert.equal(isAnswered, false);
-    held.resolve();
-    await holding;
-    assert.deepEqual(
-      (await answers).map(({ status }) => status),
-      [200, 201],
-    );
+    await release();
+    assert.deepEqual(statusesOf(await answers), [200, 201]);
   });
 
   test('reads do not keep a write from the only connection', async (t) => {

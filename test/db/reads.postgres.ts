@@ -3,9 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { Client } from 'pg';
 import type { Database } from '../../src/db/database.ts';
-import { openPostgres } from '../../src/db/postgres.ts';
 import { StorageUnavailableError } from '../../src/foundation/errors.ts';
-import { emptyDatabase, patienceMs } from '../support/instances.ts';
+import { emptyDatabase, openDatabase } from '../support/instances.ts';
 import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
 import { run } from '../support/storage.ts';
 import { until } from '../support/until.ts';
@@ -33,11 +32,7 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
   });
   after(() => cluster.remove());
 
-  async function open(t: TestContext, deadlineMs = patienceMs): Promise<Database> {
-    const db = await openPostgres(url, deadlineMs);
-    t.after(() => db.close());
-    return db;
-  }
+  const open = (t: TestContext, deadlineMs?: number) => openDatabase(t, url, deadlineMs);
 
   /** Makes reads of `readLocked` wait, until the returned function is called. */
   async function lock(t: TestContext): Promise<() => Promise<unknown>> {

@@ -66,6 +66,16 @@ export function partsOf(text: string) {
   return { head, announced: length === undefined ? undefined : Number(length), body: rest.join('\r\n\r\n') };
 }
 
+/** The statuses of the responses in a text. */
+export const statusesIn = (text: string): number[] =>
+  [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
+
+/** Sends a piece again and again, until the test ends. */
+export function drip(t: TestContext, socket: Socket, piece: string): void {
+  const timer = setInterval(() => socket.writable && socket.write(piece), 20);
+  t.after(() => clearInterval(timer));
+}
+
 function isWhole(text: string, isHead: boolean): boolean {
   const { announced = 0, body } = partsOf(text);
   return text.includes('\r\n\r\n') && (isHead || body.length >= announced);

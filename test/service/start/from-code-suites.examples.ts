@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { fakeNodeVersion } from '../../support/fake-node-version.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { blocksOf } from '../../support/pasted.ts';
 import { bin } from '../../support/service.ts';
+import { root, textOf } from '../../support/tree.ts';
 
-const root = fileURLToPath(new URL('../../..', import.meta.url));
-const { name } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const { name } = JSON.parse(textOf('package.json'));
 /** The package that programs import: this tree, or an installed package. */
 const petstore = process.env.PETSTORE_TEST_PACKAGE ?? root;
 const examples = join(root, 'examples');
@@ -91,19 +90,20 @@ test('where the package is not installed, an example says so', { skip: noPytest 
 });
 
 test('in this tree an older Node.js says what it needs, in one sentence', (t) => {
-  const older = [process.execPath, '--import', fakeNodeVersion];
   const sentence =
     /Error: Here Petstore is not built, and needs Node\.js 26, which "npm ci" installs: begin the command with npx\. This is \d+\./;
   const folder = folderWith(t, 'node-test');
-  const [program = '', ...args] = [...older, join(folder, 'shop.test.js')];
-  const { status, stdout, stderr } = spawnSync(program, args, { cwd: folder, encoding: 'utf8', env });
+  const args = ['--import', fakeNodeVersion, join(folder, 'shop.test.js')];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+    cwd: folder,
+    encoding: 'utf8',
+    env,
+  });
   assert.notEqual(status, 0);
   assert.match(stdout + stderr, sentence);
 });
 
-const page = readFileSync(join(root, 'docs/from-code.md'), 'utf8');
-
-for (const [i, { language, code }] of blocksOf(page).entries()) {
+for (const [i, { language, code }] of blocksOf(textOf('docs/from-code.md')).entries()) {
   test(`code block ${i + 1} of docs/from-code.md runs`, (t) => {
     assert.equal(language, 'js');
     assert.match(code, /assert\./);

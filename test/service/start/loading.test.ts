@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { bin, environment } from '../../support/service.ts';
 import { temporaryStorage } from '../../support/storage.ts';
+import { textOf } from '../../support/tree.ts';
 
 /** The packages of every start. Other dependencies are loaded for a request, a setting or a command that needs them. */
 const needed = ['commander', 'fastify', 'ipaddr.js', 'lru-cache', 'marked', 'pino', 'typebox'];
 
-const { dependencies } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+const { dependencies } = JSON.parse(textOf('package.json'));
 
 /** Prints the loaded packages of a program, and the loaded parts of Node.js. */
 const reporter = `
