@@ -11,7 +11,8 @@ const body = '{"name":"Dragons"}';
 
 /** A POST that announces a body and does not send it. */
 const announce = (path: string, fields: Record<string, string>) => {
-  const all = { Host: 'x', 'Content-Type': 'application/json', 'Content-Length': body.length, ...fields };
+  const length = 'Transfer-Encoding' in fields ? {} : { 'Content-Length': body.length };
+  const all = { Host: 'x', 'Content-Type': 'application/json', ...length, ...fields };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
 };
@@ -99,16 +100,12 @@ test('a request behind a refused body gets the same response as if the body had 
 });
 
 for (const [what, fields, rest] of [
-  ['breaks', { 'Transfer-Encoding': 'chunked', 'Content-Length': undefined }, 'ZZZ\r\n'],
+  ['breaks', { 'Transfer-Encoding': 'chunked' }, 'ZZZ\r\n'],
   ['ends too soon', {}, undefined],
 ] as const) {
   test(`a body that ${what} after its refusal gets no second response`, async (t) => {
     const store = await startListening(t);
-    const connection = open(
-      t,
-      store,
-      announce('/v1/categories', fields as never).replace('Content-Length: undefined\r\n', ''),
-    );
+    const connection = open(t, store, announce('/v1/categories', fields));
     await until(() => connection.text.endsWith('}\n'));
     if (rest) connection.socket.write(rest);
     else connection.socket.end('{');

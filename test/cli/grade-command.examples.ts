@@ -165,16 +165,8 @@ test(
   'at a terminal, a progress line is shown during the run and erased at the end',
   needsTerminal,
   async (t) => {
-    const args = [
-      'grade',
-      '--fault',
-      'new-fields',
-      '--',
-      '/usr/bin/env',
-      'sh',
-      '-c',
-      'curl -s $PETSTORE_BASE_URL/pets',
-    ];
+    const client = ['/usr/bin/env', 'sh', '-c', 'curl -s $PETSTORE_BASE_URL/pets'];
+    const args = ['grade', '--fault', 'new-fields', '--', ...client];
     const { output, ended } = atTerminal(t, args, { PETSTORE_DATA_DIR: temporaryFolder(t) }, 'stty cols 80;');
     await ended;
     const states = output().split('\r\u001b[2K');

@@ -21,6 +21,7 @@ import { petstore } from '../support/service.ts';
 import { StallingProxy } from '../support/stalling-proxy.ts';
 import { run } from '../support/storage.ts';
 import { until } from '../support/until.ts';
+import { statusesOf } from '../support/values.ts';
 import { assertDeclared, postgresCatalog } from './schema.ts';
 
 /** Any request has its response by then, also on a busy machine: three times its own deadline. */
@@ -71,7 +72,7 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
       isAway = true;
       await until(() => whileAway.length > 5 * clients.length);
       isAway = false;
-      assert.deepEqual([...new Set(whileAway.map(({ status }) => status))], [503]);
+      assert.deepEqual([...new Set(statusesOf(whileAway))], [503]);
       await cluster.start();
       while ((await ready()) !== 200) await sleep(20);
       const accepted = withStatus(answers, 201).length;
@@ -79,7 +80,7 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
       isOver = true;
       await Promise.all(clients);
 
-      assert.deepEqual([...new Set(answers.map(({ status }) => status))].sort(), [201, 503]);
+      assert.deepEqual([...new Set(statusesOf(answers))].sort(), [201, 503]);
       for (const { headers } of withStatus(answers, 503)) assert.ok(Number(headers['retry-after']) >= 1);
       assert.ok(slowestMs < answeredMs, `${slowestMs} ms`);
       const orders = await allOrders(first);
@@ -229,7 +230,6 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
       url.replace('open-sesame', 'hush-hush'),
       `postgres://postgres:hush-hush@127.0.0.1:${port}/nowhere`,
       url.replace('/postgres', '/nowhere'),
-      'postgres://postgres:hush-hush@127.0.0.1:1/postgres',
       'postgres://postgres:hush-hush@localhost:1/postgres',
       'postgres://postgres:hush-hush@no.such.host.invalid/postgres',
       'postgres:hush-hush@localhost:5432/postgres',
@@ -237,8 +237,7 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
     for (const databaseUrl of wrong) {
       const env = { DATABASE_URL: databaseUrl, PETSTORE_START_WAIT: '0' };
       const { status, stdout, stderr } = petstore(['serve'], env);
-      assert.equal(status, 1, stderr);
-      assert.equal(stdout, '');
+      assert.deepEqual([status, stdout], [1, ''], stderr);
       assert.match(stderr, /^petstore: DATABASE_URL .+\n$/);
       assert.doesNotMatch(stderr, /hush|sesame/);
     }

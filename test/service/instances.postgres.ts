@@ -12,13 +12,13 @@ import {
   emptyDatabase,
   load,
   openDatabase,
-  patienceMs,
   startInstances,
   withStatus,
 } from '../support/instances.ts';
 import { fetchChecked, type JsonAnswer } from '../support/petstore.ts';
 import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
 import { ampleKey, startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import { numbers } from '../support/values.ts';
 
 suite('several instances with one PostgreSQL', { skip: whyNoPostgres() }, () => {
@@ -156,13 +156,8 @@ suite('several instances with one PostgreSQL', { skip: whyNoPostgres() }, () => 
   });
 
   /** Waits until a statement waits for a lock of another transaction. */
-  const untilOneWaits = async ({ read }: Database) => {
-    const endMs = performance.now() + patienceMs;
-    while ((await read`select 1 from pg_locks where not granted`).length === 0) {
-      assert.ok(performance.now() < endMs, 'nothing waits');
-      await sleep(5);
-    }
-  };
+  const untilOneWaits = ({ read }: Database) =>
+    until(async () => (await read`select 1 from pg_locks where not granted`).length > 0);
 
   for (const [kind, isNew] of [
     ['an order', false],

@@ -48,33 +48,11 @@ for (const [variable, value] of wrongValues) {
   });
 }
 
-/** A value that cannot be parsed, and values that fail only in use. */
-for (const [variable, value] of [
-  ['PORT', '80a'],
-  ['HOST', 'no such host'],
-  ['DATABASE_URL', 'postgres://me:hunter2@127.0.0.1:1/petstore'],
-] as const) {
-  test(`${variable}=${value} stops the start with one line that names it and repeats no password`, async (t) => {
-    const { status, stdout, stderr } = petstore(['serve'], {
-      PETSTORE_DATA_DIR: await temporaryStorage(t),
-      PETSTORE_START_WAIT: '0',
-      [variable]: value,
-    });
-    assert.equal(status, 1);
-    assert.match(stderr, /^petstore: .+\n$/);
-    assert.ok(stderr.includes(variable), stderr);
-    assert.doesNotMatch(stderr, /hunter2/);
-    assert.equal(stdout, '');
-  });
-}
-
-test('a port in use stops the start with one line that names it', async (t) => {
-  const service = await startService(t, await temporaryStorage(t));
-  const port = new URL(service.origin).port;
-  const env = { PORT: port, PETSTORE_DATA_DIR: await temporaryStorage(t) };
-  const { status, stderr } = petstore(['serve'], env);
-  assert.equal(status, 1);
-  assert.match(stderr, new RegExp(`^petstore: PORT ${port}.* in use.*\n$`));
+test('a HOST without an address stops the start with one line that names it', async (t) => {
+  const env = { PETSTORE_DATA_DIR: await temporaryStorage(t), HOST: 'no such host' };
+  const { status, stdout, stderr } = petstore(['serve'], env);
+  assert.deepEqual([status, stdout], [1, '']);
+  assert.match(stderr, /^petstore: .*HOST.*\n$/);
 });
 
 test('the service and commands warn of a variable that looks like a setting and is none', async (t) => {

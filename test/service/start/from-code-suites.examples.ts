@@ -15,9 +15,9 @@ const petstore = process.env.PETSTORE_TEST_PACKAGE ?? root;
 const examples = join(root, 'examples');
 /** The folder in which `.ci/run` installs the Python packages. */
 const pythonPath = join(root, 'node_modules/.cache/python');
-const pythonEnv = { ...process.env, PYTHONPATH: pythonPath, PETSTORE_COMMAND: `${process.execPath} ${bin}` };
 // Within a test run, Node.js would report to the outer run.
 const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+const pythonEnv = { ...env, PYTHONPATH: pythonPath, PETSTORE_COMMAND: `${process.execPath} ${bin}` };
 
 /** A folder in which the package can be imported, with the files of an example. */
 function folderWith(t: TestContext, example?: string): string {
@@ -29,7 +29,7 @@ function folderWith(t: TestContext, example?: string): string {
 }
 
 function succeeds(
-  [program, ...args]: [string, ...string[]],
+  [program, ...args]: readonly [string, ...string[]],
   cwd: string,
   environment: NodeJS.ProcessEnv = env,
 ) {
@@ -56,12 +56,10 @@ test('the example for Vitest passes', { skip: noVitest }, () => {
 const hasPytest = spawnSync('python3', ['-c', 'import pytest'], { env: pythonEnv }).status === 0;
 const noPytest = !hasPytest && !process.env.CI && 'pytest is not installed';
 
+const runPytest = ['python3', '-m', 'pytest', '-q', '-p', 'no:cacheprovider'] as const;
+
 test('the example for pytest passes', { skip: noPytest }, (t) => {
-  const folder = folderWith(t, 'pytest');
-  assert.match(
-    succeeds(['python3', '-m', 'pytest', '-q', '-p', 'no:cacheprovider'], folder, pythonEnv),
-    /4 passed/,
-  );
+  assert.match(succeeds(runPytest, folderWith(t, 'pytest'), pythonEnv), /4 passed/);
 });
 
 test('where the package is not installed, an example says so', { skip: noPytest }, (t) => {
@@ -70,20 +68,12 @@ test('where the package is not installed, an example says so', { skip: noPytest 
   cpSync(join(examples, 'pytest'), pytest, { recursive: true });
   const { PETSTORE_COMMAND: _, ...unset } = pythonEnv;
   const offline = { ...unset, npm_config_offline: 'true', npm_config_cache: temporaryFolder(t) };
-  for (const [cwd, said, program, ...args] of [
-    [nodeTest, /Cannot find package 'petstore-lab'/, process.execPath, '--test'],
-    [
-      ...[
-        pytest,
-        /Error: Petstore ended\. docs\/from-code\.md says how to install it\.[\s\S]*npm error code/,
-      ],
-      ...['python3', '-m', 'pytest', '-q', '-p', 'no:cacheprovider'],
-    ],
-  ] as [string, RegExp, string, ...string[]][]) {
-    const { status, stdout } = spawnSync(program, args, {
-      ...{ cwd, encoding: 'utf8' },
-      env: { ...offline, NODE_TEST_CONTEXT: undefined },
-    });
+  const ended = /Error: Petstore ended\. docs\/from-code\.md says how to install it\.[\s\S]*npm error code/;
+  for (const [cwd, said, [program, ...args]] of [
+    [nodeTest, /Cannot find package 'petstore-lab'/, [process.execPath, '--test']],
+    [pytest, ended, runPytest],
+  ] as const) {
+    const { status, stdout } = spawnSync(program, args, { cwd, encoding: 'utf8', env: offline });
     assert.equal(status, 1, stdout);
     assert.match(stdout, said);
   }

@@ -50,17 +50,15 @@ test('serve --json prints no key without demo data, and nothing if it cannot sta
   const start = async (own = {}) =>
     startCommand(t, ['serve', '--json'], { ...env, PETSTORE_DATA_DIR: await temporaryStorage(t), ...own });
   const { child, written } = await start();
-  const [line] = await once(createInterface(child.stdout), 'line');
-  const { port, key } = JSON.parse(line);
+  const [ready] = await once(createInterface(child.stdout), 'line');
+  const { port, key } = JSON.parse(ready);
   assert.equal(key, undefined);
   assert.equal(written.stderr, '');
   const second = await start({ PORT: String(port) });
   assert.deepEqual(await second.ended, [1, null]);
   assert.equal(second.written.stdout, '');
-  assert.match(
-    second.written.stderr,
-    /^petstore: PORT \d+ on 127\.0\.0\.1 is in use\. .*PORT=0 npm start\n$/,
-  );
+  const line = new RegExp(`^petstore: PORT ${port} on 127\\.0\\.0\\.1 is in use\\. .*PORT=0 npm start\\n$`);
+  assert.match(second.written.stderr, line);
 });
 
 const hasAddress = (address: string) =>

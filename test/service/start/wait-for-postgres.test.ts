@@ -85,10 +85,11 @@ const atOnce: [string, RegExp, (t: TestContext) => Promise<Environment>, string[
   ],
 ];
 for (const [what, line, env, args] of atOnce) {
-  test(`a start ${what} ends at once with one line`, async (t) => {
+  test(`a start ${what} ends at once with one line, which repeats no password`, async (t) => {
     const { written, ended } = start(t, await env(t), args);
     assert.deepEqual(await ended, [1, null]);
     assert.match(written.stderr, line);
+    assert.doesNotMatch(written.stderr, /hush-hush/);
     assert.equal(written.stdout, '');
   });
 }
