@@ -1,6 +1,7 @@
 /** What happens while PostgreSQL has no connection slot to spare. */
 import assert from 'node:assert/strict';
 import { after, before, suite, type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Client } from 'pg';
 import { requestDeadlineMs } from '../../src/db/open.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
@@ -47,13 +48,8 @@ suite('PostgreSQL without a free connection slot', { skip: whyNoPostgres() }, ()
   }
 
   /** The connections of the role on the server, including those that are ending. */
-  async function countOnServer(): Promise<number> {
-    const client = new Client({ connectionString: cluster.directUrl });
-    await client.connect();
-    const { rowCount } = await client.query(`select from pg_stat_activity where usename = 'guest'`);
-    await client.end();
-    return Number(rowCount);
-  }
+  const countOnServer = async () =>
+    (await run(cluster.directUrl, `select from pg_stat_activity where usename = 'guest'`)).length;
 
   /** Occupies every free slot, and returns a function that frees them. */
   async function occupy(t: TestContext, url: string, proxy: StallingProxy): Promise<() => Promise<void>> {
@@ -116,7 +112,7 @@ suite('PostgreSQL without a free connection slot', { skip: whyNoPostgres() }, ()
     const answers = Promise.all([get(instance), post(instance)]);
     let isAnswered = false;
     void answers.then(() => (isAnswered = true));
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
     assert.equal(isAnswered, false);
     await release();
     assert.deepEqual(statusesOf(await answers), [200, 201]);

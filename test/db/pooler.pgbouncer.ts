@@ -5,7 +5,6 @@ import { once } from 'node:events';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { Client } from 'pg';
 import { requestDeadlineMs } from '../../src/db/open.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { openDatabase, startInstance, untilStatus } from '../support/instances.ts';
@@ -22,6 +21,8 @@ const files = [
   ),
   ...['service', 'store/history'].map((folder) => `../${folder}/instances.postgres.ts`),
 ];
+/** The locks of transactions that have a workspace to themselves. */
+const holdingWorkspaces = `select from pg_locks where locktype = 'advisory' and granted`;
 /** A frozen instance blocks a workspace for two seconds, and a busy machine adds some more. */
 const resumedMs = 7_000;
 
@@ -190,7 +191,7 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
       await sleep(50);
       frozen.child.kill('SIGSTOP');
       await sleep(100);
-      if (await holdsWorkspace(cluster)) break;
+      if ((await run(cluster.directUrl, holdingWorkspaces)).length > 0) break;
       frozen.child.kill('SIGCONT');
       assert.ok(performance.now() - startedMs < resumedMs, 'no transaction was open');
     }
@@ -204,15 +205,3 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
     await Promise.all(writers);
   });
 });
-
-/** Whether a transaction has a workspace to itself. */
-async function holdsWorkspace({ directUrl }: PostgresCluster): Promise<boolean> {
-  const client = new Client({ connectionString: directUrl });
-  await client.connect();
-  try {
-    const { rowCount } = await client.query(`select from pg_locks where locktype = 'advisory' and granted`);
-    return Number(rowCount) > 0;
-  } finally {
-    await client.end();
-  }
-}

@@ -43,6 +43,12 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
     return () => client.query(`select pg_advisory_unlock(${lockId})`);
   }
 
+  /** The server processes that wait for the lock. */
+  const findWaiting = async () => {
+    const waiting = `locktype = 'advisory' and objid = ${lockId} and not granted`;
+    return (await run(cluster.directUrl, `select pid from pg_locks where ${waiting}`)).map(({ pid }) => pid);
+  };
+
   const readLocked = (db: Database) => db.read`
     select 'locked' from (select pg_advisory_xact_lock_shared(${lockId})::text) waited`;
   const readNumber = async (db: Database, n: number) =>
@@ -148,17 +154,6 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
     await unlock();
     await Promise.all([...slow, ...quick]);
   });
-
-  /** The server processes that wait for the lock. */
-  async function findWaiting(): Promise<number[]> {
-    const client = new Client({ connectionString: cluster.directUrl });
-    await client.connect();
-    const { rows } = await client.query(
-      `select pid from pg_locks where locktype = 'advisory' and objid = ${lockId} and not granted`,
-    );
-    await client.end();
-    return rows.map(({ pid }) => pid);
-  }
 
   test('a read that times out fails alone', async (t) => {
     await lock(t);
