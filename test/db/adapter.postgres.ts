@@ -153,10 +153,8 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
     const { promise: holds, resolve: hold } = Promise.withResolvers<void>();
     t.after(() => endSilence());
     const url = await emptyDatabase(cluster);
-    const [silent, other] = await Promise.all([
-      openDatabase(t, url, requestDeadlineMs),
-      openDatabase(t, url),
-    ]);
+    const silent = await openDatabase(t, url, requestDeadlineMs);
+    const other = await openDatabase(t, url);
     const cause = { workspaceId: 1, atMs: 0 };
     const lost = assert.rejects(
       silent.write(async (sql) => {
@@ -176,11 +174,8 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
   test('on a read-only database writes get 503 and reads work', async (t) => {
     const url = await emptyDatabase(cluster);
     const [{ key }] = await startInstances(t, url);
-    const instance = await startInstance(
-      t,
-      `${url}%20-cdefault_transaction_read_only%3Don`,
-      requestDeadlineMs,
-    );
+    const readOnlyUrl = `${url}%20-cdefault_transaction_read_only%3Don`;
+    const instance = await startInstance(t, readOnlyUrl, requestDeadlineMs);
     instance.key = key;
     assert.equal((await instance.call('GET', '/pets/1')).status, 200);
     assert.equal((await instance.call('POST', '/store/orders', { body: {} })).status, 503);

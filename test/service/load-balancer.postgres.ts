@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 
 /** How long clients may see effects of a failed instance: the checks detect it in this time. */
 const troubleMs = 2_000;
-const names = ['petstore-1', 'petstore-2', 'petstore-3'];
+const instanceNames = ['petstore-1', 'petstore-2', 'petstore-3'];
 /** A busy machine delays checks and clients. */
 const room = 4;
 const clients = 12;
@@ -110,7 +110,7 @@ suite('instances behind a load balancer', { skip: whyNoPostgres() }, () => {
       ['without an answer from PostgreSQL', () => way.stall(), () => way.resume()],
       ['frozen', () => first.child.kill('SIGSTOP'), () => first.child.kill('SIGCONT')],
     ] as const) {
-      await until(() => names.every((name) => load.hasAnswers(name)));
+      await until(() => instanceNames.every((name) => load.hasAnswers(name)));
       load.begin();
       await begin();
       const beganMs = performance.now();
@@ -138,7 +138,7 @@ suite('instances behind a load balancer', { skip: whyNoPostgres() }, () => {
     });
     assert.equal(rehearsal.status, 201);
     const load = new Load(t, origin, key);
-    await until(() => names.every((name) => load.hasAnswers(name)));
+    await until(() => instanceNames.every((name) => load.hasAnswers(name)));
     for (const instance of instances.slice(1)) {
       load.begin();
       // A second signal changes nothing.

@@ -28,12 +28,18 @@ function folderWith(t: TestContext, example?: string): string {
   return folder;
 }
 
-function succeeds(
+const run = (
   [program, ...args]: readonly [string, ...string[]],
+  cwd: string,
+  environment: NodeJS.ProcessEnv,
+) => spawnSync(program, args, { cwd, encoding: 'utf8', env: environment });
+
+function succeeds(
+  command: readonly [string, ...string[]],
   cwd: string,
   environment: NodeJS.ProcessEnv = env,
 ) {
-  const { status, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8', env: environment });
+  const { status, stdout, stderr } = run(command, cwd, environment);
   assert.equal(status, 0, stdout + stderr);
   return stdout + stderr;
 }
@@ -69,11 +75,11 @@ test('where the package is not installed, an example says so', { skip: noPytest 
   const { PETSTORE_COMMAND: _, ...unset } = pythonEnv;
   const offline = { ...unset, npm_config_offline: 'true', npm_config_cache: temporaryFolder(t) };
   const ended = /Error: Petstore ended\. docs\/from-code\.md says how to install it\.[\s\S]*npm error code/;
-  for (const [cwd, said, [program, ...args]] of [
+  for (const [cwd, said, command] of [
     [nodeTest, /Cannot find package 'petstore-lab'/, [process.execPath, '--test']],
     [pytest, ended, runPytest],
   ] as const) {
-    const { status, stdout } = spawnSync(program, args, { cwd, encoding: 'utf8', env: offline });
+    const { status, stdout } = run(command, cwd, offline);
     assert.equal(status, 1, stdout);
     assert.match(stdout, said);
   }
@@ -83,12 +89,8 @@ test('in this tree an older Node.js says what it needs, in one sentence', (t) =>
   const sentence =
     /Error: Here Petstore is not built, and needs Node\.js 26, which "npm ci" installs: begin the command with npx\. This is \d+\./;
   const folder = folderWith(t, 'node-test');
-  const args = ['--import', fakeNodeVersion, join(folder, 'shop.test.js')];
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
-    cwd: folder,
-    encoding: 'utf8',
-    env,
-  });
+  const example = [process.execPath, '--import', fakeNodeVersion, join(folder, 'shop.test.js')] as const;
+  const { status, stdout, stderr } = run(example, folder, env);
   assert.notEqual(status, 0);
   assert.match(stdout + stderr, sentence);
 });
