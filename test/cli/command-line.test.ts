@@ -313,15 +313,12 @@ test('migrate creates the tables, does not change current tables, and refuses ne
     db.exec(`pragma user_version = ${before}`);
     const { status, stdout, stderr } = await command(['migrate'], { PETSTORE_DATA_DIR: folder });
     assert.deepEqual([status, stdout, stderr], [0, `${done}. The tables are up to date.\n`, '']);
+    assert.equal(db.prepare('select count(*) as n from workspaces').get()?.n, 0);
   }
   const folder = await temporaryStorage(t);
-  const migrate = () => command(['migrate'], { PETSTORE_DATA_DIR: folder });
-  await migrate();
-  const db = new DatabaseSync(join(folder, 'petstore.db'));
-  t.after(() => db.close());
-  assert.deepEqual(db.prepare('select count(*) as n from workspaces').get()?.n, 0);
+  using db = new DatabaseSync(join(folder, 'petstore.db'));
   db.exec('pragma user_version = 999');
-  const { status, stderr } = await migrate();
+  const { status, stderr } = await command(['migrate'], { PETSTORE_DATA_DIR: folder });
   assert.equal(status, 1);
   assert.match(stderr, /^petstore: The database has version 999, .+ Run a newer Petstore on it\.\n$/);
 });

@@ -90,15 +90,12 @@ test(
     );
     const terminals = cases.map(({ act, name }) => atTerminal(t, ['workspaces', act, name], env));
     await until(() => terminals.every(({ output }) => output().includes('[y/N]')));
-    const meanwhile = cases.flatMap(({ name, isReplaced }) => [
-      ['workspaces', 'delete', name],
-      ...(isReplaced
-        ? [
-            ['workspaces', 'create', name],
-            ['seed', '--workspace', name, '--pets', '1'],
-          ]
-        : []),
-    ]);
+    const replaced = cases.filter(({ isReplaced }) => isReplaced).map(({ name }) => name);
+    const meanwhile = [
+      ...cases.map(({ name }) => ['workspaces', 'delete', name]),
+      ...replaced.map((name) => ['workspaces', 'create', name]),
+      ...replaced.map((name) => ['seed', '--workspace', name, '--pets', '1']),
+    ];
     for (const { status, stderr } of await commands(meanwhile, env)) assert.equal(status, 0, stderr);
     for (const terminal of terminals) terminal.type('y\r');
     for (const [i, { name }] of cases.entries()) {

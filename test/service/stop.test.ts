@@ -11,6 +11,7 @@ import { prepareDemo } from '../../src/store/demo/seed.ts';
 import { beginPost } from '../support/begin-post.ts';
 import { startPetstore } from '../support/petstore.ts';
 import { freePort } from '../support/port.ts';
+import { rawRequest } from '../support/raw-client.ts';
 import { ampleKey, startService } from '../support/service.ts';
 import { openTestStorage, temporaryStorage } from '../support/storage.ts';
 import { openStream } from '../support/streams.ts';
@@ -24,8 +25,7 @@ test('SIGTERM under load: no response is cut, acknowledged writes are kept, and 
   const folder = await temporaryStorage(t);
   const service = await startService(t, folder, { LOG_LEVEL: 'warn' });
   const key = await ampleKey(folder);
-  const body = '{"name":"Dragons"}';
-  const request = `POST /v1/categories HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const request = rawRequest({ key }, 'POST', '/categories', { body: { name: 'Dragons' } });
   const ids: number[] = [];
   /** Sends one request after the other until its connection ends, which may happen between two responses. */
   const client = () =>
