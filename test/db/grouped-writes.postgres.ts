@@ -59,17 +59,14 @@ suite('concurrent writes to PostgreSQL', { skip: whyNoPostgres() }, () => {
       () => instance.call('POST', '/store/orders', { body: { petId: 1, quantity: 100_000 } }),
       (n: number) => instance.call('PATCH', '/inventory/13', { body: { quantity: 5_000 + n } }),
     ];
-    const sent = Array.from({ length: 200 }, (_, n) => calls[n % calls.length]?.(n));
-    const answers = await Promise.all(sent);
+    const rounds = numbers(40, 0);
+    const answers = await Promise.all(rounds.flatMap((n) => calls.map((call, i) => call(5 * n + i))));
     assert.deepEqual(
-      answers.map((answer) => answer?.status),
-      answers.map((_, n) => [201, 400, 404, 409, 200][n % calls.length]),
+      statusesOf(answers),
+      rounds.flatMap(() => [201, 400, 404, 409, 200]),
     );
-    assert.deepEqual(
-      await instance.db.read`select count(*) from pets where name like 'good %'`,
-      [[40]],
-      'what was accepted is there once',
-    );
+    const accepted = await instance.db.read`select count(*) from pets where name like 'good %'`;
+    assert.deepEqual(accepted, [[40]], 'what was accepted is there once');
     assert.equal((await instance.call('GET', '/inventory/13')).body.quantity, 5_199, 'in the order sent');
     const again = await instance.call('POST', '/pets', pet('bad 1'));
     assert.equal(again.status, 201, 'a refusal leaves its Idempotency-Key unused');
@@ -149,10 +146,7 @@ suite('concurrent writes to PostgreSQL', { skip: whyNoPostgres() }, () => {
     );
     const statuses = Object.groupBy(answers, ({ status }) => status);
     assert.ok((statuses[201]?.length ?? 0) > 0, `${Object.keys(statuses)}`);
-    assert.deepEqual(
-      Object.keys(statuses).filter((status) => !['201', '409', '503'].includes(status)),
-      [],
-    );
+    for (const status of Object.keys(statuses)) assert.ok(['201', '409', '503'].includes(status), status);
   });
 
   test('a failed write sends no further statements', async (t) => {

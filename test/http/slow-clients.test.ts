@@ -100,10 +100,7 @@ test('a request waits until the client has the response before it', async (t) =>
   make();
   socket.end();
   const text = await untilCutOff(store, socket);
-  assert.deepEqual(
-    [...text.matchAll(/"id":(\d)/g)].map(([, id]) => id),
-    ['1', '2', '3'],
-  );
+  assert.deepEqual(text.match(/"id":\d/g), ['"id":1', '"id":2', '"id":3']);
 });
 
 test('an idle connection closes after the time that Keep-Alive announces', async (t) => {

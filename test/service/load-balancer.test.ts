@@ -202,11 +202,9 @@ for (const balancer of [nginx, haproxy]) {
         remaining.push(Number(headers.get('x-ratelimit-remaining')));
       }
       assert.deepEqual(remaining, [59, 58, 57]);
-      const addresses = store.log.map((line) => JSON.parse(line)).filter(({ url }) => url === '/v1/pets/1');
-      assert.deepEqual(
-        addresses.map(({ address }) => address),
-        ['127.0.0.1', '127.0.0.1', '127.0.0.1'],
-      );
+      const logged = store.log.map((line) => JSON.parse(line)).filter(({ url }) => url === '/v1/pets/1');
+      assert.equal(logged.length, 3);
+      for (const { address } of logged) assert.equal(address, '127.0.0.1');
     });
 
     test('refuses requests beyond the limit of an address, and no others', async (t) => {

@@ -210,15 +210,10 @@ test('commands are answered in order, after the first line, also by a service th
   const { child, ended, written } = startCommand(t, ['serve', '--port', '0', '--ephemeral', '--json']);
   child.stdin.end(`{\n${'{"advance":"1 day"}\n{"stop":1}\n'.repeat(50)}{"reset":true}\n`);
   assert.deepEqual(await ended, [0, null]);
-  const [ready, ...answers] = written.stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-  assert.ok(ready.baseUrl);
-  assert.deepEqual(
-    answers.map(({ ok }) => ok),
-    [false, ...Array(50).fill([true, false]).flat(), true],
-  );
+  const [ready = '', ...answers] = written.stdout.trim().split('\n');
+  assert.ok(JSON.parse(ready).baseUrl);
+  const accepted = answers.map((line) => JSON.parse(line).ok);
+  assert.deepEqual(accepted, [false, ...Array(50).fill([true, false]).flat(), true]);
 });
 
 test('serve --ephemeral without a pipe as standard input runs until a signal', async (t) => {
