@@ -47,7 +47,7 @@ for (const [what, head, drop, requestMs] of [
   ['a body with a length', (store: Petstore) => post(store, long), ' ', limitMs],
   ['a body in chunks', (store: Petstore) => post(store, chunked), '1\r\n \r\n', limitMs],
 ] as const) {
-  test(`${what} without an end gets 408 when the time for it is over`, async (t) => {
+  test(`the service returns 408 for ${what} without an end when the time for it is over`, async (t) => {
     const store = await startListening(t, { timeLimits: { ...noLimits, headersMs: limitMs, requestMs } });
     const socket = store.connect(head(store));
     drip(t, socket, drop);
