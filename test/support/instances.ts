@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database, WriteContext } from '../../src/db/database.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { readPages } from './history.ts';
 import { type JsonAnswer, Petstore, type StoreSetup } from './petstore.ts';
@@ -20,6 +21,25 @@ export async function emptyDatabase({ url }: PostgresCluster): Promise<string> {
   return withSchema(url, schema);
 }
 
+/** A connection to a database, until the test ends. */
+export async function openDatabase(t: TestContext, url: string, deadlineMs = patienceMs): Promise<Database> {
+  const db = await openPostgres(url, deadlineMs);
+  t.after(() => db.close());
+  return db;
+}
+
+/** A petstore on a database, until the test ends. */
+export async function startInstance(
+  t: TestContext,
+  url: string,
+  deadlineMs = patienceMs,
+  options: StoreSetup = {},
+): Promise<Petstore> {
+  const instance = new Petstore(await openPostgres(url, deadlineMs), '', options);
+  t.after(() => instance.close());
+  return instance;
+}
+
 /**
  * Petstores with their own connections to one database, which has a workspace, by default a seeded one. Unless a test is about
  * deadlines, these are long enough for a busy machine.
@@ -30,20 +50,32 @@ export async function startInstances(
   deadlineMs = patienceMs,
   options: StoreSetup = {},
 ): Promise<[Petstore, Petstore, Petstore]> {
-  const start = async () => {
-    const instance = new Petstore(await openPostgres(databaseUrl, deadlineMs), '', {
+  const start = () =>
+    startInstance(t, databaseUrl, deadlineMs, {
       reportJobWorker: newReportJobWorker(),
       hasOthers: true,
       ...options,
     });
-    t.after(() => instance.close());
-    return instance;
-  };
   const first = await start();
   const instances: [Petstore, Petstore, Petstore] = [first, await start(), await start()];
   const { key } = await first.addWorkspace('first', options.seed ?? true);
   for (const instance of instances) instance.key = key;
   return instances;
+}
+
+/** Begins a write, which keeps its locks until the returned function ends it. */
+export async function holdLocks(db: Database, cause: WriteContext): Promise<() => Promise<unknown>> {
+  const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const ended = db.write(async (sql) => {
+    await sql`select 1`;
+    begun.resolve();
+    await released.promise;
+  }, cause);
+  await begun.promise;
+  return () => {
+    released.resolve();
+    return ended;
+  };
 }
 
 /** Sends the request until the response has this status, as clients of a busy machine do, and returns the response. */

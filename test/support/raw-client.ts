@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { Petstore } from './petstore.ts';
 import { until } from './until.ts';
@@ -53,6 +54,16 @@ export function partsOf(text: string) {
   const [head = '', ...rest] = text.split('\r\n\r\n');
   const length = /^content-length: (\d+)/im.exec(head)?.[1];
   return { head, announced: length === undefined ? undefined : Number(length), body: rest.join('\r\n\r\n') };
+}
+
+/** The statuses of the responses in a text. */
+export const statusesIn = (text: string): number[] =>
+  [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
+
+/** Sends a piece again and again, until the test ends. */
+export function drip(t: TestContext, socket: Socket, piece: string): void {
+  const timer = setInterval(() => socket.writable && socket.write(piece), 20);
+  t.after(() => clearInterval(timer));
 }
 
 function isWhole(text: string, isHead: boolean): boolean {

@@ -48,7 +48,7 @@ export const listenWell = (t: TestContext, tls?: { cert: string; key: string }, 
 /** A receiver that handles each raw connection with `behave`. */
 export const receive = (t: TestContext, behave: (socket: Socket) => void) => listen(t, createServer(behave));
 
-type Respond = (request: IncomingMessage, response: ServerResponse, body: string) => void;
+export type Respond = (request: IncomingMessage, response: ServerResponse, body: string) => void;
 
 /** A server that reads each request and then responds. An aborted request has no body. Returns its port. */
 export async function serve(t: TestContext, respond: Respond): Promise<number> {

@@ -90,6 +90,20 @@ export function createKeyWith(perMinute: number, perDay: number, env: Environmen
   return printed(['keys', 'create', '--plan', 'enterprise', ...quota], env);
 }
 
+/** Starts a command in a process of its own, which is killed with the test, and collects what it writes. */
+export function startCommand(t: TestContext, args: string[], env: Environment = {}) {
+  const child = spawn(process.execPath, [bin, ...args], { env: environment(env) });
+  t.after(() => child.kill('SIGKILL'));
+  const written = { stdout: '', stderr: '' };
+  for (const stream of ['stdout', 'stderr'] as const)
+    child[stream].setEncoding('utf8').on('data', (text) => (written[stream] += text));
+  return { child, ended: once(child, 'close'), written };
+}
+
+/** The status of the response to a GET, or 0 without a response. */
+export const statusAt = async (url: string, headers: Record<string, string> = {}): Promise<number> =>
+  (await fetch(url, { headers }).catch(() => undefined))?.status ?? 0;
+
 /** The service in a process of its own. */
 export type Service = Awaited<ReturnType<typeof startService>>;
 
