@@ -9,6 +9,12 @@ import { heading, openReference } from './reference.ts';
 /** The text of the page about its key. */
 const bar = (page: Page) => page.locator('#key');
 
+/** Waits until the page shows the begin of its key. */
+const untilKey = (page: Page, key: string) =>
+  bar(page)
+    .getByText(`API key ${key.slice(0, 8)}…`)
+    .waitFor();
+
 /** The history of the tab. */
 async function historyOf(page: Page): Promise<string[]> {
   const session = await page.context().newCDPSession(page);
@@ -53,9 +59,7 @@ test('the reference shows every operation and guide, sends real requests, and lo
         assert.doesNotMatch((await historyOf(page)).join(), /key=|pet_/);
       };
       await isClean();
-      await bar(page)
-        .getByText(`API key ${demoKey.slice(0, 8)}…`)
-        .waitFor();
+      await untilKey(page, demoKey);
       await page.reload();
       await heading(page).waitFor();
       await isClean();
@@ -152,9 +156,7 @@ test('the reference shows every operation and guide, sends real requests, and lo
       await page.goto(`${origin}/reference#key=${text}`);
       await note.getByText('The address contains no valid key.').waitFor();
       await page.waitForURL(`${origin}/reference`);
-      await bar(page)
-        .getByText(`API key ${demoKey.slice(0, 8)}…`)
-        .waitFor();
+      await untilKey(page, demoKey);
     }
     assert.equal(await bar(page).locator('img').count(), 0);
     // Programs encode links, and people paste twice.
@@ -169,18 +171,14 @@ test('the reference shows every operation and guide, sends real requests, and lo
     ];
     for (const [i, hash] of links.entries()) {
       await page.goto(`${origin}/reference#${hash}`);
-      await bar(page)
-        .getByText(`API key pet_${'ABCDEF'[i]?.repeat(4)}…`)
-        .waitFor();
+      await untilKey(page, `pet_${'ABCDEF'[i]?.repeat(4)}`);
       assert.doesNotMatch(page.url() + (await historyOf(page)), /key|pet_/, hash);
     }
     await page.goto(`${origin}/reference#key=${demoKey}`);
-    await bar(page)
-      .getByText(`API key ${demoKey.slice(0, 8)}…`)
-      .waitFor();
+    await untilKey(page, demoKey);
     await page.goto(`${origin}/reference#key=${other}&operations/listInventory`);
     await note.getByText(`It came with the address (previous key: ${demoKey.slice(0, 8)}…)`).waitFor();
-    await bar(page).getByText('API key pet_Evil…').waitFor();
+    await untilKey(page, other);
     assert.doesNotMatch(page.url() + (await historyOf(page)), /key=|pet_/);
     // The rest of the address is unchanged.
     assert.equal(page.url(), `${origin}/reference#operations/listInventory`);
@@ -247,9 +245,7 @@ test('the reference shows every operation and guide, sends real requests, and lo
     }
     await tab.keyboard.insertText(` ${demoKey} `);
     await tab.keyboard.press('Enter');
-    await bar(tab)
-      .getByText(`API key ${demoKey.slice(0, 8)}…`)
-      .waitFor();
+    await untilKey(tab, demoKey);
     assert.equal((await send(tab, form)).headers().authorization, `Bearer ${demoKey}`);
     await form.getByText('200 OK').waitFor();
     assert.doesNotMatch(JSON.stringify(await tab.context().storageState({ indexedDB: true })), /pet_/);
