@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { tracePackages } from '../../src/observe/traces.ts';
 import { answer, startReceiver } from '../support/dispatching.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { requestOf } from '../support/petstore.ts';
 import { ampleKey, type Service, startService } from '../support/service.ts';
+import { textOf } from '../support/tree.ts';
 import { until } from '../support/until.ts';
 import { type Span, startCollector, tracesTo } from './collector.ts';
 
@@ -17,25 +18,15 @@ async function startTraced(t: TestContext, env: Record<string, string>) {
   const folder = temporaryFolder(t);
   const service = await startService(t, folder, { LOG_FORMAT: 'json', ...env });
   const key = await ampleKey(folder);
-  const call = (method: string, path: string, headers: Record<string, string> = {}, body?: object) =>
-    fetch(`${service.origin}/v1${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${key}`,
-        ...(body && { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body && { body: JSON.stringify(body) }),
-    });
+  const call = (method: string, path: string, headers: Record<string, string> = {}, body?: object) => {
+    const { payload, ...sent } = requestOf({ headers, body }, key);
+    return fetch(`${service.origin}/v1${path}`, { method, ...sent, ...(payload && { body: payload }) });
+  };
   return { service, key, call };
 }
 
 /** The log lines, without those of the welcome. */
-const logOf = ({ output }: Service) =>
-  output()
-    .split('\n')
-    .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line));
+const logOf = ({ output }: Service) => (output().match(/^\{.*$/gm) ?? []).map((line) => JSON.parse(line));
 
 const lineOf = async (service: Service, requestId: string) => {
   const find = () => logOf(service).find(({ reqId }) => reqId === requestId);
@@ -84,13 +75,8 @@ test('a write, its wait in the queue and its webhook attempts are spans of one t
     receiver.messages.map(({ headers }) => headers.traceparent),
     [first, second].map(({ spanId }) => `00-${caller.traceId}-${spanId}-01`),
   );
-  assert.deepEqual(
-    [first, second].map(({ hasFailed, attributes }) => [hasFailed, attributes['http.response.status_code']]),
-    [
-      [true, 503],
-      [false, 204],
-    ],
-  );
+  assert.deepEqual([first.hasFailed, first.attributes['http.response.status_code']], [true, 503]);
+  assert.deepEqual([second.hasFailed, second.attributes['http.response.status_code']], [false, 204]);
   assert.equal(first.attributes['error.type'], '503');
   assert.equal(first.attributes['server.port'], Number(new URL(receiver.url).port));
   assert.ok(!collector.text.includes('secret?path'));
@@ -135,10 +121,8 @@ test('the sampler decides which traces are recorded, and every request still has
   await call('POST', '/categories', { 'x-request-id': 'unsampled' }, { name: 'Dragons' });
   await until(() => receiver.messages.length === 1);
   const { trace_id } = await lineOf(service, 'unsampled');
-  assert.match(
-    String(receiver.messages[0]?.headers.traceparent),
-    new RegExp(`^00-${trace_id}-[\\da-f]{16}-00$`),
-  );
+  const { traceparent } = receiver.messages[0]?.headers ?? {};
+  assert.match(String(traceparent), new RegExp(`^00-${trace_id}-[\\da-f]{16}-00$`));
   await call('GET', '/pets/1', { traceparent: sampled });
   assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
   assert.deepEqual(
@@ -244,9 +228,7 @@ test('without its packages the service runs, and names the missing packages at t
 });
 
 test('the named packages are those that npm ci installs', () => {
-  const { optionalDependencies } = JSON.parse(
-    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-  );
+  const { optionalDependencies } = JSON.parse(textOf('package.json'));
   for (const [name, version] of Object.entries(tracePackages))
     assert.equal(optionalDependencies[name], version, name);
 });
