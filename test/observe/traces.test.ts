@@ -1,29 +1,16 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { tracePackages } from '../../src/observe/traces.ts';
 import { answer, startReceiver } from '../support/dispatching.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { requestOf } from '../support/petstore.ts';
-import { ampleKey, type Service, startService } from '../support/service.ts';
+import { type Service, startService } from '../support/service.ts';
 import { textOf } from '../support/tree.ts';
 import { until } from '../support/until.ts';
-import { type Span, startCollector, tracesTo } from './collector.ts';
+import { type Span, startCollector, startTraced, tracesTo } from './collector.ts';
 
 const caller = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
 const sampled = `00-${caller.traceId}-${caller.spanId}-01`;
-
-/** A service in its own process, which gets the variables of OpenTelemetry. */
-async function startTraced(t: TestContext, env: Record<string, string>) {
-  const folder = temporaryFolder(t);
-  const service = await startService(t, folder, { LOG_FORMAT: 'json', ...env });
-  const key = await ampleKey(folder);
-  const call = (method: string, path: string, headers: Record<string, string> = {}, body?: object) => {
-    const { payload, ...sent } = requestOf({ headers, body }, key);
-    return fetch(`${service.origin}/v1${path}`, { method, ...sent, ...(payload && { body: payload }) });
-  };
-  return { service, key, call };
-}
 
 /** The log lines, without those of the welcome. */
 const logOf = ({ output }: Service) => (output().match(/^\{.*$/gm) ?? []).map((line) => JSON.parse(line));

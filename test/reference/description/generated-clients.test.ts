@@ -65,17 +65,12 @@ test('the page of graded clients has each client of the guide with its pinned ve
   assert.deepEqual(unknown, [], 'run "npm run generate -- graded-clients"');
   for (const [fault = '', ...cells] of rows) {
     assert.equal(cells.length, clients.length, fault);
-    assert.deepEqual(
-      cells.filter((cell) => !Object.values(shownVerdicts).includes(cell)),
-      [],
-      fault,
-    );
+    for (const cell of cells) assert.ok(Object.values(shownVerdicts).includes(cell), `${fault}: ${cell}`);
   }
-  for (const { heading, generator } of clients)
-    assert.ok(
-      page.includes(`\n## ${heading}\n\nMade by \`${generator}\` ${pinnedVersion(generator)}.`),
-      heading,
-    );
+  for (const { heading, generator } of clients) {
+    const begin = `\n## ${heading}\n\nMade by \`${generator}\` ${pinnedVersion(generator)}.`;
+    assert.ok(page.includes(begin), heading);
+  }
   const remedied = remedies.flatMap(({ faults }) => faults).sort();
   assert.deepEqual(remedied, faultNames.toSorted(), 'name each fault in test/clients/remedies.ts');
 });
