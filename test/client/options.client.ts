@@ -42,21 +42,15 @@ test('an unknown option of a client or of a call is refused, and the error lists
         /^The client has no option retries, onretry\. Its options are baseUrl, .*attempts, .*onRetry, clock\.$/,
     });
   const common = 'signal, timeoutMs, requestId, onAnswer';
+  const conditions = 'ifNoneMatch, idempotencyKey, ifMatch';
+  const smaug = { name: 'Smaug', categoryId: 1 };
   const wrong = { timeout: 5 } as object;
   for (const [name, known, call] of [
-    [
-      'createPet',
-      `${common}, idempotencyKey`,
-      () => store.createPet({ name: 'Smaug', categoryId: 1 }, wrong),
-    ],
+    ['createPet', `${common}, idempotencyKey`, () => store.createPet(smaug, wrong)],
     ['deletePet', `${common}, ifMatch`, () => store.deletePet(1, wrong)],
     ['listPets', `${common}, ifNoneMatch`, async () => store.listPets({}, wrong)],
     ['streamEvents', 'signal, silenceMs, onOpen, onBreak', async () => store.streamEvents({}, wrong)],
-    [
-      'request',
-      `${common}, ifNoneMatch, idempotencyKey, ifMatch, query, body`,
-      () => store.request('GET', '/pets', wrong),
-    ],
+    ['request', `${common}, ${conditions}, query, body`, () => store.request('GET', '/pets', wrong)],
   ] as const)
     await assert.rejects(call, {
       name: 'TypeError',

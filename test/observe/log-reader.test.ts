@@ -19,13 +19,10 @@ const maxInPipe = 512 * 1024;
 /** Its line is long, since JSON escapes quotes. */
 const longUrl = `/v1/pets?${'"'.repeat(300)}`;
 
-async function start(
-  t: TestContext,
-  env: Record<string, string> = {},
-  atOnce?: (child: ChildProcess) => void,
-) {
+/** A service in a process of its own, and a key. */
+async function start(t: TestContext, env = {}, atOnce = (_child: ChildProcess) => {}) {
   const folder = await temporaryStorage(t);
-  const service = await startService(t, folder, env, { ...(atOnce && { atOnce }) });
+  const service = await startService(t, folder, env, { atOnce });
   return { service, key: await ampleKey(folder) };
 }
 

@@ -10,6 +10,7 @@ import { until } from '../support/until.ts';
 import { type Span, startCollector, startTraced, tracesTo } from './collector.ts';
 
 const caller = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
+const hour = '3600000';
 const sampled = `00-${caller.traceId}-${caller.spanId}-01`;
 
 /** The log lines, without those of the welcome. */
@@ -99,10 +100,12 @@ test('a request without a traceparent starts a trace, and the name of a span wit
   assert.deepEqual([url, headers?.authorization], ['/own/path', 'Basic abc']);
 });
 
-test('the sampler decides which traces are recorded, and every request still has its trace', async (t) => {
+test('every request has a trace, the sampler decides which are recorded, and a stop sends the last spans', async (t) => {
   const collector = await startCollector(t);
-  const env = { ...tracesTo(collector), OTEL_TRACES_SAMPLER: 'parentbased_always_off' };
-  const { service, call } = await startTraced(t, env);
+  const { service, call } = await startTraced(t, {
+    ...tracesTo(collector),
+    ...{ OTEL_TRACES_SAMPLER: 'parentbased_always_off', OTEL_BSP_SCHEDULE_DELAY: hour },
+  });
   const receiver = await startReceiver(t);
   await call('POST', '/store/webhooks', {}, { url: receiver.url });
   await call('POST', '/categories', { 'x-request-id': 'unsampled' }, { name: 'Dragons' });
@@ -134,22 +137,9 @@ test('no key and no query gets into a span', async (t) => {
   assert.doesNotMatch(collector.text, /hidden|status=/);
 });
 
-test('a stop sends the last spans', async (t) => {
-  const collector = await startCollector(t);
-  const env = { ...tracesTo(collector), OTEL_BSP_SCHEDULE_DELAY: '3600000' };
-  const { call, service } = await startTraced(t, env);
-  await call('GET', '/pets/1');
-  assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
-  assert.deepEqual(
-    collector.spans.map(({ name }) => name),
-    ['GET /v1/pets/{petId}'],
-  );
-});
-
 test('a collector that never responds delays neither requests nor the stop', async (t) => {
   const collector = await startCollector(t);
   collector.behave = () => {};
-  const hour = '3600000';
   const { call, service } = await startTraced(t, {
     ...tracesTo(collector),
     ...{ OTEL_EXPORTER_OTLP_TIMEOUT: hour, OTEL_BSP_EXPORT_TIMEOUT: hour },

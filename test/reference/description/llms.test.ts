@@ -5,8 +5,8 @@ import { errorCodes } from '../../../src/foundation/errors.ts';
 import { labUrlOf } from '../../../src/http/target.ts';
 import { events } from '../../../src/store/events/schema.ts';
 import { baseUrl, description, resolve, validator } from '../../support/description.ts';
-import { Petstore, startPetstore } from '../../support/petstore.ts';
-import { openTestStorage } from '../../support/storage.ts';
+import { restart } from '../../support/limits.ts';
+import { type Petstore, startPetstore } from '../../support/petstore.ts';
 
 const maxCharacters = 12_000;
 
@@ -48,8 +48,7 @@ test('llms.txt has every error code below its status, and every event type', asy
 });
 
 test('without a lab llms.txt keeps its size and its operations', async (t) => {
-  const off = new Petstore(await openTestStorage(store.folder), store.folder, { lab: false });
-  t.after(() => off.close());
+  const off = await restart(t, store, { beside: true, lab: false });
   const text = await read(off);
   assert.ok(!text.includes(labUrlOf(baseUrl)));
   assert.equal(text.match(/^- `[A-Z]+ \//gm)?.length, operations.length);
