@@ -71,6 +71,9 @@ test('a wait longer than maxWaitMs, even within timeoutMs, rejects at once, and 
   assert.deepEqual([got.length, clock.waitsMs], [1, []]);
   clock.nowMs = (next.retryAt as Date).getTime();
   assert.deepEqual(await readPage(store), [pet]);
+  const unavailable = await startScripted(t, [refusal(503, 'unavailable', headers)]);
+  await rejects(readPage(unavailable.store), { code: 'unavailable', retryAt });
+  assert.deepEqual([unavailable.got.length, unavailable.clock.waitsMs], [1, []]);
 });
 
 test('temporary failures are retried with growing waits, up to a limit', async (t) => {
