@@ -9,11 +9,9 @@ import { recordedIn, recordingAt, startRecording } from '../../support/recording
 import { until } from '../../support/until.ts';
 
 /** Sends a request on a connection of its own. */
-async function open(t: TestContext, petstore: Petstore, method = 'GET', path = '/pets/1'): Promise<Socket> {
-  const socket = petstore.connect();
+function open(t: TestContext, petstore: Petstore, path = '/pets/1'): Socket {
+  const socket = petstore.connect(`GET /v1${path} HTTP/1.1\r\nHost: a\r\nX-API-Key: ${petstore.key}\r\n\r\n`);
   t.after(() => socket.destroy());
-  await once(socket, 'connect');
-  socket.write(`${method} /v1${path} HTTP/1.1\r\nHost: a\r\nX-API-Key: ${petstore.key}\r\n\r\n`);
   return socket;
 }
 
@@ -27,7 +25,7 @@ async function startRecorded(t: TestContext) {
 async function startDelayed(t: TestContext, delayMs: number) {
   const { petstore, recording } = await startRecorded(t);
   const { id } = await rehearse(petstore, [{ fault: 'delay', operation: 'getPet', delayMs }]);
-  const socket = await open(t, petstore);
+  const socket = open(t, petstore);
   await until(async () => (await performedOf(petstore, id))[0] === 1);
   return { petstore, recording, socket };
 }
@@ -87,7 +85,7 @@ test('a request that began before the next recording belongs to the one before, 
 
 test('a client that reads its whole response has not left, even if it then closes', async (t) => {
   const { petstore, recording } = await startRecorded(t);
-  const socket = await open(t, petstore);
+  const socket = open(t, petstore);
   await once(socket, 'data');
   socket.end();
   await once(socket, 'close');
@@ -96,7 +94,7 @@ test('a client that reads its whole response has not left, even if it then close
 });
 
 const followEvents = (t: TestContext, petstore: Petstore) =>
-  open(t, petstore, 'GET', '/store/events/stream?after=0');
+  open(t, petstore, '/store/events/stream?after=0');
 
 /** The only recorded request, after it was recorded. */
 async function onlyRecorded(petstore: Petstore, recording: string) {
@@ -108,7 +106,7 @@ async function onlyRecorded(petstore: Petstore, recording: string) {
 for (const [how, leave] of Object.entries(leaving))
   test(`a stream whose client ${how} its connection is recorded at its end, with its duration and the silence before`, async (t) => {
     const { petstore, recording } = await startRecorded(t);
-    const socket = await followEvents(t, petstore);
+    const socket = followEvents(t, petstore);
     let text = '';
     socket.setEncoding('utf8').on('data', (piece) => (text += piece));
     await until(() => text.includes('event: '));
@@ -131,7 +129,7 @@ for (const [how, leave] of Object.entries(leaving))
 test('the silence of a stream without events begins with its head', async (t) => {
   const { petstore, recording } = await startRecorded(t);
   await rehearse(petstore, ['stream-silent']);
-  const socket = await followEvents(t, petstore);
+  const socket = followEvents(t, petstore);
   await once(socket, 'data');
   await setTimeout(100);
   socket.end();
@@ -149,7 +147,7 @@ for (const [how, { faults, end }] of Object.entries(serviceEnds))
   test(`no silence is recorded for a stream if the service ${how}`, async (t) => {
     const { petstore, recording } = await startRecorded(t);
     if (faults.length > 0) await rehearse(petstore, faults);
-    const socket = await followEvents(t, petstore);
+    const socket = followEvents(t, petstore);
     // The client closes its side when the service has closed its own.
     socket.on('end', () => socket.end());
     const closed = new Promise((resolve) => socket.resume().once('close', resolve));
