@@ -18,11 +18,13 @@ const getPets = (store: Petstore, key = store.key) => store.call('GET', '/pets',
 const getOrders = (store: Petstore, key = store.key) => store.call('GET', '/store/orders', { key });
 const statuses = async (count: number, act: () => ReturnType<typeof getPets>) =>
   statusesOf(await times(count, act));
+
 /** The counts of the first fault of a rehearsal. */
 async function countsOf(store: Petstore, { id }: { id: string }) {
   const [fault] = (await rehearsalOf(store, id)).faults;
   return [fault?.performed, fault?.remaining, fault?.repeated];
 }
+
 /** Asserts that a request succeeds, and that no fault touches its response. */
 async function assertUnaffected(store: Petstore, key?: string) {
   const answer = await getPets(store, key);
