@@ -17,7 +17,7 @@ const withSql = [...['access/keys', 'db', 'store/**', 'lab/account', 'lab/record
 /** Tests of these folders about the files of SQLite, connections, traces, or the form of responses. */
 const notOnPostgres = [
   ...['db/data-folder', 'db/disk', 'store/events/stream-ends', 'store/events/stream-readers'],
-  ...['lab/recordings/disconnects', 'lab/recordings/to-recorded', 'lab/rehearsals/description'],
+  ...['lab/recordings/disconnects', 'lab/recordings/serialize-request', 'lab/rehearsals/description'],
   ...['lab/rehearsals/refusals', 'store/history/trace-context', 'store/workspaces/restore'],
 ].map((file) => `test/${file}.test.ts`);
 const alsoOnPostgres = [

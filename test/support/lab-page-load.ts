@@ -47,14 +47,9 @@ async function measure(page: Page) {
 
 /** Sends requests while the page records them: `perSecond`, or as fast as possible. */
 export async function loadPage(t: TestContext, requests: number, perSecond?: number) {
-  const { store, origin, open } = await visitLab(t);
+  const { store, open } = await visitLab(t);
   const headers = { authorization: `Bearer ${store.key}` };
-  const recording = await fetch(`${origin}/lab/recordings`, {
-    method: 'POST',
-    headers: { ...headers, 'content-type': 'application/json' },
-    body: '{}',
-  });
-  assert.equal(recording.status, 201);
+  await store.record();
   const page = await open();
   await page.evaluate(watch);
   const answeredAt = new Map<number, number>();

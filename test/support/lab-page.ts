@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
-import type { Browser, Page, Response } from 'playwright-core';
+import type { Browser, Page, Response, Route } from 'playwright-core';
 import { startPetstore } from '../../src/index.ts';
 import { browsers } from './browsers.ts';
 import { assertAsDescribed } from './description.ts';
@@ -96,6 +96,18 @@ export async function visitLab(t: After, options: StoreOptions = {}, launch: Lau
     return page;
   };
   return { store, origin, open };
+}
+
+/** The next request of the page to `url`, which `act` causes. It waits until the test continues or answers it. */
+export async function heldRequest(
+  page: Page,
+  url: string | RegExp,
+  act?: () => Promise<unknown>,
+): Promise<Route> {
+  const asked = Promise.withResolvers<Route>();
+  await page.route(url, asked.resolve, { times: 1 });
+  await act?.();
+  return asked.promise;
 }
 
 /** Waits until the page has drawn its state. */

@@ -35,6 +35,19 @@ const fillRecording = (petstore: Petstore, recording: string, count: number) =>
     await sql`update recordings set kept = ${count} where id = ${id}`;
   });
 
+/** Lets no recorded request be written until the returned function is called. */
+export function holdRecordings({ db }: Petstore): () => Promise<void> {
+  const held = Promise.withResolvers<void>();
+  const holding = db.write(async (sql) => {
+    await sql`update recordings set kept = kept`;
+    await held.promise;
+  });
+  return () => {
+    held.resolve();
+    return holding;
+  };
+}
+
 const storedRequests = async ({ db }: Petstore) =>
   Number((await db.read`select count(*) from recorded_requests`)[0]?.[0]);
 
