@@ -24,7 +24,7 @@ export const recordingAt = async (petstore: Petstore, recording: string, key = p
   (await petstore.send('GET', recording, { key })).body;
 
 /** Adds copies of the only request of a recording until it has `count`. */
-const fillRecording = (petstore: Petstore, recording: string, count: number) =>
+export const fillRecording = (petstore: Petstore, recording: string, count: number) =>
   petstore.db.write(async (sql) => {
     const id = recording.split('/').at(-1) as string;
     await sql`
