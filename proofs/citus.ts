@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { openPostgres } from '../src/db/postgres.ts';
 import { tables } from '../src/db/tables.ts';
-import { CitusCluster, whyNoCitus } from '../test/support/citus-cluster.ts';
+import { startCitus, whyNoCitus } from '../test/support/citus-cluster.ts';
 import { contentOf, filledTables } from '../test/support/content.ts';
 import { startReceiver } from '../test/support/dispatching.ts';
 import { temporaryFolder } from '../test/support/folder.ts';
@@ -18,8 +18,7 @@ import {
   readEvents,
   readLists,
 } from '../test/support/history.ts';
-import { proveHistories } from '../test/support/history-proof.ts';
-import { type Request, request } from '../test/support/history-steps.ts';
+import { proveHistories, type Request, request } from '../test/support/history-proof.ts';
 import { patienceMs, withStatus } from '../test/support/instances.ts';
 import { assertInvariants } from '../test/support/invariants.ts';
 import { remaining, roomInMinute } from '../test/support/limits.ts';
@@ -129,7 +128,7 @@ class Installation {
 const upTo = (count: number) => (n: number) => n < count;
 
 test('Petstore on Citus', async (t) => {
-  const cluster = await CitusCluster.start();
+  const cluster = await startCitus();
   t.after(() => cluster.remove());
   const { url } = cluster.coordinator;
   const env = { DATABASE_URL: url, VALKEY_URL: (await startValkey(t)).url, LOG_LEVEL: 'warn' };

@@ -6,11 +6,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { root, textOf } from './support/tree.ts';
 
 type PassedTest = { name: string; passed_on_attempt: number };
-
-const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** The folders that are tested once more on PostgreSQL: all with their own SQL. */
 const withSql = [...['access/keys', 'db', 'store/**', 'lab/account', 'lab/recordings', 'lab/rehearsals']].map(
@@ -19,7 +17,7 @@ const withSql = [...['access/keys', 'db', 'store/**', 'lab/account', 'lab/record
 /** Tests of these folders about the files of SQLite, connections, traces, or the form of responses. */
 const notOnPostgres = [
   ...['db/data-folder', 'db/disk', 'store/events/stream-ends', 'store/events/stream-readers'],
-  ...['lab/recordings/disconnects', 'lab/recordings/to-recorded', 'lab/rehearsals/description'],
+  ...['lab/recordings/disconnects', 'lab/recordings/serialize-request', 'lab/rehearsals/description'],
   ...['lab/rehearsals/refusals', 'store/history/trace-context', 'store/workspaces/restore'],
 ].map((file) => `test/${file}.test.ts`);
 const alsoOnPostgres = [
@@ -27,7 +25,6 @@ const alsoOnPostgres = [
   ...['access/limits/after-crash', 'access/limits/bans'],
 ].map((file) => `test/${file}.test.ts`);
 
-const textOf = (file: string) => readFileSync(join(root, file), 'utf8');
 /** Whether a test opens the storage that a run chooses. */
 const opensStorage = (file: string) =>
   /support\/(crash\/rounds|lab-store|petstore|storage)\.ts/.test(textOf(file));
@@ -148,13 +145,11 @@ const names = count < 0 ? args : args.slice(0, count);
 const rest = args.slice(names.length);
 const isFiles = names.length === 0 && rest.some((arg) => !arg.startsWith('-'));
 if (isFiles) run(tests(...rest));
-else for (const name of names.length > 0 ? names : ['main']) runSuite(name);
-
-function runSuite(name: string): void {
-  const { commands } = suites[name] as { commands: string[][] };
-  for (const [index, command] of commands.entries())
-    run(index === commands.length - 1 ? [...command, ...rest] : command);
-}
+else
+  for (const name of names.length > 0 ? names : ['main']) {
+    const { commands = [] } = suites[name] ?? {};
+    for (const command of commands) run(command === commands.at(-1) ? [...command, ...rest] : command);
+  }
 
 /** Runs a command. In CI, tests that failed run once more: a defect fails again, a machine that was too busy does not. */
 function run([program = '', ...words]: string[]): void {

@@ -32,18 +32,9 @@ const invalidPaths: Refusal[] = [
   ...unknownIds.map((id): Refusal => ['GET', `/pets/${id}`, {}, 'not_found', /petId/]),
   ['GET', '/categories/x', {}, /categoryId/],
   ['GET', '/categories/9007199254740993', {}, 'not_found'],
-  ['PUT', '/categories/4711', { body: { name: 'Dogs' } }, 'not_found'],
-  ['DELETE', '/categories/4711', {}, 'not_found'],
   ['GET', '/store/orders/x', {}, /orderId/],
-  ['GET', '/store/orders/4711', {}, 'not_found'],
-  ['PATCH', '/store/orders/4711', { body: {} }, 'not_found'],
-  ['DELETE', '/store/orders/4711', {}, 'not_found'],
   ['GET', '/inventory/x', {}, /petId/],
-  ['GET', '/inventory/4711', {}, 'not_found'],
-  ['PATCH', '/inventory/4711', { body: { quantity: 1 } }, 'not_found'],
-  ['PUT', '/pets/4711', pet({}), 'not_found'],
   ['PATCH', '/pets/9223372036854775808', { body: {} }, 'invalid_request'],
-  ['DELETE', '/pets/4711', {}, 'not_found'],
   ['PUT', '/pets/x', { body: { name: '' } }, /petId.*name.*categoryId/],
   ['GET', '/pets/%E0%', {}, /percent-encoding/],
   ['GET', '/pets/%', {}, /percent-encoding/],
@@ -115,11 +106,14 @@ const invalidHeaders: Refusal[] = [
   ['DELETE', '/pets/4', { headers: { 'if-match': 'abc' } }, /If-Match/],
   ['DELETE', '/pets/4', { headers: { 'if-match': '' } }, /If-Match/],
   ['PUT', '/pets/4', { ...pet({}), headers: { 'if-match': '*, "a"' } }, /If-Match/],
-  ['POST', '/pets', { ...pet({}), headers: { 'idempotency-key': '' } }, /Idempotency-Key/],
-  ['POST', '/pets', { ...pet({}), headers: { 'idempotency-key': '""' } }, /Idempotency-Key/],
-  ['POST', '/pets', { ...pet({}), headers: { 'idempotency-key': '"open' } }, /Idempotency-Key/],
-  ['POST', '/pets', { ...pet({}), headers: { 'idempotency-key': repeat('k', 256) } }, /255/],
-  ['POST', '/pets', { ...pet({}), headers: { 'idempotency-key': 'ä' } }, /Idempotency-Key/],
+  ...['', '""', '"open', repeat('k', 256), 'ä', ['a', 'b'] as unknown as string].map(
+    (key): Refusal => [
+      'POST',
+      '/pets',
+      { ...pet({}), headers: { 'idempotency-key': key } },
+      /Idempotency-Key.*255/,
+    ],
+  ),
 ];
 
 const noKey = 'pet_000000000000000000000000000000000000';

@@ -1,30 +1,27 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generateKey } from '../../src/access/keys/store.ts';
 import { type Petstore, startListening } from '../support/petstore.ts';
+import { openRaw, statusesIn } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
 
 const body = '{"name":"Dragons"}';
 
 /** A POST that announces a body and does not send it. */
 const announce = (path: string, fields: Record<string, string>) => {
-  const all = { Host: 'x', 'Content-Type': 'application/json', 'Content-Length': body.length, ...fields };
+  const length = 'Transfer-Encoding' in fields ? {} : { 'Content-Length': body.length };
+  const all = { Host: 'x', 'Content-Type': 'application/json', ...length, ...fields };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
 };
 
-/** A connection, and everything received on it so far. */
-function open(store: Petstore, text: string) {
-  const socket = store.connect(text).setEncoding('utf8');
-  const connection = { socket, text: '', ended: once(socket, 'end') };
-  socket.on('end', () => socket.end()).on('data', (chunk) => (connection.text += chunk));
-  return connection;
+function open(t: TestContext, store: Petstore, text: string) {
+  const client = openRaw(t, store);
+  client.send(text);
+  return client;
 }
-
-const statuses = (text: string) =>
-  [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
 
 test('a refusal based on the headers is sent without 100 Continue, and ends the connection', async (t) => {
   const store = await startListening(t);
@@ -47,9 +44,9 @@ test('a refusal based on the headers is sent without 100 Continue, and ends the 
     [415, '/v1/categories', { ...own, 'Content-Encoding': 'gzip' }],
     [429, '/v1/categories', { 'X-API-Key': usedUp }],
   ] as const) {
-    const connection = open(store, announce(path, { ...fields, Expect: '100-continue' }));
-    await connection.ended;
-    assert.deepEqual(statuses(connection.text), [status], `${path} ${JSON.stringify(fields)}`);
+    const connection = open(t, store, announce(path, { ...fields, Expect: '100-continue' }));
+    await connection.ended();
+    assert.deepEqual(statusesIn(connection.text), [status], `${path} ${JSON.stringify(fields)}`);
     assert.match(connection.text, /^connection: close\r$/im);
   }
 });
@@ -63,7 +60,7 @@ test('a client that sends the body anyway gets no reset, so it can read the refu
   ] as const) {
     const socket = store.connect(announce(path, fields)).setEncoding('utf8');
     const [text] = await once(socket, 'data');
-    assert.deepEqual(statuses(text), [401]);
+    assert.deepEqual(statusesIn(text), [401]);
     for (let part = 0; part < 10; part++) {
       socket.write('x'.repeat(10_000));
       await sleep(2);
@@ -76,16 +73,15 @@ test('a client that sends the body anyway gets no reset, so it can read the refu
 test('a client that waits for 100 Continue gets it once, and its connection stays open', async (t) => {
   const store = await startListening(t);
   const head = announce('/v1/categories', { 'X-API-Key': store.key, Expect: '100-Continue' });
-  const connection = open(store, head);
-  t.after(() => connection.socket.destroy());
+  const connection = open(t, store, head);
   await until(() => connection.text.endsWith('\r\n\r\n'));
-  assert.deepEqual(statuses(connection.text), [100]);
+  assert.deepEqual(statusesIn(connection.text), [100]);
   connection.socket.write(body);
   await until(() => connection.text.endsWith('}\n'));
   // A client that does not wait gets the same.
   connection.socket.write(head + body);
   await until(() => connection.text.split('"Dragons"').length === 3);
-  assert.deepEqual(statuses(connection.text), [100, 201, 100, 201]);
+  assert.deepEqual(statusesIn(connection.text), [100, 201, 100, 201]);
 });
 
 test('a request behind a refused body gets the same response as if the body had been read', async (t) => {
@@ -95,29 +91,26 @@ test('a request behind a refused body gets the same response as if the body had 
     [401, '/v1/categories'],
     [404, '/pets'],
   ] as const) {
-    const connection = open(store, announce(path, {}));
+    const connection = open(t, store, announce(path, {}));
     await until(() => connection.text.endsWith('}\n'));
     connection.socket.write(body + next);
-    await connection.ended;
-    assert.deepEqual(statuses(connection.text), [status, 200]);
+    await connection.ended();
+    assert.deepEqual(statusesIn(connection.text), [status, 200]);
   }
 });
 
 for (const [what, fields, rest] of [
-  ['breaks', { 'Transfer-Encoding': 'chunked', 'Content-Length': undefined }, 'ZZZ\r\n'],
+  ['breaks', { 'Transfer-Encoding': 'chunked' }, 'ZZZ\r\n'],
   ['ends too soon', {}, undefined],
 ] as const) {
   test(`a body that ${what} after its refusal gets no second response`, async (t) => {
     const store = await startListening(t);
-    const connection = open(
-      store,
-      announce('/v1/categories', fields as never).replace('Content-Length: undefined\r\n', ''),
-    );
+    const connection = open(t, store, announce('/v1/categories', fields));
     await until(() => connection.text.endsWith('}\n'));
     if (rest) connection.socket.write(rest);
     else connection.socket.end('{');
-    await connection.ended;
-    assert.deepEqual(statuses(connection.text), [401]);
+    await connection.ended();
+    assert.deepEqual(statusesIn(connection.text), [401]);
   });
 }
 
@@ -126,8 +119,7 @@ test('Keep-Alive promises no longer time than an idle connection stays open', as
   const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`;
   for (const path of ['/v1/pets/1', '/healthz', '/v1/petz']) {
     const connected = once(store.app.server, 'connection');
-    const { socket } = open(store, request(path));
-    t.after(() => socket.destroy());
+    const { socket } = open(t, store, request(path));
     const [answer] = await once(socket, 'data');
     const [, promised] = /^keep-alive: timeout=(\d+)\r$/im.exec(answer) as unknown as [string, string];
     assert.equal(promised, '1');

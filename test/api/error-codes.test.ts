@@ -21,13 +21,17 @@ const missing = 4711;
 /** The `Accept` of all requests. */
 let accept = '*/*';
 
+/** The path below which an operation stands. */
+const startOf = (operation: Operation) =>
+  apis.find(({ operations }) => operations.includes(operation))?.start as string;
+
 /** The example request of an operation, with some parts replaced. */
 async function send(
   store: Petstore,
   operation: Operation,
   { path = '', params, headers, ...options }: CallOptions & { path?: string; params?: number } = {},
 ): Promise<JsonAnswer> {
-  const { start } = apis.find(({ operations }) => operations.includes(operation)) as (typeof apis)[number];
+  const start = startOf(operation);
   const { method, url, body } = sampleRequest(operation, start);
   const target = params === undefined ? url : start + operation.path.replaceAll(/{\w+}/g, String(params));
   return store.send(method, target + path, {
@@ -47,11 +51,10 @@ async function keyWithoutLab(store: Petstore): Promise<string> {
 
 /** Sends a new Idempotency-Key for a key that has used up its Idempotency-Keys. */
 async function withoutRoom(store: Petstore, operation: Operation): Promise<JsonAnswer> {
-  const { start } = apis.find(({ operations }) => operations.includes(operation)) as (typeof apis)[number];
   await store.change(
     (sql) => sql`
       insert into idempotency_hours (workspace_id, account, hour, kept, bytes)
-      select workspace_id, ${`${start.slice(1)} `} || id, ${Math.floor(store.nowMs / 3_600_000)}, 1000000000, 0
+      select workspace_id, ${`${startOf(operation).slice(1)} `} || id, ${Math.floor(store.nowMs / 3_600_000)}, 1000000000, 0
       from api_keys where true
       on conflict (workspace_id, account, hour) do update set kept = excluded.kept`,
   );

@@ -16,12 +16,8 @@ test(`the responses to ${requests} generated requests, half of them odd, match t
   const store = await startPetstore(t, { seed: false });
   const report = await fuzz(store, requests, seed);
   assert.ok(report.requests >= requests);
-  const reached = succeeded(report);
-  assert.deepEqual(
-    reached,
-    described.map(({ id }) => id),
-    'every operation succeeded at least once',
-  );
+  const ids = described.map(({ id }) => id);
+  assert.deepEqual(succeeded(report), ids, 'every operation succeeded at least once');
 });
 
 test('random requests to the lab get responses that its description declares, and change nothing for others', async (t) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Petstore, startPetstore } from '../support/petstore.ts';
+import { idsOf, numbers } from '../support/values.ts';
 
 /** Ids of all items, page by page along the Link headers, and the size of each page. */
 async function walk(store: Petstore, first: string): Promise<{ ids: number[]; sizes: number[] }> {
@@ -16,8 +17,6 @@ async function walk(store: Petstore, first: string): Promise<{ ids: number[]; si
   return { ids, sizes };
 }
 
-const upTo = (last: number) => Array.from({ length: last }, (_, i) => i + 1);
-
 for (const [path, count] of [
   ['/pets', 20],
   ['/categories', 7],
@@ -26,9 +25,9 @@ for (const [path, count] of [
 ] as const) {
   test(`the pages of ${path} contain each item once, in the order of ids`, async (t) => {
     const store = await startPetstore(t);
-    assert.deepEqual((await walk(store, path)).ids, upTo(count));
+    assert.deepEqual((await walk(store, path)).ids, numbers(count));
     const { ids, sizes } = await walk(store, `${path}?limit=3`);
-    assert.deepEqual(ids, upTo(count));
+    assert.deepEqual(ids, numbers(count));
     assert.ok(sizes.slice(0, -1).every((size) => size === 3));
     assert.deepEqual((await walk(store, `${path}?limit=${count}`)).sizes, [count]);
   });
@@ -42,10 +41,7 @@ test('a page has 20 items by default, and new or deleted rows do not shift the n
   await store.call('DELETE', '/pets/4');
   await store.call('POST', '/pets', { body: { name: 'Zoe', categoryId: 1 } });
   const next = /<http:\/\/localhost:8080\/v1(.*)>/.exec(first.headers.link as string)?.[1] as string;
-  assert.deepEqual(
-    (await store.call('GET', next)).body.map((pet: { id: number }) => pet.id),
-    [21, 22],
-  );
+  assert.deepEqual(idsOf((await store.call('GET', next)).body), [21, 22]);
 });
 
 test('long texts end a page early, and one item always fits', async (t) => {
@@ -53,19 +49,16 @@ test('long texts end a page early, and one item always fits', async (t) => {
   const body = { name: '🐉'.repeat(200), description: '🐉'.repeat(2_000) };
   for (let i = 0; i < 20; i++) assert.equal((await store.call('POST', '/categories', { body })).status, 201);
   const { ids, sizes } = await walk(store, '/categories?limit=100');
-  assert.deepEqual(ids, upTo(27));
+  assert.deepEqual(ids, numbers(27));
   assert.deepEqual(sizes, [12, 5, 5, 5]);
   assert.deepEqual((await walk(store, '/categories?limit=1')).sizes.length, 27);
 });
 
 test('filters narrow a list, and apply to the following pages too', async (t) => {
   const store = await startPetstore(t);
-  const all = (await store.call('GET', '/pets?limit=100')).body as {
-    id: number;
-    status: string;
-    categoryId: number;
-  }[];
-  const idsWhere = (meets: (pet: (typeof all)[number]) => boolean) => all.filter(meets).map(({ id }) => id);
+  type Pet = { id: number; status: string; categoryId: number };
+  const all: Pet[] = (await store.call('GET', '/pets?limit=100')).body;
+  const idsWhere = (meets: (pet: Pet) => boolean) => idsOf(all.filter(meets));
   const cases: [string, number[]][] = [
     ['/pets?status=sold&limit=2', idsWhere((pet) => pet.status === 'sold')],
     ['/pets?status=pending&limit=1', [3, 12, 18]],
@@ -88,7 +81,7 @@ test('filters narrow a list, and apply to the following pages too', async (t) =>
 test('a request can ask for a hundred ids, and one page can return them', async (t) => {
   const store = await startPetstore(t);
   for (let i = 0; i < 5; i++) await store.call('POST', '/pets', { body: { name: 'Zed', categoryId: 1 } });
-  const query = upTo(100)
+  const query = numbers(100)
     .map((id) => `id=${id}`)
     .join('&');
   assert.equal((await store.call('GET', `/pets?${query}`)).body.length, 25);

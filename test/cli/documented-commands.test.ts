@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { type Command, CommanderError } from 'commander';
 import { commandLine } from '../../src/main.ts';
 import { guides } from '../../src/reference/description/guides.ts';
 import { baseUrl } from '../support/description.ts';
+import { root, textOf } from '../support/tree.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const pages = [
   ...globSync(['README.md', 'docs/**/*.md', 'examples/**/*.{md,yml}', 'action.yml'], {
     cwd: root,
     exclude: ['docs/decisions/**', '**/node_modules/**'],
-  }).map((page) => [page, readFileSync(`${root}${page}`, 'utf8')] as const),
+  }).map((page) => [page, textOf(page)] as const),
   ...guides(baseUrl).map(({ name, description }) => [name, description] as const),
 ];
 
@@ -38,10 +37,10 @@ const filled = (words: string[]): string[] =>
   words.map((word) =>
     word
       .replace(/^(?:URL|\$\w*URL)$/, 'http://localhost:3000/hooks')
-      .replace(/^(?:PLAN)$/, 'free')
-      .replace(/^(?:NAME)$/, 'shop')
+      .replace(/^PLAN$/, 'free')
+      .replace(/^NAME$/, 'shop')
       .replace(/^(?:N|NUMBER)$/, '5')
-      .replace(/^(?:SHELL)$/, 'bash')
+      .replace(/^SHELL$/, 'bash')
       .replace(/^\$\{?WEBHOOK_SECRET\}?$/, secret),
   );
 

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chownSync, existsSync, readFileSync, renameSync, statSync, symlinkSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { generateKey } from '../../src/access/keys/store.ts';
 import { findService } from '../../src/cli/find-service.ts';
 import { Announcement, readServiceAddress } from '../../src/foundation/settings/service-address.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { bin, command, environment, printed, startService } from '../support/service.ts';
+import { listen } from '../support/receiver.ts';
+import { command, printed, startCommand, startService } from '../support/service.ts';
 import { temporaryStorage } from '../support/storage.ts';
 import { until } from '../support/until.ts';
 
@@ -18,7 +17,6 @@ const noService = (folder: string) =>
   `petstore: No service runs with PETSTORE_DATA_DIR ${folder}. Start one with "npm start", or set its address with --url or PETSTORE_BASE_URL.\n`;
 
 const addressFile = (folder: string) => join(folder, 'service.address');
-const portOf = (server: { address(): unknown }) => (server.address() as AddressInfo).port;
 
 /** Another program on a port. It claims to be the service, and to have proved it. */
 async function stranger(t: TestContext, port = 0) {
@@ -26,10 +24,8 @@ async function stranger(t: TestContext, port = 0) {
   const server = createServer(({ headers }, response) => {
     seen.push(headers);
     response.end(JSON.stringify({ status: 'alive', proof: headers['petstore-challenge'] }));
-  }).listen(port, '127.0.0.1');
-  t.after(() => server.close().closeAllConnections());
-  await once(server, 'listening');
-  return { port: portOf(server), seen };
+  });
+  return { ...(await listen(t, server, '127.0.0.1', port)), seen };
 }
 
 const keysIn = (seen: IncomingHttpHeaders[]) => seen.flatMap(({ authorization }) => authorization ?? []);
@@ -116,11 +112,10 @@ test('a service on all addresses is found on loopback; of several instances the 
 
 test('a server that accepts the connection and does not respond is reported as silent', async (t) => {
   const folder = temporaryFolder(t);
-  const silent = createTcpServer().listen(0, '127.0.0.1');
-  t.after(() => silent.close());
-  await once(silent, 'listening');
-  new Announcement(folder).announce(silent.address() as AddressInfo);
-  const url = `http://127.0.0.1:${portOf(silent)}/v1`;
+  const address = '127.0.0.1';
+  const { port } = await listen(t, createTcpServer(), address);
+  new Announcement(folder).announce({ address, family: 'IPv4', port });
+  const url = `http://${address}:${port}/v1`;
   await assert.rejects(findService(folder, 100), { message: `The service at ${url} does not respond.` });
 });
 
@@ -128,15 +123,12 @@ test('after kill -9 no key goes to another program on the same port; commands fi
   const folder = await temporaryStorage(t);
   const env = { PETSTORE_DATA_DIR: folder };
   const service = await startService(t, folder);
-  const child = spawn(process.execPath, [bin, 'webhooks', 'listen'], { env: environment(env) });
-  t.after(() => child.kill('SIGKILL'));
-  let stderr = '';
-  child.stderr.on('data', (chunk) => (stderr += chunk));
-  await until(() => stderr.includes(`Listening to ${service.origin}/v1.`));
+  const { written } = startCommand(t, ['webhooks', 'listen'], env);
+  await until(() => written.stderr.includes(`Listening to ${service.origin}/v1.`));
   await service.stop('SIGKILL');
   assert.ok(existsSync(addressFile(folder)));
   const { seen } = await stranger(t, Number(new URL(service.origin).port));
-  await until(() => stderr.includes('Trying again.'));
+  await until(() => written.stderr.includes('Trying again.'));
   for (const args of [
     ['lab', 'account'],
     ['lab', 'rehearse', 'sunset'],
@@ -149,7 +141,7 @@ test('after kill -9 no key goes to another program on the same port; commands fi
     assert.ok(seen.length > before, 'the program was asked');
   }
   const next = await startService(t, folder);
-  await until(() => stderr.includes(`Listening to ${next.origin}/v1.`));
+  await until(() => written.stderr.includes(`Listening to ${next.origin}/v1.`));
   assert.deepEqual(keysIn(seen), []);
   assert.match(readFileSync(addressFile(folder), 'utf8'), new RegExp(next.origin));
 });

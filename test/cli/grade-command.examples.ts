@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { temporaryFolder } from '../support/folder.ts';
-import { bin, command, environment, petstore } from '../support/service.ts';
+import { listen } from '../support/receiver.ts';
+import { command, petstore, startCommand } from '../support/service.ts';
 import { atTerminal, needsTerminal } from '../support/terminal.ts';
 import { until } from '../support/until.ts';
 
@@ -165,16 +165,8 @@ test(
   'at a terminal, a progress line is shown during the run and erased at the end',
   needsTerminal,
   async (t) => {
-    const args = [
-      'grade',
-      '--fault',
-      'new-fields',
-      '--',
-      '/usr/bin/env',
-      'sh',
-      '-c',
-      'curl -s $PETSTORE_BASE_URL/pets',
-    ];
+    const client = ['/usr/bin/env', 'sh', '-c', 'curl -s $PETSTORE_BASE_URL/pets'];
+    const args = ['grade', '--fault', 'new-fields', '--', ...client];
     const { output, ended } = atTerminal(t, args, { PETSTORE_DATA_DIR: temporaryFolder(t) }, 'stty cols 80;');
     await ended;
     const states = output().split('\r\u001b[2K');
@@ -183,28 +175,19 @@ test(
   },
 );
 
-/** Starts a command to which the test can send signals. */
-function start(t: TestContext, args: string[], env = {}) {
-  const child = spawn(process.execPath, [bin, ...args], { env: environment(env) });
-  t.after(() => child.kill('SIGKILL'));
-  let stderr = '';
-  child.stderr.on('data', (chunk) => (stderr += chunk));
-  return { child, ended: once(child, 'close'), stderr: () => stderr };
-}
-
 test('a signal to grade also ends the program', async (t) => {
   const ready = "console.log('pid', process.pid); setTimeout(() => {}, 60_000);";
   const stays = `for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => console.log(signal)); ${ready}`;
   for (const program of [ready, stays]) {
     const args = ['grade', '--verbose', '--', process.execPath, '-e', program];
-    const { child, ended, stderr } = start(t, args);
-    await until(() => /pid \d+\n/.test(stderr()));
+    const { child, ended, written } = startCommand(t, args);
+    await until(() => /pid \d+\n/.test(written.stderr));
     child.kill('SIGINT');
     // This soon it may count as the same signal.
     child.kill('SIGINT');
-    if (program === stays) await until(() => stderr().includes('SIGTERM'));
-    assert.deepEqual(await ended, [130, null], stderr());
-    assert.throws(() => process.kill(Number(/pid (\d+)/.exec(stderr())?.[1]), 0), { code: 'ESRCH' });
+    if (program === stays) await until(() => written.stderr.includes('SIGTERM'));
+    assert.deepEqual(await ended, [130, null], written.stderr);
+    assert.throws(() => process.kill(Number(/pid (\d+)/.exec(written.stderr)?.[1]), 0), { code: 'ESRCH' });
   }
 });
 
@@ -218,37 +201,34 @@ test('a signal ends grade while the service is silent, and an endless response i
     };
     response.on('drain', send);
     send();
-  }).listen(0, '127.0.0.1');
-  t.after(() => server.close().closeAllConnections());
-  await once(server, 'listening');
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  const { port } = await listen(t, server);
   const at = (path: string) =>
-    start(t, ['grade', '--', 'true'], {
-      ...{ PETSTORE_DATA_DIR: temporaryFolder(t), PETSTORE_BASE_URL: `${origin}${path}/v1` },
+    startCommand(t, ['grade', '--', 'true'], {
+      PETSTORE_DATA_DIR: temporaryFolder(t),
+      PETSTORE_BASE_URL: `http://127.0.0.1:${port}${path}/v1`,
     });
   const silent = at('');
   await until(() => isAsked);
   silent.child.kill('SIGTERM');
-  assert.deepEqual(await silent.ended, [143, null], silent.stderr());
+  assert.deepEqual(await silent.ended, [143, null], silent.written.stderr);
   const endless = at('/endless');
   assert.deepEqual(await endless.ended, [1, null]);
-  assert.match(endless.stderr(), /longer than \d+ bytes/);
+  assert.match(endless.written.stderr, /longer than \d+ bytes/);
 });
 
 test('a second signal ends a command at once while it waits for its storage', async (t) => {
-  const service = createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1');
-  const database = createTcpServer().listen(0, '127.0.0.1');
+  const database = createTcpServer();
   const connected = once(database, 'connection');
-  const portOf = (server: { address(): unknown }) => (server.address() as AddressInfo).port;
-  t.after(() => service.close());
-  t.after(() => database.close());
-  await Promise.all([service, database].map((server) => server.listening || once(server, 'listening')));
-  const { child, ended } = start(t, ['grade', '--', 'true'], {
-    PETSTORE_BASE_URL: `http://127.0.0.1:${portOf(service)}/v1`,
-    DATABASE_URL: `postgres://shop@127.0.0.1:${portOf(database)}/shop`,
+  const service = await listen(
+    t,
+    createServer((_, response) => response.end('{}')),
+  );
+  const { child, ended } = startCommand(t, ['grade', '--', 'true'], {
+    PETSTORE_BASE_URL: `http://127.0.0.1:${service.port}/v1`,
+    DATABASE_URL: `postgres://shop@127.0.0.1:${(await listen(t, database)).port}/shop`,
   });
-  const [connection] = await connected;
-  connection.on('error', () => {});
+  await connected;
   child.kill('SIGINT');
   await sleep(600);
   assert.equal(child.exitCode, null);

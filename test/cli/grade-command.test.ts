@@ -14,69 +14,47 @@ test('grade shows its usage and its faults without a run, and says what is wrong
   writeFileSync(bad, 'reset: off');
   writeFileSync(goal, '{ "goal": "x", "wanted": [{ "resource": "pets", "where": { "nam": "Rex" } }] }');
   writeFileSync(levels, '# Ours.\n\nreset=required\nretry = off\n');
-  const calls: [string[], number, RegExp][] = [
-    [[], 2, /give the program and its arguments after --, or --list alone/],
-    [['--list', '--', 'true'], 2, /--list alone/],
-    [['--list', '--thorough'], 2, /'--thorough' cannot be used with option '--list'/],
-    [
-      ['--fault', 'lost-answer:shape=zero', '--', 'true'],
-      2,
-      /lost-answer takes no shape: it takes operation,/,
-    ],
-    [['--level', 'reset', '--', 'true'], 2, /must be one of NAME=required, NAME=recommended, NAME=off/],
-    [['--level', 'x=off', '--', 'true'], 2, /no fault or check x/],
-    [['--level', 'reset=off', '--fault', 'reset', '--', 'true'], 2, /names reset, but its level is off/],
-    [
-      ['--levels', levels, '--', 'true'],
-      2,
-      /there is no fault or check retry; did you mean retry-after-odd\?/,
-    ],
-    [['--levels', join(folder, 'none'), '--', 'true'], 2, /none cannot be read \(ENOENT\)/],
-    [['--levels', bad, '--', 'true'], 2, /bad "reset: off" must be one of NAME=required,/],
-    [['--compare', levels, '--', 'true'], 2, /levels is not JSON: pass a card/],
-    [['--compare', join(folder, 'none'), '--', 'true'], 2, /^error: \S+none cannot be read \(ENOENT\)/],
-    [['--host', '0.0.0.0', '--', 'true'], 2, /--host must be one address/],
-    [['--fault', 'lost-answr', '--', 'true'], 2, /no fault lost-answr; did you mean lost-answer\?/],
-    [
-      ['--fault', 'reset:operation=creatPet', '--', 'true'],
-      2,
-      /no operation creatPet; did you mean createPet\?/,
-    ],
-    [
-      ['--fault', 'slow:delayMs=2', '--', 'true'],
-      2,
-      /^error: slow takes no delayMs: it takes .*bytesPerSecond /,
-    ],
-    [['--fault', 'xyz', '--', 'true'], 2, /no fault xyz; "petstore grade --list" lists all faults/],
-    [['--at-once', '0', '--', 'true'], 2, /an integer above 0/],
-    [['--trials', '2', '--', 'true'], 2, /--trials needs --goal/],
-    [['--trials', '101', '--', 'true'], 2, /must be at most 100/],
-    [['--goal', bad, '--', 'true'], 2, /bad is not JSON: /],
-    [['--goal', join(folder, 'none'), '--', 'true'], 2, /none cannot be read \(ENOENT\)/],
-    [
-      ['--goal', goal, '--', 'true'],
-      2,
-      /goal is not a goal: #\/wanted\/0\/where must not have "nam"; it takes id, name, /,
-    ],
-    [['--timeout', '0', '--', 'true'], 2, /an integer above 0/],
-    [['--timeout', '86401', '--', 'true'], 2, /must be at most 86400/],
-    [['--html', folder, '--', 'true'], 2, / cannot be written \(EISDIR\)/],
-    [['--junit', join(folder, 'no/such.xml'), '--', 'true'], 2, /no\/such\.xml cannot be written \(ENOENT\)/],
+  const calls: [args: string[], message: RegExp][] = [
+    [['--fault', 'lost-answer:shape=zero'], /lost-answer takes no shape: it takes operation,/],
+    [['--level', 'reset'], /must be one of NAME=required, NAME=recommended, NAME=off/],
+    [['--level', 'x=off'], /no fault or check x/],
+    [['--level', 'reset=off', '--fault', 'reset'], /names reset, but its level is off/],
+    [['--levels', levels], /there is no fault or check retry; did you mean retry-after-odd\?/],
+    [['--levels', join(folder, 'none')], /none cannot be read \(ENOENT\)/],
+    [['--levels', bad], /bad "reset: off" must be one of NAME=required,/],
+    [['--compare', levels], /levels is not JSON: pass a card/],
+    [['--compare', join(folder, 'none')], /^error: \S+none cannot be read \(ENOENT\)/],
+    [['--host', '0.0.0.0'], /--host must be one address/],
+    [['--fault', 'lost-answr'], /no fault lost-answr; did you mean lost-answer\?/],
+    [['--fault', 'reset:operation=creatPet'], /no operation creatPet; did you mean createPet\?/],
+    [['--fault', 'slow:delayMs=2'], /^error: slow takes no delayMs: it takes .*bytesPerSecond /],
+    [['--fault', 'xyz'], /no fault xyz; "petstore grade --list" lists all faults/],
+    [['--at-once', '0'], /an integer above 0/],
+    [['--trials', '2'], /--trials needs --goal/],
+    [['--trials', '101'], /must be at most 100/],
+    [['--goal', bad], /bad is not JSON: /],
+    [['--goal', join(folder, 'none')], /none cannot be read \(ENOENT\)/],
+    [['--goal', goal], /goal is not a goal: #\/wanted\/0\/where must not have "nam"; it takes id, name, /],
+    [['--timeout', '0'], /an integer above 0/],
+    [['--timeout', '86401'], /must be at most 86400/],
+    [['--html', folder], / cannot be written \(EISDIR\)/],
+    [['--junit', join(folder, 'no/such.xml')], /no\/such\.xml cannot be written \(ENOENT\)/],
+    [['--list'], /--list alone/],
+  ];
+  const wrong: typeof calls = [
+    ...calls.map(([args, message]): (typeof calls)[number] => [[...args, '--', 'true'], message]),
+    [[], /give the program and its arguments after --, or --list alone/],
+    [['--list', '--thorough'], /'--thorough' cannot be used with option '--list'/],
   ];
   const shown = [['--help'], ['--list'], ['--list', '--json'], ['--list', '--fault', 'sunset', '--json']];
-  const ended = await commands([...calls.map(([args]) => args), ...shown].map((args) => ['grade', ...args]));
-  for (const [i, [, status, message]] of calls.entries()) {
-    assert.equal(ended[i]?.status, status);
-    assert.match(ended[i]?.stderr as string, message);
-    assert.match(ended[i]?.stderr as string, /^error: .+ \(see --help\)\n$/);
-    assert.equal(ended[i]?.stdout, '');
+  const ended = await commands([...wrong.map(([args]) => args), ...shown].map((args) => ['grade', ...args]));
+  for (const [i, [, message]] of wrong.entries()) {
+    const { status, stdout, stderr } = ended[i] as (typeof ended)[number];
+    assert.deepEqual([status, stdout], [2, '']);
+    assert.match(stderr, message);
+    assert.match(stderr, /^error: .+ \(see --help\)\n$/);
   }
-  const [help, list, json, one] = ended.slice(calls.length).map(({ stdout }) => stdout) as [
-    string,
-    string,
-    string,
-    string,
-  ];
+  const [help = '', list = '', json = '', one = ''] = ended.slice(wrong.length).map(({ stdout }) => stdout);
   assert.match(
     help,
     /^Usage: petstore grade \[options\] -- COMMAND\.\.\.\n.+\nExamples:\n {2}petstore grade -- /s,

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { petstoreApi } from '../../src/lab/petstore/petstore-api.ts';
 import { faultCatalogue } from '../../src/lab/rehearsals/catalogue.ts';
 import { freePort } from '../support/port.ts';
-import { bin, command, commands, environment, petstore, startService } from '../support/service.ts';
+import { command, commands, petstore, startCommand, startService } from '../support/service.ts';
 import { temporaryStorage } from '../support/storage.ts';
 import { until } from '../support/until.ts';
 
@@ -216,19 +214,12 @@ test('commands use the lab of a running service', async (t) => {
   await t.test('a signal is forwarded to the client, and the card is still printed', async () => {
     for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const) {
       const waits = [process.execPath, '-e', 'console.log(process.pid); setTimeout(() => {}, 60_000);'];
-      const child = spawn(process.execPath, [bin, 'lab', 'record', '--', ...waits], {
-        env: environment(env),
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
-      t.after(() => child.kill('SIGKILL'));
-      let stdout = '';
-      child.stdout.on('data', (chunk) => (stdout += chunk));
-      await until(() => /^\d+\n/.test(stdout));
-      const ended = once(child, 'close');
+      const { child, ended, written } = startCommand(t, ['lab', 'record', '--', ...waits], env);
+      await until(() => /^\d+\n/.test(written.stdout));
       child.kill(signal);
       assert.deepEqual(await ended, [3, null], signal);
-      assert.match(stdout, /\nVerdict: incomplete\n/);
-      assert.throws(() => process.kill(Number.parseInt(stdout, 10), 0), { code: 'ESRCH' });
+      assert.match(written.stdout, /\nVerdict: incomplete\n/);
+      assert.throws(() => process.kill(Number.parseInt(written.stdout, 10), 0), { code: 'ESRCH' });
       const headers = { authorization: `Bearer ${key}` };
       const account = (await (await fetch(`${service.origin}/lab/account`, { headers })).json()) as object;
       assert.ok(!('recording' in account));
@@ -236,22 +227,15 @@ test('commands use the lab of a running service', async (t) => {
   });
 
   await t.test('without a command the key is recorded until Ctrl-C', async () => {
-    const child = spawn(process.execPath, [bin, 'lab', 'record', '--name', 'by hand'], {
-      env: environment(env),
-    });
-    t.after(() => child.kill('SIGKILL'));
-    const output = { stdout: '', stderr: '' };
-    for (const stream of ['stdout', 'stderr'] as const)
-      child[stream].on('data', (chunk) => (output[stream] += chunk));
-    await until(() => /Ctrl-C ends it/.test(output.stderr));
+    const { child, ended, written } = startCommand(t, ['lab', 'record', '--name', 'by hand'], env);
+    await until(() => /Ctrl-C ends it/.test(written.stderr));
     await fetch(`${service.origin}/v1/pets/1`, { headers: { authorization: `Bearer ${key}` } });
-    const ended = once(child, 'close');
     // A terminal signals the whole group, and an older Node.js passes the signal on once more.
     child.kill('SIGINT');
     child.kill('SIGINT');
-    assert.deepEqual(await ended, [3, null], output.stderr);
-    assert.match(output.stdout, /^FAILED +deprecated\.not-called +recommended /m);
-    assert.match(output.stdout, /\nVerdict: incomplete\n/);
+    assert.deepEqual(await ended, [3, null], written.stderr);
+    assert.match(written.stdout, /^FAILED +deprecated\.not-called +recommended /m);
+    assert.match(written.stdout, /\nVerdict: incomplete\n/);
   });
 
   await t.test('the account command shows the state of the key', async () => {

@@ -4,16 +4,15 @@ import { chmodSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFil
 import { createServer } from 'node:http';
 import { delimiter, join, relative } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startPetstore } from '../../src/index.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { whyNo } from '../support/programs.ts';
 import { listen } from '../support/receiver.ts';
 import { bin } from '../support/service.ts';
+import { root } from '../support/tree.ts';
 
 const skip = process.platform === 'win32' ? 'it needs a shell' : whyNo('npm');
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const timeoutMs = 120_000;
 /** The PATH entries that npm of this run has added. */
 const isOfNpm = (name: string) => /^npm_|^(INIT_CWD|NODE|NODE_TEST_CONTEXT)$/.test(name);
@@ -46,20 +45,15 @@ async function npm(t: TestContext, cwd: string, args: string[]) {
 
 const graded = ['grade', '--fault', 'reset', '--verbose', '--', 'node', '--whose'];
 
-test('a program that a script of this tree grades runs on the Node.js of its user', { skip }, async (t) => {
-  const { stderr } = await npm(t, root, ['run', '-s', 'petstore', '--', ...graded]);
-  assert.match(stderr, /^without faults: node of the user: ?$/m);
-});
-
-test('a program that a script of this tree records runs on the Node.js of its user', {
+test('a program that a script of this tree grades or records runs on the Node.js of its user', {
   skip,
 }, async (t) => {
+  const petstore = ['run', '-s', 'petstore', '--'];
+  const { stderr } = await npm(t, root, [...petstore, ...graded]);
+  assert.match(stderr, /^without faults: node of the user: ?$/m);
   await using store = await startPetstore();
-  const service = ['--url', store.baseUrl, '--key', store.key];
-  const { stdout } = await npm(t, root, [
-    ...['run', '-s', 'petstore', '--', 'lab', 'record', ...service],
-    ...['--', 'node', '--whose'],
-  ]);
+  const recorded = ['lab', 'record', '--url', store.baseUrl, '--key', store.key, '--', 'node', '--whose'];
+  const { stdout } = await npm(t, root, [...petstore, ...recorded]);
   assert.match(stdout, /^node of the user: ?$/m);
 });
 

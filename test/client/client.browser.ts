@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { stripTypeScriptTypes } from 'node:module';
 import type { TestContext } from 'node:test';
@@ -9,15 +8,14 @@ import { args, executablePath, browserTest as test } from '../support/browsers.t
 import { takeTour } from '../support/client-tour.ts';
 import { startPetstore } from '../support/petstore.ts';
 import { listen } from '../support/receiver.ts';
+import { textOf } from '../support/tree.ts';
 
 /** Serves the modules of the client and of its tour as JavaScript. Returns the port. */
 async function serveModules(t: TestContext): Promise<number> {
   const server = createServer(({ url = '' }, response) => {
     const isModule = /^\/(?:src\/client|test\/support)\/[\w-]+\.ts$/.test(url);
     response.setHeader('content-type', isModule ? 'text/javascript' : 'text/html');
-    response.end(
-      isModule ? stripTypeScriptTypes(readFileSync(new URL(`../..${url}`, import.meta.url), 'utf8')) : '',
-    );
+    response.end(isModule ? stripTypeScriptTypes(textOf(url)) : '');
   });
   return (await listen(t, server)).port;
 }

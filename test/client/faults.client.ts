@@ -6,6 +6,7 @@ import { faults } from '../../src/lab/faults/list.ts';
 import { takeTour } from '../support/client-tour.ts';
 import { endRehearsal, performedOf, rehearse } from '../support/lab.ts';
 import { startPetstore } from '../support/petstore.ts';
+import { startRecording } from '../support/recordings.ts';
 
 /** Quick parameters for slow faults. */
 const parameters: Record<string, object> = {
@@ -44,11 +45,11 @@ async function startTours(t: TestContext) {
   return async (name: string, planned: { fault: string; times?: number }[]) => {
     const { key } = await store.addWorkspace(name, true);
     const rehearsal = planned.length > 0 ? await rehearse(store, planned, { key }) : undefined;
-    const { body: recording } = await store.send('POST', '/lab/recordings', { key, body: {} });
+    const recording = await startRecording(store, key);
     const attemptTimeoutMs = silent.includes(name) ? silentAttemptMs : undefined;
     const options = { baseUrl, apiKey: key, clock: { now, sleep }, attemptTimeoutMs };
     const printed = await takeTour(createPetstore(options));
-    const { body } = await store.send('GET', `/lab/recordings/${recording.id}/report`, { key });
+    const { body } = await store.send('GET', `${recording}/report`, { key });
     const performed = rehearsal ? await performedOf(store, rehearsal.id, key) : [];
     if (rehearsal) await endRehearsal(store, rehearsal.id, key);
     return { printed, report: body as Report, performed };

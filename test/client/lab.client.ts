@@ -1,16 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  answerOf,
-  createLab,
-  createPetstore,
-  type Lab,
-  type PetstoreOptions,
-} from '../../src/client/index.ts';
+import { answerOf, createLab, createPetstore, type Lab } from '../../src/client/index.ts';
 import { labTargets } from '../../src/client/lab-operations.ts';
 import { labOperations } from '../../src/lab/petstore/petstore-api.ts';
-import { startPetstore } from '../support/petstore.ts';
-import { answer, cut, fakeClock, refusal, startScripted, text } from '../support/scripted-server.ts';
+import { answer, cut, refusal, startScripted, text } from '../support/scripted-server.ts';
+import { startReal } from './real-store.ts';
 
 /** The lab client of a server that performs one action after the other. */
 async function startLab(...[t, deeds]: Parameters<typeof startScripted>) {
@@ -29,8 +23,8 @@ function counting(lab: Lab) {
 }
 
 test('every lab operation is a method that returns its response body', async (t) => {
-  const store = await startPetstore(t);
-  const options: PetstoreOptions = { baseUrl: `${await store.listen()}/v1/`, apiKey: store.key };
+  const { access } = await startReal(t);
+  const options = { ...access, baseUrl: `${access.baseUrl}/` };
   const { lab, called } = counting(createLab(options));
   const petstore = createPetstore(options);
 
@@ -41,10 +35,7 @@ test('every lab operation is a method that returns its response body', async (t)
   assert.equal((await lab.getRehearsal(rehearsal.id)).faults[0]?.performed, 1);
   assert.equal((await lab.endRehearsal(rehearsal.id)).id, rehearsal.id);
   const rehearsals = await lab.listRehearsals();
-  assert.deepEqual(
-    rehearsals.map(({ id }) => id),
-    [rehearsal.id],
-  );
+  assert.deepEqual([rehearsals.length, rehearsals[0]?.id], [1, rehearsal.id]);
   assert.equal(answerOf(rehearsals)?.status, 200);
   assert.equal(await lab.listRehearsals({ ifNoneMatch: rehearsals }), rehearsals);
 
@@ -74,26 +65,21 @@ test('every lab operation is a method that returns its response body', async (t)
 });
 
 test('a banned key still reads its account, and starts a rehearsal', async (t) => {
-  const store = await startPetstore(t);
-  const { key } = await store.addKey('enterprise', { perMinute: 2, perDay: 100 });
-  const options = { baseUrl: `${await store.listen()}/v1`, apiKey: key, maxWaitMs: 0 };
-  for (let i = 0; i < 13; i++) await store.call('GET', '/pets', { key });
+  const { store, access } = await startReal(t, { perMinute: 2, perDay: 100 });
+  const options = { ...access, maxWaitMs: 0 };
+  for (let i = 0; i < 13; i++) await store.call('GET', '/pets', { key: access.apiKey });
   const petstore = createPetstore(options);
   const lab = createLab(options);
   for (let i = 0; i < 2; i++) {
     await assert.rejects(petstore.findPet(1), { code: 'key_banned' });
-    assert.equal((await lab.getAccount()).ban.until, '2026-06-01T12:01:00.000Z');
+    assert.equal((await lab.getAccount()).ban.until, '2026-06-01T12:01:00.001Z');
   }
   assert.equal((await lab.startRehearsal({ faults: [{ fault: 'truncated' }] })).faults.length, 1);
 });
 
 test('it respects the limits of the lab: more calls than a minute allows are never refused', async (t) => {
-  const store = await startPetstore(t);
-  const clock = fakeClock(store.nowMs + 1);
-  Object.defineProperty(store, 'nowMs', { get: clock.now });
-  const statuses: number[] = [];
-  store.app.addHook('onResponse', async (_, { statusCode }) => void statuses.push(statusCode));
-  const lab = createLab({ baseUrl: `${await store.listen()}/v1`, apiKey: store.key, clock });
+  const { access, clock, statuses } = await startReal(t);
+  const lab = createLab(access);
   const before = clock.nowMs;
   await Promise.all(Array.from({ length: 610 }, () => lab.getRehearsal('rhs_0').catch(() => {})));
   assert.deepEqual([statuses.length, ...new Set(statuses)], [610, 404]);
@@ -110,28 +96,13 @@ test('the address of the lab replaces the last /v1 of baseUrl, and other address
   );
   for (const wrong of ['nowhere', new URL('/', baseUrl).href, `${baseUrl}/pets`, `${baseUrl}?v=/v1/`])
     assert.throws(() => createLab({ baseUrl: wrong, apiKey }), TypeError, wrong);
-  assert.throws(() => createLab({ baseUrl, apiKey: '' }), { name: 'TypeError', message: /apiKey/ });
 });
 
 test('an id that could change the path is refused before sending', async (t) => {
   const { lab, got } = await startLab(t, [answer(200, {})]);
   const refused = { name: 'TypeError', message: /^An id is text of / };
-  const wrong = [
-    '',
-    '.',
-    '..',
-    'a/b',
-    'a\\b',
-    '../../v1/pets',
-    '%2e%2e',
-    'a?b',
-    'a#b',
-    'ä',
-    undefined,
-    7,
-    {},
-  ];
-  for (const id of wrong as string[]) {
+  const wrong = ['', '.', '..', 'a/b', 'a\\b', '../../v1/pets', '%2e%2e', 'a?b', 'a#b', 'ä'];
+  for (const id of [...wrong, undefined, 7, {}] as string[]) {
     await assert.rejects(lab.getRehearsal(id), refused);
     await assert.rejects(lab.deleteRecording(id), refused);
     assert.throws(() => lab.listRecordedRequests(id), refused);

@@ -30,19 +30,14 @@ describe('clients', { concurrency: 2 }, () => {
           asserts: `From OpenAPI ${version}: the client compiles, and its program prints what those of all clients print.`,
           runs: true,
         },
-        (t) => takeTour(t, client, programs, document),
+        (t) => takeTour(t, client, document),
         client.needs,
       );
   }
 });
 
 /** Generates a client from a document of a new service, and runs the tour with it. */
-async function takeTour(
-  t: TestContext,
-  client: Client,
-  programs: string[],
-  document?: string,
-): Promise<void> {
+async function takeTour(t: TestContext, client: Client, document: string): Promise<void> {
   const root = temporaryFolder(t);
   const dataDir = join(root, 'data');
   const { origin } = await startService(t, dataDir);

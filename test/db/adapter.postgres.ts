@@ -1,34 +1,36 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Database, newStorageCounts } from '../../src/db/database.ts';
+import { newStorageCounts } from '../../src/db/database.ts';
 import { requestDeadlineMs } from '../../src/db/open.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { StorageUnavailableError } from '../../src/foundation/errors.ts';
-import { allOrders, emptyDatabase, startInstances, untilStatus, withStatus } from '../support/instances.ts';
+import {
+  allOrders,
+  emptyDatabase,
+  openDatabase,
+  startInstance,
+  startInstances,
+  untilStatus,
+  withStatus,
+} from '../support/instances.ts';
 import { listen, loggedIn, message, oddLogin, saying } from '../support/odd-postgres.ts';
-import { type JsonAnswer, Petstore } from '../support/petstore.ts';
+import type { JsonAnswer, Petstore } from '../support/petstore.ts';
 import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
 import { petstore } from '../support/service.ts';
 import { StallingProxy } from '../support/stalling-proxy.ts';
 import { run } from '../support/storage.ts';
 import { until } from '../support/until.ts';
+import { statusesOf } from '../support/values.ts';
 import { assertDeclared, postgresCatalog } from './schema.ts';
 
 /** Any request has its response by then, also on a busy machine: three times its own deadline. */
 const answeredMs = 3 * requestDeadlineMs;
 
-async function open(t: TestContext, url: string, deadlineMs = requestDeadlineMs): Promise<Database> {
-  const db = await openPostgres(url, deadlineMs);
-  t.after(() => db.close());
-  return db;
-}
-
 /** A seeded petstore at `url` that gives up after a second, and a connection at `direct` with a longer deadline. */
 async function startImpatient(t: TestContext, url: string, direct = url) {
   const [seeded] = await startInstances(t, direct);
-  const instance = new Petstore(await openPostgres(url, 1_000), url);
-  t.after(() => instance.close());
+  const instance = await startInstance(t, url, 1_000);
   instance.key = seeded.key;
   return { instance, patient: seeded.db };
 }
@@ -37,7 +39,7 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
   const cluster = PostgresCluster.ofSuite();
 
   test('its tables are the declared ones, in an order that allows emptying a workspace', async (t) => {
-    const db = await open(t, await emptyDatabase(cluster));
+    const db = await openDatabase(t, await emptyDatabase(cluster));
     await assertDeclared(db.read, postgresCatalog);
   });
 
@@ -70,7 +72,7 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
       isAway = true;
       await until(() => whileAway.length > 5 * clients.length);
       isAway = false;
-      assert.deepEqual([...new Set(whileAway.map(({ status }) => status))], [503]);
+      assert.deepEqual([...new Set(statusesOf(whileAway))], [503]);
       await cluster.start();
       while ((await ready()) !== 200) await sleep(20);
       const accepted = withStatus(answers, 201).length;
@@ -78,7 +80,7 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
       isOver = true;
       await Promise.all(clients);
 
-      assert.deepEqual([...new Set(answers.map(({ status }) => status))].sort(), [201, 503]);
+      assert.deepEqual([...new Set(statusesOf(answers))].sort(), [201, 503]);
       for (const { headers } of withStatus(answers, 503)) assert.ok(Number(headers['retry-after']) >= 1);
       assert.ok(slowestMs < answeredMs, `${slowestMs} ms`);
       const orders = await allOrders(first);
@@ -151,7 +153,8 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
     const { promise: holds, resolve: hold } = Promise.withResolvers<void>();
     t.after(() => endSilence());
     const url = await emptyDatabase(cluster);
-    const [silent, other] = [await open(t, url), await open(t, url)];
+    const silent = await openDatabase(t, url, requestDeadlineMs);
+    const other = await openDatabase(t, url);
     const cause = { workspaceId: 1, atMs: 0 };
     const lost = assert.rejects(
       silent.write(async (sql) => {
@@ -170,12 +173,9 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
 
   test('on a read-only database writes get 503 and reads work', async (t) => {
     const url = await emptyDatabase(cluster);
-    const writable = new Petstore(await openPostgres(url, requestDeadlineMs), url);
-    t.after(() => writable.close());
-    const { key } = await writable.addWorkspace('first', true);
+    const [{ key }] = await startInstances(t, url);
     const readOnlyUrl = `${url}%20-cdefault_transaction_read_only%3Don`;
-    const instance = new Petstore(await openPostgres(readOnlyUrl, requestDeadlineMs), url);
-    t.after(() => instance.close());
+    const instance = await startInstance(t, readOnlyUrl, requestDeadlineMs);
     instance.key = key;
     assert.equal((await instance.call('GET', '/pets/1')).status, 200);
     assert.equal((await instance.call('POST', '/store/orders', { body: {} })).status, 503);
@@ -185,25 +185,25 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
 
   test('a role with a connection limit serves more concurrent requests than it has connections', async (t) => {
     const { url } = cluster;
-    await open(t, url);
+    await openDatabase(t, url);
     await run(
       url,
       `create role guest login password 'open-sesame' connection limit 2`,
       'grant select, update on all tables in schema public to guest',
     );
-    const db = await open(t, url.replace('//postgres:', '//guest:'));
+    const db = await openDatabase(t, url.replace('//postgres:', '//guest:'));
     await Promise.all(Array.from({ length: 40 }, () => db.read`select 1 from workspaces`));
   });
 
   test('a database that is newer than the code is refused with one clear line', async (t) => {
     const url = await emptyDatabase(cluster);
-    await open(t, url);
+    await openDatabase(t, url);
     await run(url, 'update schema_version set version = 4711');
     await assert.rejects(openPostgres(url, requestDeadlineMs), /version 4711.*newer Petstore/);
   });
 
   test('a transaction that caught a failed statement is not reported as committed', async (t) => {
-    const db = await open(t, await emptyDatabase(cluster));
+    const db = await openDatabase(t, await emptyDatabase(cluster));
     const write = db.write(async (sql) => {
       await sql`insert into workspaces (name, created_at_ms) values ('a', 0)`;
       await sql`select 1 / 0`.catch(() => {});
@@ -213,7 +213,7 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
   });
 
   test('BEGIN travels with the first statement, and every statement is counted', async (t) => {
-    const db = await open(t, await emptyDatabase(cluster));
+    const db = await openDatabase(t, await emptyDatabase(cluster));
     await db.write((sql) => sql`insert into workspaces (name, created_at_ms) values ('a', 0)`);
     await db.read`select name from workspaces`;
     assert.deepEqual(db.counts, { ...newStorageCounts(), reads: 1, writes: 1, commits: 1, statements: 4 });
@@ -225,7 +225,6 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
       url.replace('open-sesame', 'hush-hush'),
       `postgres://postgres:hush-hush@127.0.0.1:${port}/nowhere`,
       url.replace('/postgres', '/nowhere'),
-      'postgres://postgres:hush-hush@127.0.0.1:1/postgres',
       'postgres://postgres:hush-hush@localhost:1/postgres',
       'postgres://postgres:hush-hush@no.such.host.invalid/postgres',
       'postgres:hush-hush@localhost:5432/postgres',
@@ -233,8 +232,7 @@ suite('PostgreSQL', { skip: whyNoPostgres() }, () => {
     for (const databaseUrl of wrong) {
       const env = { DATABASE_URL: databaseUrl, PETSTORE_START_WAIT: '0' };
       const { status, stdout, stderr } = petstore(['serve'], env);
-      assert.equal(status, 1, stderr);
-      assert.equal(stdout, '');
+      assert.deepEqual([status, stdout], [1, ''], stderr);
       assert.match(stderr, /^petstore: DATABASE_URL .+\n$/);
       assert.doesNotMatch(stderr, /hush|sesame/);
     }

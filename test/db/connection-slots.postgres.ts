@@ -1,15 +1,17 @@
 /** What happens while PostgreSQL has no connection slot to spare. */
 import assert from 'node:assert/strict';
 import { after, before, suite, type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Client } from 'pg';
 import { requestDeadlineMs } from '../../src/db/open.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
-import { emptyDatabase, untilStatus } from '../support/instances.ts';
+import { emptyDatabase, holdLocks, startInstance, untilStatus } from '../support/instances.ts';
 import { type JsonAnswer, Petstore } from '../support/petstore.ts';
 import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
 import { StallingProxy } from '../support/stalling-proxy.ts';
 import { run } from '../support/storage.ts';
 import { until } from '../support/until.ts';
+import { statusesOf } from '../support/values.ts';
 
 const slots = 16;
 /** More than the connections of a pool. */
@@ -38,22 +40,16 @@ suite('PostgreSQL without a free connection slot', { skip: whyNoPostgres() }, ()
     const proxy = await StallingProxy.start(t, cluster.port);
     const asGuest = direct.replace('//postgres:', '//guest:');
     const url = asGuest.replace(`:${cluster.port}/`, `:${proxy.port}/`);
-    const instance = new Petstore(await openPostgres(url, requestDeadlineMs), '');
+    const instance = await startInstance(t, url, requestDeadlineMs);
     instance.key = key;
-    t.after(() => instance.close());
     const notices: string[] = [];
     instance.db.onNotice = (notice) => notices.push(notice);
     return { instance, proxy, notices, occupy: () => occupy(t, asGuest, proxy) };
   }
 
   /** The connections of the role on the server, including those that are ending. */
-  async function countOnServer(): Promise<number> {
-    const client = new Client({ connectionString: cluster.directUrl });
-    await client.connect();
-    const { rowCount } = await client.query(`select from pg_stat_activity where usename = 'guest'`);
-    await client.end();
-    return Number(rowCount);
-  }
+  const countOnServer = async () =>
+    (await run(cluster.directUrl, `select from pg_stat_activity where usename = 'guest'`)).length;
 
   /** Occupies every free slot, and returns a function that frees them. */
   async function occupy(t: TestContext, url: string, proxy: StallingProxy): Promise<() => Promise<void>> {
@@ -82,7 +78,7 @@ suite('PostgreSQL without a free connection slot', { skip: whyNoPostgres() }, ()
   const post = (instance: Petstore) => instance.call('POST', '/categories', { body: { name: 'Dragons' } });
   const together = (ask: () => Promise<JsonAnswer>) =>
     Promise.all(Array.from({ length: clients }, ask)).then((answers) =>
-      [...new Set(answers.map(({ status }) => status))].join(),
+      [...new Set(statusesOf(answers))].join(),
     );
 
   test('reads and writes share the only open connection, and the log says so once', async (t) => {
@@ -112,25 +108,14 @@ suite('PostgreSQL without a free connection slot', { skip: whyNoPostgres() }, ()
     const { instance, occupy } = await start(t);
     await instance.db.read`select 1`;
     await occupy();
-    const held = Promise.withResolvers<void>();
-    const begun = Promise.withResolvers<void>();
-    const holding = instance.db.write(async (sql) => {
-      await sql`select 1`;
-      begun.resolve();
-      await held.promise;
-    });
-    await begun.promise;
+    const release = await holdLocks(instance.db, { atMs: 0, workspaceId: undefined });
     const answers = Promise.all([get(instance), post(instance)]);
     let isAnswered = false;
     void answers.then(() => (isAnswered = true));
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
     assert.equal(isAnswered, false);
-    held.resolve();
-    await holding;
-    assert.deepEqual(
-      (await answers).map(({ status }) => status),
-      [200, 201],
-    );
+    await release();
+    assert.deepEqual(statusesOf(await answers), [200, 201]);
   });
 
   test('reads do not keep a write from the only connection', async (t) => {

@@ -54,6 +54,12 @@ async function open(t: TestContext, folder: string): Promise<Database> {
   return db;
 }
 
+/** Runs a command on a folder. Returns its exit code and what it printed to standard error. */
+const runOn = (folder: string, by: string[] = []) => {
+  const { status, stderr } = petstore(['workspaces', 'list'], { PETSTORE_DATA_DIR: folder }, by);
+  return { status, stderr };
+};
+
 for (const umask of [0o000, 0o022, 0o777]) {
   test(`under umask ${umask.toString(8)} only the owner can access the data folder and its files`, {
     skip: noModes || aboutSqlite,
@@ -75,27 +81,16 @@ test('the next start and the next command make an open data folder private', {
 }, async (t) => {
   const folder = temporaryFolder(t);
   const db = await open(t, folder);
-  const openUp = () => {
-    chmodSync(folder, 0o755);
-    for (const file of files) chmodSync(join(folder, file), 0o666);
-  };
-  openUp();
-  const { status, stderr } = petstore(['workspaces', 'list'], { PETSTORE_DATA_DIR: folder });
-  assert.deepEqual([status, stderr], [0, '']);
+  chmodSync(folder, 0o755);
+  for (const file of files) chmodSync(join(folder, file), 0o666);
+  assert.deepEqual(runOn(folder), { status: 0, stderr: '' });
   assert.deepEqual(modesIn(folder), ownersAlone(files));
   await db.close();
-  const left = readdirSync(folder);
   chmodSync(folder, 0o777);
-  for (const file of left) chmodSync(join(folder, file), 0o644);
+  for (const file of readdirSync(folder)) chmodSync(join(folder, file), 0o644);
   await open(t, folder);
   assert.deepEqual(modesIn(folder), ownersAlone(files));
 });
-
-/** Runs a command on a folder. Returns its exit code and what it printed to standard error. */
-const runOn = (folder: string, by: string[] = []) => {
-  const { status, stderr } = petstore(['workspaces', 'list'], { PETSTORE_DATA_DIR: folder }, by);
-  return { status, stderr };
-};
 
 const warning = (folder: string) =>
   `petstore: Other users may change the files in PETSTORE_DATA_DIR ${folder}. Give the service its own folder.\n`;
@@ -161,11 +156,8 @@ test('a folder with files of somebody else is refused and stays as it is', { ski
     for (const file of files) writeFileSync(join(folder, file), '*.log\n');
     chmodSync(folder, 0o755);
     const before = modesIn(folder);
-    assert.deepEqual(
-      runOn(folder),
-      refused(folder, 'It contains other files. Use a new folder in it,'),
-      String(files),
-    );
+    const reason = 'It contains other files. Use a new folder in it,';
+    assert.deepEqual(runOn(folder), refused(folder, reason), String(files));
     assert.deepEqual(modesIn(folder), before);
   }
 });
@@ -293,26 +285,19 @@ test('a start without PETSTORE_DATA_DIR says how to continue with the folder of 
   skip: aboutSqlite || (process.platform === 'win32' && 'Windows has no sh'),
 }, async (t) => {
   const project = temporaryFolder(t);
-  const inProject = (env = {}) => {
-    const by: [string, ...string[]] = ['sh', '-c', 'cd "$0" && exec "$@"', project, process.execPath];
-    return startService(t, '', env, { by });
-  };
+  const by = ['sh', '-c', 'cd "$0" && exec "$@"', project] as const;
+  const inProject = (env = {}) => startService(t, '', env, { by: [...by, process.execPath] });
   const earlier = await inProject({ PETSTORE_DATA_DIR: './data' });
   assert.ok(!earlier.output().includes('earlier version'));
   await earlier.stop('SIGTERM');
   const key = readFileSync(join(project, 'data/demo.key'), 'utf8');
 
   const next = await inProject();
-  const line =
-    next
-      .output()
-      .split('\n')
-      .find((line) => line.includes('earlier version')) ?? '';
+  const [line = ''] = /^.*earlier version.*$/m.exec(next.output()) ?? [];
   assert.match(JSON.parse(line).msg, /\.\/data\/petstore\.db .* set PETSTORE_DATA_DIR=\.\/data\.$/);
   assert.notEqual(readFileSync(join(project, 'petstore-data/demo.key'), 'utf8'), key);
   await next.stop('SIGTERM');
-  const by = ['sh', '-c', 'cd "$0" && exec "$@"', project];
-  const { status, stderr } = petstore(['keys', 'list'], {}, by);
+  const { status, stderr } = petstore(['keys', 'list'], {}, [...by]);
   assert.equal(status, 0);
   assert.match(stderr, /^petstore: \.\/data\/petstore\.db is from an earlier version.*\n$/);
 

@@ -27,17 +27,20 @@ const noMounts = !canMount() && process.env.CI !== 'true' && 'mounting is not pe
 
 const readiness = async ({ origin }: Service) => (await fetch(`${origin}/readyz`)).status;
 
+/** A service on a folder, and a function that creates a category. */
+async function startWriting(t: TestContext, folder: string) {
+  const service = await startService(t, folder, { LOG_LEVEL: 'fatal' });
+  const key = await ampleKey(folder);
+  const body = { name: 'Dragons', description: 'x'.repeat(2_000) };
+  const create = () => fetchChecked(service.origin, 'POST', '/categories', { key, body });
+  return { service, key, create };
+}
+
 test('without disk space writes get 503 and reads work; with space again service resumes, and nothing is corrupt', {
   skip: aboutSqlite || noPrlimit,
 }, async (t) => {
   const folder = temporaryFolder(t);
-  const service = await startService(t, folder, { LOG_LEVEL: 'fatal' });
-  const key = await ampleKey(folder);
-  const create = () =>
-    fetchChecked(service.origin, 'POST', '/categories', {
-      key,
-      body: { name: 'Dragons', description: 'x'.repeat(2_000) },
-    });
+  const { service, key, create } = await startWriting(t, folder);
   limitFiles(service.child.pid, String(statSync(join(folder, 'petstore.db-wal')).size + 200_000));
   const ids: number[] = [];
   let answer = await create();
@@ -85,10 +88,7 @@ test('while files are read-only, writes get 503 and reads work; when they are wr
 }, async (t) => {
   const folder = temporaryFolder(t);
   const files = ['petstore.db', 'petstore.db-wal', 'petstore.db-shm'].map((file) => join(folder, file));
-  const service = await startService(t, folder, { LOG_LEVEL: 'fatal' });
-  const key = await ampleKey(folder);
-  const create = () =>
-    fetchChecked(service.origin, 'POST', '/categories', { key, body: { name: 'Dragons' } });
+  const { service, key, create } = await startWriting(t, folder);
   const first = await create();
   await whileImmutable(files.slice(0, 2), async () => {
     assert.equal((await create()).status, 503);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { requestDeadlineMs } from '../../src/db/open.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
-import { emptyDatabase, patienceMs, untilStatus } from '../support/instances.ts';
+import { emptyDatabase, patienceMs, startInstance, untilStatus } from '../support/instances.ts';
 import { type JsonAnswer, Petstore } from '../support/petstore.ts';
 import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
 import { StallingProxy } from '../support/stalling-proxy.ts';
@@ -46,9 +46,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
 
   /** An instance that runs until the test ends. */
   async function start(t: TestContext, deadlineMs: number, port = cluster.port): Promise<Petstore> {
-    const db = await openPostgres(url.replace(`:${cluster.port}/`, `:${port}/`), deadlineMs);
-    const instance = new Petstore(db, '');
-    t.after(() => instance.close());
+    const instance = await startInstance(t, url.replace(`:${cluster.port}/`, `:${port}/`), deadlineMs);
     instance.key = keys[0] as string;
     return instance;
   }
@@ -135,9 +133,7 @@ suite('failover of PostgreSQL', { skip: whyNoPostgres() }, () => {
       `grant usage on schema ${schema} to reader`,
       `grant select on all tables in schema ${schema} to reader`,
     );
-    const db = await openPostgres(url.replace('//postgres:', '//reader:'), shortMs);
-    const instance = new Petstore(db, '');
-    t.after(() => instance.close());
+    const instance = await startInstance(t, url.replace('//postgres:', '//reader:'), shortMs);
     assert.equal((await readiness(instance)).status, 503);
     const lines = instance.log.filter((line) => line.includes('"failed"'));
     assert.equal(lines.length, 1);

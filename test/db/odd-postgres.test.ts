@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { test } from 'node:test';
 import { TLSSocket } from 'node:tls';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { makeCertificate, needsOpenssl } from '../support/certificate.ts';
 import { listen, loggedIn, message, oddLogin, saying } from '../support/odd-postgres.ts';
-import { bin, environment } from '../support/service.ts';
+import { startCommand } from '../support/service.ts';
 
 const refusal = message('E', 'SERROR\0C42601\0Mno such thing\0\0');
 const refused = Buffer.concat([refusal, message('Z', 'I')]);
@@ -47,16 +45,10 @@ test('a server behind TLS that sends a malformed message fails a start, too', ne
 
 test('a failed start ends with one line, even if the server leaves a connection open', async (t) => {
   const start = async (query: string, words: (Buffer | string)[]) => {
-    const env = environment({
-      DATABASE_URL: `${await listen(t, saying(words))}${query}`,
-      NODE_NO_WARNINGS: '1',
-    });
-    const child = execFile(process.execPath, [bin, 'workspaces', 'list'], { env, timeout: 120_000 });
-    let stderr = '';
-    child.stderr?.on('data', (text) => (stderr += text));
-    const [code] = await once(child, 'close');
-    assert.equal(code, 1, `${code} ${stderr}`);
-    assert.match(stderr, /^petstore: DATABASE_URL cannot be used: .+\n$/);
+    const env = { DATABASE_URL: `${await listen(t, saying(words))}${query}`, NODE_NO_WARNINGS: '1' };
+    const { ended, written } = startCommand(t, ['workspaces', 'list'], env);
+    assert.deepEqual(await ended, [1, null]);
+    assert.match(written.stderr, /^petstore: DATABASE_URL cannot be used: .+\n$/);
   };
   await Promise.all([
     start('?sslmode=verify-full', ['N']),

@@ -2,19 +2,17 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { after, before, suite, test } from 'node:test';
+import { after, before, suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { Client } from 'pg';
 import { requestDeadlineMs } from '../../src/db/open.ts';
-import { openPostgres } from '../../src/db/postgres.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { untilStatus } from '../support/instances.ts';
-import { Petstore } from '../support/petstore.ts';
-import { PgBouncer, whyNoPgBouncer } from '../support/pgbouncer.ts';
+import { openDatabase, startInstance, untilStatus } from '../support/instances.ts';
+import { type PgBouncer, startPgBouncer, whyNoPgBouncer } from '../support/pgbouncer.ts';
 import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
 import { ampleKey, petstore, startService } from '../support/service.ts';
 import { run } from '../support/storage.ts';
+import { statusesOf } from '../support/values.ts';
 
 /** The test files that use the storage most, and those of several instances, which use it for events and webhooks too. */
 const files = [
@@ -23,6 +21,8 @@ const files = [
   ),
   ...['service', 'store/history'].map((folder) => `../${folder}/instances.postgres.ts`),
 ];
+/** The locks of transactions that have a workspace to themselves. */
+const holdingWorkspaces = `select from pg_locks where locktype = 'advisory' and granted`;
 /** A frozen instance blocks a workspace for two seconds, and a busy machine adds some more. */
 const resumedMs = 7_000;
 
@@ -31,12 +31,18 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
   let pooler: PgBouncer;
   before(async () => {
     cluster = await PostgresCluster.start();
-    pooler = await PgBouncer.start(cluster.url);
+    pooler = await startPgBouncer(cluster.url);
   });
   after(async () => {
     await pooler.remove();
     await cluster.remove();
   });
+
+  async function startSeeded(t: TestContext, workspace: string) {
+    const instance = await startInstance(t, pooler.url, requestDeadlineMs);
+    instance.key = (await instance.addWorkspace(workspace, true)).key;
+    return instance;
+  }
 
   test('the tests of stores and of instances pass', async () => {
     const paths = files.map((file) => fileURLToPath(new URL(file, import.meta.url)));
@@ -52,29 +58,24 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
     assert.equal(code, 0, output);
   });
 
-  const unfit = [
-    ['no prepared statements', { max_prepared_statements: 0 }, /max_prepared_statements = 200/],
-    [
-      'no prepared statements, in turns',
-      { max_prepared_statements: 0, server_round_robin: 1 },
-      /max_prepared_statements = 200/,
-    ],
+  const keeps = /max_prepared_statements = 200/;
+  for (const [name, settings, advice] of [
+    ['no prepared statements', { max_prepared_statements: 0 }, keeps],
+    ['no prepared statements, in turns', { max_prepared_statements: 0, server_round_robin: 1 }, keeps],
     [
       'no prepared statements, on one connection',
       { max_prepared_statements: 0, default_pool_size: 1 },
-      /max_prepared_statements = 200/,
+      keeps,
     ],
     ['no transactions', { pool_mode: 'statement' }, /pool_mode = transaction/],
-  ] as const;
-  for (const [name, settings, line] of unfit) {
+  ] as const) {
     test(`a PgBouncer with ${name} stops the start with one line that says what to set`, async (t) => {
       await pooler.restart(settings);
       t.after(() => pooler.restart());
       const { status, stdout, stderr } = petstore(['serve'], { DATABASE_URL: pooler.url });
-      assert.equal(status, 1, stderr);
-      assert.equal(stdout, '');
+      assert.deepEqual([status, stdout], [1, ''], stderr);
       assert.match(stderr, /^petstore: DATABASE_URL cannot be used: .+\n$/);
-      assert.match(stderr, line);
+      assert.match(stderr, advice);
     });
   }
 
@@ -92,9 +93,7 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
     test(`a PgBouncer ${name} works`, async (t) => {
       await pooler.restart(settings);
       t.after(() => pooler.restart());
-      const instance = new Petstore(await openPostgres(pooler.url, requestDeadlineMs), '');
-      t.after(() => instance.close());
-      instance.key = (await instance.addWorkspace(name, true)).key;
+      const instance = await startSeeded(t, name);
       assert.equal((await instance.call('POST', '/store/orders', { body: { petId: 1 } })).status, 201);
     });
   }
@@ -104,8 +103,7 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
       // The start needs two at once, and closed connections may count for a moment.
       await pooler.restart({ [setting]: 4 });
       t.after(() => pooler.restart());
-      const instance = new Petstore(await openPostgres(pooler.url, requestDeadlineMs), '');
-      t.after(() => instance.close());
+      const instance = await startInstance(t, pooler.url, requestDeadlineMs);
       const notices: string[] = [];
       instance.db.onNotice = (notice) => notices.push(notice);
       instance.key = (await instance.addWorkspace(setting, true)).key;
@@ -116,15 +114,14 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
         // This many requests share more than four connections.
         Promise.all(Array.from({ length: 100 }, read)),
       ]);
-      assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201]);
+      assert.deepEqual([...new Set(statusesOf(answers))], [201]);
       assert.equal(notices.length, 1, notices.join());
       assert.match(notices[0] as string, new RegExp(setting));
     });
   }
 
   test('after a failed transaction, the next one can use the statements that did not run', async (t) => {
-    const db = await openPostgres(pooler.url, requestDeadlineMs);
-    t.after(() => db.close());
+    const db = await openDatabase(t, pooler.url, requestDeadlineMs);
     const failing = db.write((sql) => Promise.all([sql`select 1 / 0`, sql`select 4711`]));
     await assert.rejects(failing, /division by zero/);
     const answers = await Promise.all(Array.from({ length: 8 }, () => db.write((sql) => sql`select 4711`)));
@@ -132,9 +129,7 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
   });
 
   test('a PgBouncer that stops keeping prepared statements gives 503 and never runs another statement; then service resumes', async (t) => {
-    const instance = new Petstore(await openPostgres(pooler.url, requestDeadlineMs), '');
-    t.after(() => instance.close());
-    instance.key = (await instance.addWorkspace('reconfigured', true)).key;
+    const instance = await startSeeded(t, 'reconfigured');
     t.after(() => pooler.restart());
     await pooler.restart({ max_prepared_statements: 0 });
     const seen = new Set<number>();
@@ -196,7 +191,7 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
       await sleep(50);
       frozen.child.kill('SIGSTOP');
       await sleep(100);
-      if (await holdsWorkspace(cluster)) break;
+      if ((await run(cluster.directUrl, holdingWorkspaces)).length > 0) break;
       frozen.child.kill('SIGCONT');
       assert.ok(performance.now() - startedMs < resumedMs, 'no transaction was open');
     }
@@ -210,15 +205,3 @@ suite('behind PgBouncer', { skip: whyNoPostgres() || whyNoPgBouncer() }, () => {
     await Promise.all(writers);
   });
 });
-
-/** Whether a transaction has a workspace to itself. */
-async function holdsWorkspace({ directUrl }: PostgresCluster): Promise<boolean> {
-  const client = new Client({ connectionString: directUrl });
-  await client.connect();
-  try {
-    const { rowCount } = await client.query(`select from pg_locks where locktype = 'advisory' and granted`);
-    return Number(rowCount) > 0;
-  } finally {
-    await client.end();
-  }
-}

@@ -3,9 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { Client } from 'pg';
 import type { Database } from '../../src/db/database.ts';
-import { openPostgres } from '../../src/db/postgres.ts';
 import { StorageUnavailableError } from '../../src/foundation/errors.ts';
-import { emptyDatabase, patienceMs } from '../support/instances.ts';
+import { emptyDatabase, openDatabase } from '../support/instances.ts';
 import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
 import { run } from '../support/storage.ts';
 import { until } from '../support/until.ts';
@@ -33,11 +32,7 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
   });
   after(() => cluster.remove());
 
-  async function open(t: TestContext, deadlineMs = patienceMs): Promise<Database> {
-    const db = await openPostgres(url, deadlineMs);
-    t.after(() => db.close());
-    return db;
-  }
+  const open = (t: TestContext, deadlineMs?: number) => openDatabase(t, url, deadlineMs);
 
   /** Makes reads of `readLocked` wait, until the returned function is called. */
   async function lock(t: TestContext): Promise<() => Promise<unknown>> {
@@ -47,6 +42,12 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
     await client.query(`select pg_advisory_lock(${lockId})`);
     return () => client.query(`select pg_advisory_unlock(${lockId})`);
   }
+
+  /** The server processes that wait for the lock. */
+  const findWaiting = async () => {
+    const waiting = `locktype = 'advisory' and objid = ${lockId} and not granted`;
+    return (await run(cluster.directUrl, `select pid from pg_locks where ${waiting}`)).map(({ pid }) => pid);
+  };
 
   const readLocked = (db: Database) => db.read`
     select 'locked' from (select pg_advisory_xact_lock_shared(${lockId})::text) waited`;
@@ -153,17 +154,6 @@ suite('reads over PostgreSQL', { skip: whyNoPostgres() }, () => {
     await unlock();
     await Promise.all([...slow, ...quick]);
   });
-
-  /** The server processes that wait for the lock. */
-  async function findWaiting(): Promise<number[]> {
-    const client = new Client({ connectionString: cluster.directUrl });
-    await client.connect();
-    const { rows } = await client.query(
-      `select pid from pg_locks where locktype = 'advisory' and objid = ${lockId} and not granted`,
-    );
-    await client.end();
-    return rows.map(({ pid }) => pid);
-  }
 
   test('a read that times out fails alone', async (t) => {
     await lock(t);

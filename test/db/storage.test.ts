@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { openSqlite, openSqliteMemory } from '../../src/db/sqlite.ts';
-import { ConfigError } from '../../src/foundation/settings/setting.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { startListening, startPetstore } from '../support/petstore.ts';
+import { rawRequest } from '../support/raw-client.ts';
 import { petstore } from '../support/service.ts';
 import { aboutSqlite, openTestStorage, temporaryStorage } from '../support/storage.ts';
 import { assertDeclared, sqliteCatalog } from './schema.ts';
@@ -21,10 +21,9 @@ test('a database that is newer than the code is refused with one clear line', {
   const direct = new DatabaseSync(join(folder, 'petstore.db'));
   direct.exec('pragma user_version = 4711');
   direct.close();
-  await assert.rejects(openSqlite(folder), /version 4711.*newer Petstore/);
   const { status, stderr } = petstore(['serve'], { PETSTORE_DATA_DIR: folder });
   assert.equal(status, 1);
-  assert.match(stderr, /^petstore: The database has version 4711.*\n$/);
+  assert.match(stderr, /^petstore: The database has version 4711.*newer Petstore.*\n$/);
 });
 
 test('several processes that open a new folder at once migrate it once', { skip: aboutSqlite }, async (t) => {
@@ -71,14 +70,15 @@ test('a read fails after the database is closed', async () => {
 
 test('concurrent pets on many connections share a commit', { skip: aboutSqlite }, async (t) => {
   const store = await startListening(t);
-  const body = '{"name":"Zed","categoryId":1}';
-  const head = `Host: x\r\nX-API-Key: ${store.key}\r\n`;
   const sockets = Array.from({ length: 30 }, () => store.connect());
-  for (const socket of sockets) socket.write(`GET /v1/pets/1 HTTP/1.1\r\n${head}\r\n`);
+  for (const socket of sockets) socket.write(rawRequest(store, 'GET', '/pets/1'));
   await Promise.all(sockets.map((socket) => once(socket, 'data')));
   await store.holdLimits();
   const before = store.db.counts.commits;
-  const create = `POST /v1/pets HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`;
+  const create = rawRequest(store, 'POST', '/pets', {
+    body: { name: 'Zed', categoryId: 1 },
+    fields: { Connection: 'close' },
+  });
   const answers = await Promise.all(sockets.map((socket) => text(socket.end(create))));
   for (const answer of answers) assert.match(answer, /^HTTP\/1.1 201 /);
   // They may arrive in two turns of the event loop.
@@ -108,41 +108,25 @@ test('a full disk refuses the whole group with 503, keeps nothing of it, and rea
   assert.deepEqual(await store.db.read`pragma integrity_check`, [['ok']]);
 });
 
-test('another process that holds the write lock delays a write without blocking reads', {
+test('another process that holds the write lock delays a write, which gets 503 in time, and blocks no read', {
   skip: aboutSqlite,
 }, async (t) => {
   const store = await startPetstore(t);
   const other = new DatabaseSync(join(store.folder, 'petstore.db'));
   t.after(() => other.close());
+  const create = () => store.call('POST', '/categories', { body: { name: 'Dragons' } });
   other.exec('begin immediate');
-  const write = store.call('POST', '/categories', { body: { name: 'Dragons' } });
+  const write = create();
   assert.equal((await store.call('GET', '/categories/8')).status, 404);
   assert.equal((await store.call('GET', '/pets/1')).status, 200);
   other.exec('commit');
   assert.equal((await write).status, 201);
-});
-
-test('while a write lock is never released, writes get 503 with Retry-After', {
-  skip: aboutSqlite,
-}, async (t) => {
-  const store = await startPetstore(t);
-  const other = new DatabaseSync(join(store.folder, 'petstore.db'));
-  t.after(() => other.close());
   other.exec('begin immediate');
-  const answer = await store.call('POST', '/categories', { body: { name: 'Dragons' } });
-  assert.equal(answer.status, 503);
-  assert.equal(answer.body.code, 'unavailable');
-  assert.ok(Number(answer.headers['retry-after']) >= 1);
+  const refused = await create();
+  assert.deepEqual([refused.status, refused.body.code], [503, 'unavailable']);
+  assert.ok(Number(refused.headers['retry-after']) >= 1);
   other.exec('commit');
-  assert.equal((await store.call('POST', '/categories', { body: { name: 'Dragons' } })).status, 201);
-});
-
-test('a file that is not a database stops the start with one clear line', {
-  skip: aboutSqlite,
-}, async (t) => {
-  const folder = temporaryFolder(t);
-  writeFileSync(join(folder, 'petstore.db'), 'not a database at all, not a database at all'.repeat(100));
-  await assert.rejects(openSqlite(folder), ConfigError);
+  assert.equal((await create()).status, 201);
 });
 
 test('the migrations of both engines create the same tables', () => {
@@ -172,7 +156,7 @@ test('the tables of SQLite are the declared ones, in an order that allows emptyi
 });
 
 test('every filter of a list uses its index, also in an empty database', async (t) => {
-  const folder = await temporaryFolder(t);
+  const folder = temporaryFolder(t);
   await (await openSqlite(folder)).close();
   const connection = new DatabaseSync(join(folder, 'petstore.db'), { readOnly: true });
   t.after(() => connection.close());

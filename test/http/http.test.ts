@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { text as readText } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generateKey } from '../../src/access/keys/store.ts';
@@ -9,7 +9,15 @@ import { labPagePaths } from '../../src/lab/serve-lab-page.ts';
 import { assertError, assertLimitHeaders } from '../support/description.ts';
 import { exchange } from '../support/exchange.ts';
 import { fetchChecked, Petstore, startListening, startPetstore } from '../support/petstore.ts';
+import { rawRequest, statusesIn } from '../support/raw-client.ts';
 import { openTestStorage, temporaryStorage } from '../support/storage.ts';
+import { statusesOf } from '../support/values.ts';
+
+/** The head of a POST with a body in chunks. */
+const chunkedPost = (key: string) =>
+  rawRequest({ key }, 'POST', '/pets', {
+    fields: { 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' },
+  });
 
 const toPets = 'GET /v1/pets HTTP/1.1\r\nHost: x\r\n';
 const post = 'POST /v1/pets HTTP/1.1\r\nHost: x\r\n';
@@ -133,16 +141,10 @@ test('unreadable requests count against their address, unless it may be a proxy'
 
 test('malformed bytes after requests get 400 after the responses to those requests', async (t) => {
   const store = await startListening(t);
-  const socket = store.connect().setEncoding('utf8');
+  const create = rawRequest(store, 'POST', '/categories', { body: { name: 'Dragons' } });
+  const socket = store.connect(`${create}${create}garbage\r\n\r\n`);
   socket.on('end', () => socket.end());
-  let text = '';
-  socket.on('data', (chunk) => (text += chunk));
-  const body = '{"name":"Dragons"}';
-  const create = `POST /v1/categories HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-  socket.write(`${create}${create}garbage\r\n\r\n`);
-  await once(socket, 'close');
-  const statuses = [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
-  assert.deepEqual(statuses, ['201', '201', '400']);
+  assert.deepEqual(statusesIn(await readText(socket)), [201, 201, 400]);
 });
 
 test('an unknown expectation is ignored', async (t) => {
@@ -199,11 +201,8 @@ test('web pages of other origins can read only the API and its description', asy
   for (const path of outside) {
     for (const method of ['GET', 'HEAD', 'DELETE', 'OPTIONS']) {
       const headers = method === 'OPTIONS' ? preflight : { origin };
-      assert.deepEqual(
-        permissions(await store.send(method, path, { key: null, headers })),
-        [],
-        `${method} ${path}`,
-      );
+      const answer = await store.send(method, path, { key: null, headers });
+      assert.deepEqual(permissions(answer), [], `${method} ${path}`);
     }
   }
   for (const path of ['/v1/openapi.json', '/v1/openapi.yaml', '/v1/asyncapi.json', '/lab/openapi.json']) {
@@ -214,40 +213,32 @@ test('web pages of other origins can read only the API and its description', asy
   }
 });
 
-test('a malformed chunk in a body gets 400, and the service continues', async (t) => {
+test('a malformed chunk in a body gets 400, or only 401 with an unknown key, and the service continues', async (t) => {
   const store = await startListening(t);
-  const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
-  const answer = await exchange(store, head, 'ZZZ\r\nnonsense\r\n');
-  assert.equal(answer.status, 400);
-  assertError('broken chunk', answer);
-  assert.equal(answer.headers['x-ratelimit-limit'], '1000000', 'it stays charged to its key');
+  for (const [key, status, limit] of [
+    [store.key, 400, '1000000'],
+    [generateKey(), 401, '60'],
+  ] as const) {
+    const answer = await exchange(store, chunkedPost(key), 'ZZZ\r\nnonsense\r\n');
+    assert.equal(answer.status, status);
+    assertError('broken chunk', answer);
+    assertLimitHeaders('broken chunk', answer);
+    assert.equal(answer.headers['x-ratelimit-limit'], limit, 'it is charged to its key, or its address');
+  }
   assert.equal((await store.call('GET', '/pets/1')).status, 200);
 });
 
 test('a malformed chunk does not affect requests that arrived with it', async (t) => {
   const store = await startListening(t);
-  const head = (method: string) => `${method} /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n`;
-  const sound = `${head('GET')}Connection: close\r\n\r\n`;
-  const broken = `${head('POST')}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nZZZ\r\n`;
+  const sound = rawRequest(store, 'GET', '/pets', { fields: { Connection: 'close' } });
+  const broken = `${chunkedPost(store.key)}ZZZ\r\n`;
   const answers = await Promise.all(
     [sound, broken, sound, broken, sound].map((text) => exchange(store, text)),
   );
-  assert.deepEqual(
-    answers.map(({ status }) => status),
-    [200, 400, 200, 400, 200],
-  );
+  assert.deepEqual(statusesOf(answers), [200, 400, 200, 400, 200]);
   // The test helper sends no request itself, so the last count shows that each request was counted once.
   const remaining = answers.map(({ headers }) => Number(headers['x-ratelimit-remaining']));
   assert.equal(Math.min(...remaining), 1_000_000 - answers.length);
-});
-
-test('a malformed chunk with an unknown key gets only 401', async (t) => {
-  const store = await startListening(t);
-  const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${generateKey()}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
-  const answer = await exchange(store, head, 'ZZZ\r\nnonsense\r\n');
-  assert.equal(answer.status, 401);
-  assertError('broken chunk', answer);
-  assertLimitHeaders('broken chunk', answer);
 });
 
 test('a malformed chunk gets its response after the key was looked up, however long that takes', async (t) => {
@@ -264,8 +255,7 @@ test('a malformed chunk gets its response after the key was looked up, however l
   t.after(() => store.close());
   const { key } = await store.addWorkspace('first', false);
   await store.listen();
-  const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
-  const answered = exchange(store, `${head}ZZZ\r\n`);
+  const answered = exchange(store, `${chunkedPost(key)}ZZZ\r\n`);
   while (!isAsked) await sleep(1);
   await sleep(20);
   find();
@@ -349,21 +339,15 @@ test("a caller's X-Request-Id is returned; one that is not visible ASCII of 1 to
 
 test('both header fields for a key work the same', async (t) => {
   const store = await startPetstore(t);
-  const ways = [
-    { authorization: `Bearer ${store.key}` },
-    { authorization: `bearer   ${store.key}` },
-    { 'x-api-key': store.key },
-  ];
+  const { key } = store;
   for (const headers of [
-    ...ways,
-    { ...ways[0], ...ways[2] },
-    { authorization: 'Basic eDp5', 'x-api-key': store.key },
-  ]) {
-    assert.equal(
-      (await store.call('GET', '/pets/1', { key: null, headers: headers as Record<string, string> })).status,
-      200,
-    );
-  }
+    { authorization: `Bearer ${key}` },
+    { authorization: `bearer   ${key}` },
+    { 'x-api-key': key },
+    { authorization: `Bearer ${key}`, 'x-api-key': key },
+    { authorization: 'Basic eDp5', 'x-api-key': key },
+  ])
+    assert.equal((await store.call('GET', '/pets/1', { key: null, headers })).status, 200);
 });
 
 test('a service failure is a 500 that shows only the request id, and is logged', async (t) => {
@@ -391,19 +375,10 @@ test('paths outside /v1 need no key, and a path without its /v1 gets a hint', as
   assert.equal((await get('/nowhere')).body.code, 'not_found');
 });
 
-test('every request is one JSON line in the log, with its id and without any key', async (t) => {
+test('the log line of a request has its id, its operation, its status, and the id of its key', async (t) => {
   const store = await startPetstore(t);
-  const { text } = await store.call('GET', `/pets?${store.key}=1`, {
-    headers: { 'x-request-id': store.key },
-  });
-  assert.ok(!text.includes(store.key), 'nor does a message show it');
-  await store.call('GET', `/pets?api_key=${store.key.replace('_', '%5F')}`);
   await store.call('GET', '/pets/1', { headers: { 'x-request-id': 'walk-1' } });
-  const entry = JSON.parse(store.log.at(-1) as string);
-  assert.equal(entry.reqId, 'walk-1');
-  assert.equal(entry.operation, 'getPet');
-  assert.equal(entry.status, 200);
-  assert.match(entry.keyId, /^key_/);
-  assert.ok(store.log.length >= 2);
-  assert.ok(!store.log.join('').includes(store.key.slice(4)));
+  const { keyId, ...entry } = JSON.parse(store.log.at(-1) as string);
+  assert.partialDeepStrictEqual(entry, { reqId: 'walk-1', operation: 'getPet', status: 200 });
+  assert.match(keyId, /^key_/);
 });

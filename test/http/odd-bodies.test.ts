@@ -160,6 +160,4 @@ test('a query of more than 200 parameters is refused before it is parsed', async
   const ask = (count: number) => store.call('GET', `/pets?${Array(count).fill('status=sold').join('&')}`);
   assert.match((await ask(200)).body.message, /status must be sent once/);
   assert.match((await ask(201)).body.message, /more than 200 parameters/);
-  const ids = Array.from({ length: 100 }, (_, i) => `id=${i + 1}`).join('&');
-  assert.equal((await store.call('GET', `/pets?${ids}&limit=100`)).status, 200);
 });

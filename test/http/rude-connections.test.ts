@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import type { Server } from 'node:http';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exchange } from '../support/exchange.ts';
-import { startListening } from '../support/petstore.ts';
+import { type Petstore, startListening } from '../support/petstore.ts';
 import { assertSurvivesBrokenConnections } from '../support/rude.ts';
+import { until } from '../support/until.ts';
+import { connectionsOf } from '../support/wire.ts';
 
+const connects = 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n';
+const connectsWithContent = 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc';
 /** How long an ending connection may linger here, in milliseconds. */
 const lingerMs = 100;
 /** Less than the time until other limits end it. The rest is for slow machines. */
 const endedWithinMs = 8_000;
+
+const allEnd = (store: Petstore) => until(async () => (await connectionsOf(store)) === 0, endedWithinMs);
 
 test('1,000 connections that abort at any moment, with any method, affect no other connection', async (t) => {
   const broken = await assertSurvivesBrokenConnections(t, 1_000, 20_261_121);
@@ -32,7 +37,7 @@ for (const content of ['', 'Content-Length: 9\r\n']) {
       assert.ok(emitter.listenerCount('error') > 0);
       emitter.destroy(new Error('It breaks.'));
     }
-    await connectionsEnd(store.app.server);
+    await allEnd(store);
   });
 }
 
@@ -47,12 +52,9 @@ test('every connection has its own error listener from its first moment', async 
 });
 
 for (const [what, text] of [
-  ['CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n'],
-  ['CONNECT with content', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc'],
-  [
-    'CONNECT after a request',
-    'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nCONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n',
-  ],
+  ['CONNECT', connects],
+  ['CONNECT with content', connectsWithContent],
+  ['CONNECT after a request', `GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n${connects}`],
 ] as const) {
   test(`${what}, then a reset, ends the connection and nothing else`, async (t) => {
     const store = await startListening(t, { seed: false });
@@ -66,13 +68,13 @@ for (const [what, text] of [
     }
     // An error without a listener would end the process of the test.
     assert.equal((await store.call('GET', '/pets')).status, 200);
-    await connectionsEnd(store.app.server);
+    await allEnd(store);
   });
 }
 
 for (const [what, text] of [
-  ['CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n'],
-  ['CONNECT with content', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc'],
+  ['CONNECT', connects],
+  ['CONNECT with content', connectsWithContent],
   ['a broken request', 'NONSENSE\r\n\r\n'],
 ] as const) {
   test(`after ${what} a client cannot keep its side of the connection open for long`, async (t) => {
@@ -81,7 +83,7 @@ for (const [what, text] of [
     t.after(() => socket.destroy());
     const [answer] = await once(socket, 'data');
     assert.match(String(answer), /^HTTP\/1\.1 400 /);
-    await connectionsEnd(store.app.server);
+    await allEnd(store);
   });
 }
 
@@ -92,15 +94,3 @@ test('a client that continues to send after a malformed request can still read t
     assert.equal(answer.status, 400);
   }
 });
-
-async function connectionsEnd(server: Server): Promise<void> {
-  const startMs = performance.now();
-  for (;;) {
-    const count = await new Promise<number>((resolve, reject) => {
-      server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
-    });
-    if (count === 0) return;
-    assert.ok(performance.now() - startMs < endedWithinMs, `${count} connections are left`);
-    await sleep(20);
-  }
-}

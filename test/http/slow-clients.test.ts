@@ -4,6 +4,8 @@ import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Petstore, startListening, startPetstore } from '../support/petstore.ts';
+import { drip, rawRequest, statusesIn } from '../support/raw-client.ts';
+import { connectionsOf } from '../support/wire.ts';
 
 /** The time that a slow client has here, and the interval of the check, in milliseconds. */
 const limitMs = 300;
@@ -22,11 +24,6 @@ async function assertServed(store: Petstore, path = '/v1/pets/1'): Promise<void>
   await answer.text();
 }
 
-const connectionsOf = ({ app }: Petstore) =>
-  new Promise<number>((resolve, reject) => {
-    app.server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
-  });
-
 /** The bytes that a client reads until it is disconnected. Others must be served meanwhile. */
 async function untilCutOff(store: Petstore, socket: Socket): Promise<string> {
   let text = '';
@@ -39,36 +36,28 @@ async function untilCutOff(store: Petstore, socket: Socket): Promise<string> {
   return text;
 }
 
-const post = (store: Petstore, length: string) =>
-  `POST /v1/pets HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\nContent-Type: application/json\r\n${length}\r\n\r\n`;
+/** The head of a POST. */
+const post = (store: Petstore, length: Record<string, string>) =>
+  rawRequest(store, 'POST', '/pets', { fields: { 'Content-Type': 'application/json', ...length } });
+const long = { 'Content-Length': '60000' };
+const chunked = { 'Transfer-Encoding': 'chunked' };
 
-test('slow header fields get 408 when their time is over', async (t) => {
-  const store = await startListening(t, { timeLimits: { ...noLimits, headersMs: limitMs } });
-  const socket = store.connect('GET /v1/pets HTTP/1.1\r\nHost: x\r\n');
-  const drip = setInterval(() => socket.writable && socket.write('X-Drop: 1\r\n'), 20);
-  t.after(() => clearInterval(drip));
-  const text = await untilCutOff(store, socket);
-  assert.match(text, /^HTTP\/1\.1 408 /);
-});
-
-for (const [what, length, drop] of [
-  ['with a length', 'Content-Length: 60000', ' '],
-  ['in chunks', 'Transfer-Encoding: chunked', '1\r\n \r\n'],
+for (const [what, head, drop, requestMs] of [
+  ['header fields', () => 'GET /v1/pets HTTP/1.1\r\nHost: x\r\n', 'X-Drop: 1\r\n', never],
+  ['a body with a length', (store: Petstore) => post(store, long), ' ', limitMs],
+  ['a body in chunks', (store: Petstore) => post(store, chunked), '1\r\n \r\n', limitMs],
 ] as const) {
-  test(`a body ${what} that never ends gets 408 when the time of a request is over`, async (t) => {
-    const timeLimits = { ...noLimits, headersMs: limitMs, requestMs: limitMs };
-    const store = await startListening(t, { timeLimits });
-    const socket = store.connect(post(store, length));
-    const drip = setInterval(() => socket.writable && socket.write(drop), 20);
-    t.after(() => clearInterval(drip));
-    const text = await untilCutOff(store, socket);
-    assert.match(text, /^HTTP\/1\.1 408 /);
+  test(`the service returns 408 for ${what} without an end when the time for it is over`, async (t) => {
+    const store = await startListening(t, { timeLimits: { ...noLimits, headersMs: limitMs, requestMs } });
+    const socket = store.connect(head(store));
+    drip(t, socket, drop);
+    assert.match(await untilCutOff(store, socket), /^HTTP\/1\.1 408 /);
   });
 }
 
 test('a client that closes its half of the connection after a request gets the whole response', async (t) => {
   const store = await startListening(t);
-  const socket = store.connect(`GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`);
+  const socket = store.connect(rawRequest(store, 'GET', '/pets/1'));
   socket.end();
   const text = await untilCutOff(store, socket);
   assert.match(text, /^HTTP\/1\.1 200 [\s\S]*"id":1,/);
@@ -76,7 +65,7 @@ test('a client that closes its half of the connection after a request gets the w
 
 test('a client that closes its half within a request gets 400, and the connection closes at once', async (t) => {
   const store = await startListening(t, { timeLimits: noLimits });
-  const socket = store.connect(post(store, 'Content-Length: 60000'));
+  const socket = store.connect(post(store, long));
   socket.end('{');
   assert.match(await untilCutOff(store, socket), /^HTTP\/1\.1 400 /);
 });
@@ -84,15 +73,11 @@ test('a client that closes its half within a request gets 400, and the connectio
 test('pipelined requests get their responses in order; too many unread ones close the connection', async (t) => {
   const store = await startListening(t);
   const statuses = async (requests: number) => {
-    const paths = Array.from({ length: requests }, (_, i) => (i % 2 ? '/v1/pets/1' : '/v1/nothing'));
-    const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`;
-    const socket = store.connect(paths.map(request).join(''));
+    const request = (_: unknown, i: number) => rawRequest(store, 'GET', i % 2 ? '/pets/1' : '/nothing');
+    const socket = store.connect(Array.from({ length: requests }, request).join(''));
     socket.end();
     const text = await untilCutOff(store, socket);
-    return {
-      found: [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status)),
-      closing: [...text.matchAll(/^connection: close/gim)].length,
-    };
+    return { found: statusesIn(text), closing: text.match(/^connection: close/gim)?.length };
   };
   const answers = (count: number) => Array.from({ length: count }, (_, i) => (i % 2 ? 200 : 404));
   assert.deepEqual((await statuses(maxUnread - 1)).found, answers(maxUnread - 1));
@@ -108,23 +93,19 @@ test('a request waits until the client has the response before it', async (t) =>
     if (url === '/v1/pets/1') await made;
   });
   await store.listen();
-  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`;
-  const socket = store.connect(get('/v1/pets/1') + get('/v1/pets/2') + get('/v1/pets/3'));
+  const socket = store.connect([1, 2, 3].map((id) => rawRequest(store, 'GET', `/pets/${id}`)).join(''));
   while (handled.length === 0) await sleep(5);
   await assertServed(store, '/v1/categories');
   assert.deepEqual(handled, ['/v1/pets/1', '/v1/categories']);
   make();
   socket.end();
   const text = await untilCutOff(store, socket);
-  assert.deepEqual(
-    [...text.matchAll(/"id":(\d)/g)].map(([, id]) => id),
-    ['1', '2', '3'],
-  );
+  assert.deepEqual(text.match(/"id":\d/g), ['"id":1', '"id":2', '"id":3']);
 });
 
 test('an idle connection closes after the time that Keep-Alive announces', async (t) => {
   const store = await startListening(t, { timeLimits: { ...noLimits, idleMs: 100 } });
-  const socket = store.connect(`GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`);
+  const socket = store.connect(rawRequest(store, 'GET', '/pets/1'));
   const text = await untilCutOff(store, socket);
   assert.match(text, /^HTTP\/1\.1 200 [\s\S]*"id":1,/);
 });
@@ -136,7 +117,7 @@ test('an idle connection stays open while its response is in progress', async (t
   await store.listen();
   const connected = once(store.app.server, 'connection');
   const asked = once(store.app.server, 'request');
-  const socket = store.connect(`GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`);
+  const socket = store.connect(rawRequest(store, 'GET', '/pets/1'));
   t.after(() => socket.destroy());
   const [ours] = await connected;
   await asked;
@@ -161,7 +142,7 @@ test('2,000 idle connections do not keep others from being served', async (t) =>
 
 test('200 clients that never read are disconnected; others are served, and few responses wait', async (t) => {
   const store = await startListening(t, { timeLimits: { ...noLimits, unreadMs: limitMs } });
-  const lists = `GET /v1/pets?limit=100 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${store.key}\r\n\r\n`.repeat(200);
+  const lists = rawRequest(store, 'GET', '/pets?limit=100').repeat(200);
   // More than a system buffers for a client.
   const documents = 'GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(maxUnread - 1);
   const sockets = Array.from({ length: 200 }, (_, i) => store.connect(i % 2 ? lists : documents));
@@ -185,8 +166,7 @@ for (const [what, next, drop] of [
     const store = await startListening(t, { timeLimits: { ...noLimits, unreadMs: limitMs } });
     const documents = 'GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(maxUnread - 2);
     const socket = store.connect(documents + next).pause();
-    const drip = setInterval(() => socket.writable && socket.write(drop), 20);
-    t.after(() => clearInterval(drip));
+    drip(t, socket, drop);
     await once(socket, 'connect');
     while ((await connectionsOf(store)) > 0) await sleep(checkEveryMs);
   });

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { requestDeadlineMs } from '../../src/db/open.ts';
 import { lingerBytes } from '../../src/http/connections.ts';
@@ -7,9 +6,9 @@ import { maxDelayPassedOnMs } from '../../src/lab/lab-bounds.ts';
 import { drainMs } from '../../src/service/service.ts';
 import { haproxy, nginx } from '../support/load-balancers.ts';
 import { startPetstore } from '../support/petstore.ts';
+import { textOf } from '../support/tree.ts';
 
-const page = (name: string) =>
-  readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8').replaceAll(/\s+/g, ' ');
+const page = (name: string) => textOf(`docs/${name}.md`).replaceAll(/\s+/g, ' ');
 
 /** The guide to events promises a comment within this time. */
 const signOfLifeMs = 15_000;

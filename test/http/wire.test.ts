@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import type { JsonObject } from '../../src/reference/description/schemas.ts';
 import { description, resolve } from '../support/description.ts';
@@ -104,10 +104,7 @@ async function ask(store: Petstore, request: string, body: string | undefined) {
     '\r\n',
   );
   const socket = store.connect(`${head}\r\n\r\n${body ?? ''}`);
-  const chunks: Buffer[] = [];
-  socket.on('end', () => socket.end()).on('data', (chunk: Buffer) => chunks.push(chunk));
-  await once(socket, 'close');
-  const bytes = Buffer.concat(chunks);
+  const bytes = await buffer(socket.on('end', () => socket.end()));
   const end = bytes.indexOf('\r\n\r\n');
   const [line = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n');
   return {

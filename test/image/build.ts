@@ -1,12 +1,10 @@
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { root } from '../support/tree.ts';
+import { fileAt, textOf } from '../support/tree.ts';
 import { folder, podman, run } from './engine.ts';
 
-const checks = join(root, 'test/image');
-
 /** The base images of the Dockerfile's stages. */
-const [node, debian] = [...readFileSync(join(root, 'Dockerfile'), 'utf8').matchAll(/^FROM (\S+)/gm)].map(
+const [node, debian] = [...textOf('Dockerfile').matchAll(/^FROM (\S+)/gm)].map(
   ([, name]) => `docker.io/library/${name}`,
 ) as [string, string];
 
@@ -29,16 +27,16 @@ export function makeBases(): void {
   run('mmdebstrap', ['--mode=root', '--variant=minbase', '--quiet', ...slim, 'bookworm', archive]);
   podman(['import', '--quiet', archive, debian]);
 
-  podman([...build, '--tag', node, '--file', join(checks, 'node.Dockerfile'), filesOfNode()]);
+  podman([...build, '--tag', node, '--file', fileAt('test/image/node.Dockerfile'), filesOfNode()]);
 }
 
 /** A folder with the Node.js of the service, npm, and the settings for the registry of this machine. */
 function filesOfNode(): string {
   const files = join(folder, 'node');
   mkdirSync(files);
-  copyFileSync(join(root, `node_modules/node-linux-${process.arch}/bin/node`), join(files, 'node'));
+  copyFileSync(fileAt(`node_modules/node-linux-${process.arch}/bin/node`), join(files, 'node'));
   for (const file of ['package.json', 'package-lock.json'])
-    copyFileSync(join(checks, file), join(files, file));
+    copyFileSync(fileAt(`test/image/${file}`), join(files, file));
   run('npm', ['ci', '--ignore-scripts', '--no-fund', '--no-audit', '--prefix', files]);
 
   const settingsFolder = join(files, 'etc');

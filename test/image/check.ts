@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { geteuid } from 'node:process';
-import { fileURLToPath } from 'node:url';
-import { root } from '../support/tree.ts';
+import { fileAt } from '../support/tree.ts';
 import { buildImage, makeBases } from './build.ts';
 import { clear, folder, prepare, run } from './engine.ts';
 
@@ -26,8 +25,8 @@ try {
   prepare();
   makeBases();
   buildImage('petstore');
-  run('go', ['build', '-C', join(root, 'test/image/compose'), '-o', join(folder, 'load-compose'), '.']);
-  const tests = ['compose.ts', 'image.ts'].map((file) => fileURLToPath(new URL(file, import.meta.url)));
+  run('go', ['build', '-C', fileAt('test/image/compose'), '-o', join(folder, 'load-compose'), '.']);
+  const tests = ['compose.ts', 'image.ts'].map((file) => fileAt(`test/image/${file}`));
   // In its own network, port 8080 is free, and nobody else can reach it.
   const command = 'ip link set lo up && exec "$@"';
   const args = ['--net', 'sh', '-c', command, 'sh', process.execPath, '--test', ...tests];

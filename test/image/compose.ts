@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { root } from '../support/tree.ts';
+import { fileAt, textOf } from '../support/tree.ts';
 import { folder } from './engine.ts';
 
-const file = join(root, 'compose.yaml');
-
 /** The resolved form of a file, by Compose's own loader. */
-function load(path: string, env: Record<string, string> = {}) {
+function load(env: Record<string, string> = {}, path = fileAt('compose.yaml')) {
   const { status, stdout, stderr } = spawnSync(join(folder, 'load-compose'), [path], {
     env: { PATH: process.env.PATH, ...env },
     encoding: 'utf8',
@@ -18,7 +16,7 @@ function load(path: string, env: Record<string, string> = {}) {
 }
 
 test('Compose accepts compose.yaml, and resolves it as intended', () => {
-  const { stderr, project } = load(file);
+  const { stderr, project } = load();
   assert.equal(stderr, '');
   const { 'load-balancer': front, postgres, valkey, ...instances } = project.services;
   assert.deepEqual(Object.keys(instances), ['petstore-1', 'petstore-2', 'petstore-3']);
@@ -36,7 +34,7 @@ test('Compose accepts compose.yaml, and resolves it as intended', () => {
 });
 
 test('the variables that compose.yaml names reach the services', () => {
-  const { project } = load(file, {
+  const { project } = load({
     POSTGRES_PASSWORD: 'one',
     VALKEY_PASSWORD: 'two',
     PETSTORE_SECRET_KEY: 'three',
@@ -53,8 +51,8 @@ test('the variables that compose.yaml names reach the services', () => {
 
 test('Compose refuses unknown properties', () => {
   const misspelt = join(folder, 'misspelt.yaml');
-  writeFileSync(misspelt, readFileSync(file, 'utf8').replaceAll('read_only: true', 'readonly: true'));
-  const { status, stderr } = load(misspelt);
+  writeFileSync(misspelt, textOf('compose.yaml').replaceAll('read_only: true', 'readonly: true'));
+  const { status, stderr } = load({}, misspelt);
   assert.equal(status, 1);
   assert.match(stderr, /readonly/);
 });

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { root } from '../support/tree.ts';
+import { textOf } from '../support/tree.ts';
 import { until } from '../support/until.ts';
 import { attemptPodman, podman, run } from './engine.ts';
 
@@ -54,14 +54,11 @@ test('the image contains all runtime files, and no npm, tests, types or manuals'
   const forDevelopers = '.*/app/node_modules/.*/\\(tests?\\|docs\\|.*\\.map\\|.*\\.[cm]?ts\\)';
   assert.deepEqual(find('-regex', forDevelopers), ['']);
 
-  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+  const { packages } = JSON.parse(textOf('package-lock.json'));
   const installed = JSON.parse(readFileSync(join(files, 'app/node_modules/.package-lock.json'), 'utf8'));
   const paths = Object.keys(installed.packages).filter((path) => existsSync(join(files, 'app', path)));
   assert.ok(paths.includes('node_modules/fastify'));
-  assert.deepEqual(
-    paths.filter((path) => packages[path].dev),
-    [],
-  );
+  for (const path of paths) assert.ok(!packages[path].dev, path);
   // Files that its user owns or everybody may write. All others are safe even without a read-only root.
   const writable = find(...`! -type l ! -type c ( -user ${uid} -o -perm -o=w )`.split(' '));
   assert.deepEqual(writable.sort(), ['/data', '/run/lock', '/tmp', '/var/tmp']);
@@ -74,7 +71,7 @@ test('it starts as its own user without capabilities, and writes only to its vol
   for (const set of ['Inh', 'Prm', 'Eff', 'Bnd', 'Amb'])
     assert.match(status, new RegExp(`^Cap${set}:\\s0+$`, 'm'));
   assert.match(status, /^NoNewPrivs:\s1$/m);
-  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const { scripts } = JSON.parse(textOf('package.json'));
   const likeNpmStart = scripts.start
     .replace('exec node ', '/app/node_modules/.bin/node ')
     .replace(' bin/', ' /app/bin/');

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { labPagePaths } from '../../src/lab/serve-lab-page.ts';
 import { rehearse } from '../support/lab.ts';
-import { Petstore, startPetstore } from '../support/petstore.ts';
-import { openTestStorage } from '../support/storage.ts';
+import { restart } from '../support/limits.ts';
+import { startPetstore } from '../support/petstore.ts';
 
 /** Requests below `/lab`. Each is compared with one below `/lob`, which never existed. */
 const requests: [method: string, path: string][] = [
-  ['GET', '/lab'],
+  ...labPagePaths.map((path): [string, string] => ['GET', path]),
   ['HEAD', '/lab'],
-  ['GET', '/lab/'],
   ['GET', '/lab/openapi.json'],
   ['GET', '/lab/openapi.yaml'],
   ['GET', '/lab/faults'],
@@ -51,8 +51,7 @@ test('without a lab a rehearsal has no effect, and no text mentions the lab', as
   const store = await startPetstore(t);
   await rehearse(store, [{ fault: 'internal-error', times: 10 }, 'near-limit']);
   assert.equal((await store.call('GET', '/pets')).status, 500);
-  const off = new Petstore(await openTestStorage(store.folder), store.folder, { lab: false });
-  t.after(() => off.close());
+  const off = await restart(t, store, { beside: true, lab: false });
   const { status, headers } = await off.call('GET', '/pets', { key: store.key });
   assert.deepEqual([status, headers['petstore-rehearsal']], [200, undefined]);
   const mentioned = ['/llms.txt', '/llms-full.txt', '/robots.txt', '/v1/openapi.json', '/v1/openapi.yaml'];
@@ -61,12 +60,9 @@ test('without a lab a rehearsal has no effect, and no text mentions the lab', as
     [off, false],
   ] as const) {
     const read = (path: string) => petstore.send('GET', path, { key: null });
-    for (const path of mentioned) {
-      const { text } = await read(path);
-      assert.equal(/\/lab\b|Rehearse failures/.test(text), hasLab, path);
-    }
-    const guide = await read('/guides/rehearse-failures.md');
-    assert.equal(guide.status, hasLab ? 200 : 404);
+    for (const path of mentioned)
+      assert.equal(/\/lab\b|Rehearse failures/.test((await read(path)).text), hasLab, path);
+    assert.equal((await read('/guides/rehearse-failures.md')).status, hasLab ? 200 : 404);
     assert.equal((await read('/guides/rate-limits.md')).status, 200);
   }
 });

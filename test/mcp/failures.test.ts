@@ -7,15 +7,15 @@ import { plans } from '../../src/foundation/settings/plans.ts';
 import { labQuota } from '../../src/lab/lab-bounds.ts';
 import { performedOf, rehearse } from '../support/lab.ts';
 import { times } from '../support/limits.ts';
-import { startPetstore } from '../support/petstore.ts';
-import { recordedIn, startRecording } from '../support/recordings.ts';
+import { requestOf, startPetstore } from '../support/petstore.ts';
+import { recordedIn, startRecording, valuesOf } from '../support/recordings.ts';
 import { until } from '../support/until.ts';
 import { call, connectAgent, sendMessage } from './agents.ts';
 
 const store = await startPetstore({ after });
 const origin = await store.listen();
 
-const callMessage = (name: string, given?: object) => ({
+const callMessage = (name: unknown, given?: object) => ({
   jsonrpc: '2.0',
   id: 1,
   method: 'tools/call',
@@ -68,9 +68,9 @@ test('messages have their own limit, which also counts unreadable ones', async (
   const { key } = await store.addKey('free');
   const answers = await times(labQuota.perMinute, () => sendMessage(store, '{', { key }));
   assert.ok(answers.every(({ status }) => status === 400));
-  const refused = await sendMessage(store, '{', { key });
-  assert.deepEqual([refused.status, refused.body.code], [429, 'rate_limited']);
-  assert.ok(Number(refused.headers['retry-after']) > 0);
+  const { status, body, headers } = await sendMessage(store, '{', { key });
+  assert.deepEqual([status, body.code], [429, 'rate_limited']);
+  assert.ok(Number(headers['retry-after']) > 0);
   assert.equal((await store.call('GET', '/pets', { key })).headers['x-ratelimit-remaining'], '59');
 });
 
@@ -82,8 +82,8 @@ test('a lost response breaks the connection, and the same call again gets the fi
   assert.equal(again.isError, false);
   assert.deepEqual(await performedOf(store, id, key), [1]);
   const { body: events } = await store.call('GET', '/store/events?type=pet.created&limit=100');
-  assert.equal(events.filter(({ data }: { data: { id: number } }) => data.id === again.content.id).length, 1);
   assert.equal(events.length, 1);
+  assert.equal(events[0].data.id, again.content.id);
 });
 
 test('a truncated response is reported as lost', async (t) => {
@@ -118,7 +118,7 @@ test('failures of the service and of a gateway have a code, and say when to try 
   }
 });
 
-test('ids beyond 2^53 are strings, which every tool accepts, and a rounded number is refused', async (t) => {
+test('ids beyond 2^53 are strings, which every tool accepts, up to the largest; a rounded number is refused', async (t) => {
   const { key, agent } = await newAgent(t);
   await rehearse(store, ['large-ids'], { key });
   const { content } = await call(agent, 'find_pets', { limit: 1 });
@@ -133,6 +133,8 @@ test('ids beyond 2^53 are strings, which every tool accepts, and a rounded numbe
   const rounded = await call(agent, 'get_stock', { petId: Number(id) });
   assert.equal(rounded.content.code, 'invalid_request');
   assert.match(rounded.content.message, /petId must be a string of digits/);
+  const largest = await call(agent, 'get_stock', { petId: '9223372036854775807' });
+  assert.equal(largest.content.code, 'not_found');
 });
 
 test('a refusal of the store has its code and message', async (t) => {
@@ -141,8 +143,7 @@ test('a refusal of the store has its code and message', async (t) => {
   const { body } = await store.call('POST', '/store/orders', { key, body: order });
   const refused = await call(agent, 'place_order', { ...order, idempotencyKey: 'too-many' });
   assert.deepEqual(refused, { isError: true, content: { code: body.code, message: body.message } });
-  const reused = await call(agent, 'add_pet', pet('one'));
-  assert.equal(reused.isError, false);
+  assert.equal((await call(agent, 'add_pet', pet('one'))).isError, false);
   const other = await call(agent, 'add_pet', { ...pet('one'), name: 'Bea' });
   assert.equal(other.content.code, 'idempotency_key_reused');
 });
@@ -150,8 +151,7 @@ test('a refusal of the store has its code and message', async (t) => {
 test('all wrong arguments are named, and nothing is changed', async (t) => {
   const { agent } = await newAgent(t);
   const wrong = await call(agent, 'add_pet', { nmae: 'Ada', categoryId: 'one', status: 'new' });
-  assert.equal(wrong.isError, true);
-  assert.equal(wrong.content.code, 'invalid_request');
+  assert.deepEqual([wrong.isError, wrong.content.code], [true, 'invalid_request']);
   for (const part of [
     '"nmae" is not an argument of add_pet',
     'name must be',
@@ -179,33 +179,25 @@ test('no refusal is longer than 2 kB, whatever a message quotes or gets wrong', 
   const wrong = (count: number, value: unknown) =>
     Object.fromEntries(Array.from({ length: count }, (_, i) => [`"${'🐉'.repeat(100)}${i}`, value]));
   const long = '"\\\u0001🐉'.repeat(5_000);
+  const clientInfo = { name: 'x', version: '1' };
   const initialize = (experimental: object) => ({
     method: 'initialize',
-    params: {
-      protocolVersion: '2025-06-18',
-      capabilities: { experimental },
-      clientInfo: { name: 'x', version: '1' },
-    },
-  });
-  const call = (name: unknown, given: unknown) => ({
-    method: 'tools/call',
-    params: { name, arguments: given },
+    params: { protocolVersion: '2025-06-18', capabilities: { experimental }, clientInfo },
   });
   for (const message of [
     initialize(wrong(950, 1)),
     initialize(wrong(200, 1)),
-    call('find_pets', wrong(950, 1)),
-    call('find_pets', wrong(200, 1)),
-    call('find_pets', { status: long, limit: long, id: [long], cursor: long }),
-    call('add_pet', { name: long, categoryId: long, status: long, idempotencyKey: long }),
-    call(long, {}),
-    call([long], [long]),
+    callMessage('find_pets', wrong(950, 1)),
+    callMessage('find_pets', wrong(200, 1)),
+    callMessage('find_pets', { status: long, limit: long, id: [long], cursor: long }),
+    callMessage('add_pet', { name: long, categoryId: long, status: long, idempotencyKey: long }),
+    callMessage(long, {}),
+    callMessage([long], [long]),
     { method: long },
     { method: 'resources/read', params: { uri: long } },
     { method: 'ping', id: long },
     { method: 'resources/read', params: { uri: long }, id: '\u0001'.repeat(200) },
     { method: 'resources/read', params: { uri: long }, id: '\u0001'.repeat(33) },
-    call(long, {}),
     { method: 'ping', id: { [long]: long } },
   ]) {
     const { text, status } = await sendMessage(store, { jsonrpc: '2.0', id: 1, ...message }, { key });
@@ -219,29 +211,15 @@ test('no refusal is longer than 2 kB, whatever a message quotes or gets wrong', 
     ['accept', 'x'.repeat(5_000)],
     ['origin', `http://${'x'.repeat(5_000)}`],
   ] as const) {
-    const headers = { [name]: value };
-    const { text, status } = await sendMessage(
-      store,
-      { jsonrpc: '2.0', id: 1, method: 'ping' },
-      { key, headers },
-    );
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+    const { text, status } = await sendMessage(store, ping, { key, headers: { [name]: value } });
     assert.ok(status >= 400 && text.length <= maxRefusalBytes, text.slice(0, 300));
   }
 });
 
-test('the largest id is valid, and no resource has it', async (t) => {
-  const { agent } = await newAgent(t);
-  const { content } = await call(agent, 'get_stock', { petId: '9223372036854775807' });
-  assert.equal(content.code, 'not_found');
-});
-
 test('an unknown tool is an error that names the tools', async (t) => {
   const { agent } = await newAgent(t);
-  await assert.rejects(call(agent, 'buy_pet'), (error: { code?: number; message: string }) => {
-    assert.equal(error.code, -32_602);
-    assert.match(error.message, /no tool "buy_pet".*place_order/);
-    return true;
-  });
+  await assert.rejects(call(agent, 'buy_pet'), { code: -32_602, message: /no tool "buy_pet".*place_order/ });
 });
 
 test('concurrent calls, also of two keys, get their own results', async (t) => {
@@ -362,15 +340,11 @@ test('no stream stays open', async () => {
 
 test('the request of a call ends when its caller disconnects', async (t) => {
   const { key } = await newAgent(t);
-  const { id } = await rehearse(store, [{ fault: 'delay', delayMs: 30_000, operation: 'listOrders' }], {
-    key,
-  });
-  const headers = {
-    authorization: `Bearer ${key}`,
-    'content-type': 'application/json',
-    accept: 'application/json, text/event-stream',
-  };
-  const leaving = request(`${origin}/mcp`, { method: 'POST', headers });
+  const delay = { fault: 'delay', delayMs: 30_000, operation: 'listOrders' };
+  const { id } = await rehearse(store, [delay], { key });
+  const { headers } = requestOf({ key, body: {} }, key);
+  const accept = 'application/json, text/event-stream';
+  const leaving = request(`${origin}/mcp`, { method: 'POST', headers: { ...headers, accept } });
   leaving.on('error', () => {});
   leaving.end(JSON.stringify(callMessage('find_orders')));
   await until(async () => (await performedOf(store, id, key))[0] === 1);
@@ -386,11 +360,8 @@ test('a call has the address of its caller, also behind a proxy', async (t) => {
   await sendMessage(behind, callMessage('get_stock', { petId: 1 }), { headers });
   const lines = behind.log.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'answered');
   assert.deepEqual(
-    lines.map(({ url, address }) => [url, address]),
-    [
-      ['/v1/inventory/1', '203.0.113.9'],
-      ['/mcp', '203.0.113.9'],
-    ],
+    lines.map(({ url, address }) => `${url} ${address}`),
+    ['/v1/inventory/1 203.0.113.9', '/mcp 203.0.113.9'],
   );
 });
 
@@ -401,23 +372,13 @@ test('calls are recorded, logged and counted as requests of their operation, on 
   await call(agent, 'add_pet', pet('recorded'));
   await agent.listTools();
   const recorded = await recordedIn(store, recording, key);
-  assert.deepEqual(
-    recorded.map(({ operation, status }) => [operation, status]),
-    [
-      ['getInventory', 200],
-      ['createPet', 201],
-    ],
-  );
+  assert.deepEqual(valuesOf(recorded, 'operation', 'status'), ['getInventory 200', 'createPet 201']);
   const { requestId } = recorded[1];
-  const lines = store.log
-    .filter((line) => line.includes(`"reqId":"${requestId}"`))
-    .map((line) => JSON.parse(line));
+  const lines = store.log.map((line) => JSON.parse(line)).filter(({ reqId }) => reqId === requestId);
   assert.deepEqual(
-    lines.map(({ url, trace_id }) => [url, trace_id === lines[0].trace_id]),
-    [
-      ['/v1/pets', true],
-      ['/mcp', true],
-    ],
+    lines.map(({ url }) => url),
+    ['/v1/pets', '/mcp'],
   );
+  assert.equal(lines[0].trace_id, lines[1].trace_id);
   assert.match(await store.metrics(), /petstore_requests_total\{operation="createPet",status="201"\} [1-9]/);
 });

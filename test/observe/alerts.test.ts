@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { parse, stringify } from 'yaml';
 import { type Tool, testTool } from '../../tools/support/tool.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { startPetstore } from '../support/petstore.ts';
+import { fileAt, textOf } from '../support/tree.ts';
 import { metricsIn, textOfAllMetrics } from './metrics.ts';
 
 const spawned = (args: readonly string[], input = '') =>
@@ -34,18 +34,11 @@ interface Alert {
   annotations: { summary: string; reason: string };
 }
 
-interface Panel {
-  title: string;
-  type: string;
-  targets?: { expr: string }[];
-}
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const textOf = (path: string) => readFileSync(join(root, path), 'utf8');
 const alerts: Alert[] = parse(textOf('deploy/prometheus/alerts.yaml')).groups[0].rules;
 const dashboard = JSON.parse(textOf('deploy/grafana/petstore.json'));
-const ofPanels = (dashboard.panels as Panel[]).flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
-const ofDashboard = [...ofPanels, ...dashboard.annotations.list.map(({ expr }: { expr: string }) => expr)];
+type Query = { expr: string };
+const ofPanels = (dashboard.panels as { targets?: Query[] }[]).flatMap(({ targets = [] }) => targets);
+const ofDashboard = [...ofPanels, ...(dashboard.annotations.list as Query[])].map(({ expr }) => expr);
 
 /** Labels that Prometheus adds to scraped series. */
 const added = ['job', 'instance'];
@@ -66,11 +59,8 @@ test('each metric, label and value that an alert or the dashboard names is in /m
       const { series } = find(started, name) ?? metric;
       for (const [, label = '', value = ''] of matchers.matchAll(/(\w+)=~?"([^"]*)"/g)) {
         const matcher = `${label}="${value}"`;
-        if (!added.includes(label))
-          assert.ok(
-            series.some((one) => one.includes(matcher)),
-            `${name}{${matcher}}`,
-          );
+        const isThere = added.includes(label) || series.some((one) => one.includes(matcher));
+        assert.ok(isThere, `${name}{${matcher}}`);
       }
     }
     if (expr.includes('nodejs_gc_')) continue; // It has no series before the first garbage collection.
@@ -106,8 +96,8 @@ testTool(
   promtool,
   checked('check rules` and `test rules', 'It accepts the alerts, and each fires when it should.'),
   () => {
-    runPromtool(['check', 'rules', join(root, 'deploy/prometheus/alerts.yaml')]);
-    runPromtool(['test', 'rules', join(root, 'deploy/prometheus/alerts.test.yaml')]);
+    runPromtool(['check', 'rules', fileAt('deploy/prometheus/alerts.yaml')]);
+    runPromtool(['test', 'rules', fileAt('deploy/prometheus/alerts.test.yaml')]);
   },
   ['promtool'],
 );
@@ -117,7 +107,7 @@ testTool(
   checked('check config', 'It accepts the settings that the pages show.'),
   (t) => {
     const folder = temporaryFolder(t);
-    copyFileSync(join(root, 'deploy/prometheus/alerts.yaml'), join(folder, 'alerts.yaml'));
+    copyFileSync(fileAt('deploy/prometheus/alerts.yaml'), join(folder, 'alerts.yaml'));
     for (const page of ['metrics', 'kubernetes']) {
       const [, settings] =
         /```yaml\n(scrape_configs:.+?)```/s.exec(textOf(`docs/operations/${page}.md`)) ?? [];

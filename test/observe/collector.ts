@@ -1,6 +1,9 @@
 import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import type { TestContext } from 'node:test';
+import { requestOf } from '../support/petstore.ts';
 import { serve } from '../support/receiver.ts';
+import { ampleKey, startService } from '../support/service.ts';
+import { temporaryStorage } from '../support/storage.ts';
 
 /** A received span, by https://opentelemetry.io/docs/specs/otlp/. */
 export interface Span {
@@ -56,6 +59,18 @@ export async function startCollector(t: TestContext) {
   });
   collector.url = `http://127.0.0.1:${port}`;
   return collector;
+}
+
+/** A service in its own process, which gets the variables of OpenTelemetry. */
+export async function startTraced(t: TestContext, env: Record<string, string>) {
+  const folder = await temporaryStorage(t);
+  const service = await startService(t, folder, { LOG_FORMAT: 'json', ...env });
+  const key = await ampleKey(folder);
+  const call = (method: string, path: string, headers: Record<string, string> = {}, body?: object) => {
+    const { payload, ...sent } = requestOf({ headers, body }, key);
+    return fetch(`${service.origin}/v1${path}`, { method, ...sent, ...(payload && { body: payload }) });
+  };
+  return { service, key, call };
 }
 
 /** Variables with which a service soon sends its spans to a collector. */

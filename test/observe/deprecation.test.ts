@@ -10,14 +10,26 @@ import { baseUrl } from '../support/description.ts';
 import { startWithKey, times } from '../support/limits.ts';
 import { type Petstore, requestOf, startPetstore } from '../support/petstore.ts';
 import { statusesOf } from '../support/values.ts';
+import { valueIn } from './metrics.ts';
 
 const sunset = '2030-12-05T00:00:00Z';
 
 test('every response of a deprecated operation has its dates and its successor', async (t) => {
-  const store = await startPetstore(t);
+  const { store, ask } = await startWithKey(t, { perMinute: 1, perDay: 100 });
   const guide = 'http://localhost:8080/reference#tag/versioning';
-  for (const path of ['/pets/1', '/pets/4711', '/pets/x']) {
-    const { headers } = await store.call('GET', path);
+  const found = await store.call('GET', '/pets/1');
+  const known = { 'if-none-match': found.headers.etag as string };
+  const answers = [
+    found,
+    await store.call('GET', '/pets/4711'),
+    await store.call('GET', '/pets/x'),
+    await store.call('GET', '/pets/1', { headers: known }),
+    await store.call('HEAD', '/pets/1'),
+    await store.call('GET', '/pets/1', { key: null }),
+    ...(await times(13, ask)),
+  ];
+  assert.deepEqual([...new Set(statusesOf(answers))], [200, 404, 400, 304, 401, 429, 403]);
+  for (const { headers } of answers) {
     assert.equal(headers.deprecation, '@1764892800');
     assert.equal(headers.sunset, 'Thu, 05 Dec 2030 00:00:00 GMT');
     assert.equal(
@@ -26,21 +38,6 @@ test('every response of a deprecated operation has its dates and its successor',
     );
   }
   assert.ok(!('deprecation' in (await store.call('GET', '/categories/1')).headers));
-});
-
-test('304, 401, 429 and ban responses also have the dates and the successor', async (t) => {
-  const { store, ask } = await startWithKey(t, { perMinute: 1, perDay: 100 });
-  const { headers } = await store.call('GET', '/pets/1');
-  const known = { 'if-none-match': headers.etag as string };
-  const answers = [
-    await store.call('GET', '/pets/1', { headers: known }),
-    await store.call('HEAD', '/pets/1'),
-    await store.call('GET', '/pets/1', { key: null }),
-  ];
-  answers.push(...(await times(13, ask)));
-  assert.deepEqual([...new Set(statusesOf(answers))], [304, 200, 401, 429, 403]);
-  for (const { status, headers } of answers)
-    assert.ok(headers.deprecation && headers.sunset && headers.link, `${status}`);
 });
 
 test('only with an enforced sunset the operation returns 410 from that moment, and names the successor', async (t) => {
@@ -64,10 +61,7 @@ test('the log lists once a day the keys that still call a deprecated operation, 
   const store = await startPetstore(t);
   const { key, keyId, workspaceId } = await store.addWorkspace('second', true);
   const logged = () => store.log.map((line) => JSON.parse(line)).filter(({ msg }) => /deprecated/.test(msg));
-  const metric = async (name: string) => {
-    const text = await store.metrics();
-    return Number(new RegExp(`^${name}{operation="getPet"} (\\d+)$`, 'm').exec(text)?.[1]);
-  };
+  const metric = async (name: string) => valueIn(await store.metrics(), `${name}{operation="getPet"}`);
   await store.call('GET', '/categories/1', { key });
   await store.call('GET', '/pets/1', { key: null });
   // The router treats this as a pet without an id.
@@ -90,16 +84,16 @@ test('the log lists once a day the keys that still call a deprecated operation, 
 });
 
 /** Operations for these tests only, each deprecated. */
-const text = { tag: 'Pets', summary: 'Made up', description: 'Made up.' } as const;
 const dates = { since: '2026-01-01', sunset: '2027-06-01' };
+const replacedBy = (successor: string) => ({
+  ...({ tag: 'Pets', summary: 'Made up', description: 'Made up.' } as const),
+  deprecated: { ...dates, successor },
+});
 let handled = 0;
 const bella: Pet = { id: 1, name: 'Bella', categoryId: 1, status: 'available' };
 const renamePet = operation({
-  ...text,
-  method: 'POST',
-  path: '/pets/{petId}/name',
-  id: 'renamePet',
-  deprecated: { ...dates, successor: 'updatePet' },
+  ...replacedBy('updatePet'),
+  ...{ id: 'renamePet', method: 'POST', path: '/pets/{petId}/name' },
   params: { petId },
   body: NewPet,
   success: created(Pet, 'Renamed.'),
@@ -109,20 +103,14 @@ const renamePet = operation({
   },
 });
 const dropPets = operation({
-  ...text,
-  method: 'DELETE',
-  path: '/pets',
-  id: 'dropPets',
-  deprecated: { ...dates, successor: 'deletePet' },
+  ...replacedBy('deletePet'),
+  ...{ id: 'dropPets', method: 'DELETE', path: '/pets' },
   success: empty('Gone.'),
   handle: async () => {},
 });
 const allPets = operation({
-  ...text,
-  method: 'GET',
-  path: '/all-pets',
-  id: 'allPets',
-  deprecated: { ...dates, successor: 'listPets' },
+  ...replacedBy('listPets'),
+  ...{ id: 'allPets', method: 'GET', path: '/all-pets' },
   success: page<Pet>(Pets, 'Some.'),
   handle: async () => ({ items: [bella], next: 1 }),
 });
@@ -144,18 +132,15 @@ function successorIn({ headers }: { headers: { link?: unknown } }): string {
 test('every response of a deprecated POST links to the successor with the id of the request', async (t) => {
   const store = await startPetstore(t, { operations: served });
   const body = { name: 'Bella', categoryId: 1 };
-  const answers = [
-    await send(store, 'POST', '/pets/7/name', { body }),
-    await send(store, 'POST', '/pets/7/name', { body: '{' }),
-    await send(store, 'POST', '/pets/7/name', { body, key: null }),
-    await send(store, 'POST', '/pets/7/name', { body: 'x'.repeat(70_000) }),
-    await send(store, 'POST', '/pets/7/name', { body, headers: { 'content-type': 'text/plain' } }),
-  ];
-  assert.deepEqual(
-    answers.map(({ statusCode }) => statusCode),
-    [201, 400, 401, 413, 415],
-  );
-  for (const answer of answers) {
+  for (const [status, options] of [
+    [201, { body }],
+    [400, { body: '{' }],
+    [401, { body, key: null }],
+    [413, { body: 'x'.repeat(70_000) }],
+    [415, { body, headers: { 'content-type': 'text/plain' } }],
+  ] as const) {
+    const answer = await send(store, 'POST', '/pets/7/name', options);
+    assert.equal(answer.statusCode, status);
     assert.equal(answer.headers.deprecation, '@1767225600');
     assert.equal(answer.headers.sunset, 'Tue, 01 Jun 2027 00:00:00 GMT');
     assert.equal(successorIn(answer), '/pets/7');
@@ -164,17 +149,19 @@ test('every response of a deprecated POST links to the successor with the id of 
 
 test("if the successor's path needs a parameter that the request lacks, the link leads to its description", async (t) => {
   const store = await startPetstore(t, { operations: served });
-  const odd = ['1..', '%3E%3B%20rel=next', '1'.repeat(101)].map((id) =>
-    send(store, 'POST', `/pets/${id}/name`, { body: {} }),
-  );
-  const expected = ['deletePet', 'updatePet', 'updatePet', 'updatePet'];
-  for (const [i, answer] of (await Promise.all([send(store, 'DELETE', '/pets'), ...odd])).entries()) {
+  const description = (await send(store, 'GET', '/openapi.json')).json();
+  for (const [method, path, successor] of [
+    ['DELETE', '/pets', 'deletePet'],
+    ...['1..', '%3E%3B%20rel=next', '1'.repeat(101)].map(
+      (id) => ['POST', `/pets/${id}/name`, 'updatePet'] as const,
+    ),
+  ] as const) {
+    const answer = await send(store, method, path, method === 'POST' ? { body: {} } : {});
     const [document, pointer = ''] = successorIn(answer).split('#');
     assert.equal(document, '/openapi.json');
-    const description = (await send(store, 'GET', '/openapi.json')).json();
     const steps = decodeURIComponent(pointer).split('/').slice(1);
     const found = steps.reduce((at, step) => at[step.replaceAll('~1', '/')], description);
-    assert.equal(found.operationId, expected[i]);
+    assert.equal(found.operationId, successor, path);
   }
 });
 
@@ -189,8 +176,8 @@ test('after an enforced sunset a deprecated POST always gets 410, names its succ
     { body: 'x', headers: { 'content-type': 'text/plain' } },
   ]) {
     const answer = await send(store, 'POST', '/pets/7/name', options);
-    assert.equal(answer.statusCode, 410);
     const message = 'This operation ended at its sunset (2027-06-01). Use PATCH /pets/{petId} instead.';
+    assert.equal(answer.statusCode, 410);
     assert.deepEqual(answer.json(), { code: 'gone', message, status: 410 });
     assert.equal(successorIn(answer), '/pets/7');
   }

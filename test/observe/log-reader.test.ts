@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import type { ChildProcess, ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { maxWaiting } from '../../src/observe/log/output.ts';
 import { slowStopwatch } from '../support/clock.ts';
 import { freePort } from '../support/port.ts';
+import { isAlive } from '../support/programs.ts';
 import { ampleKey, type Service, startService } from '../support/service.ts';
 import { temporaryStorage } from '../support/storage.ts';
 import { atTerminal, needsTerminal } from '../support/terminal.ts';
@@ -18,6 +18,13 @@ import { numbers } from '../support/values.ts';
 const maxInPipe = 512 * 1024;
 /** Its line is long, since JSON escapes quotes. */
 const longUrl = `/v1/pets?${'"'.repeat(300)}`;
+
+/** A service in a process of its own, and a key. */
+async function start(t: TestContext, env = {}, atOnce = (_child: ChildProcess) => {}) {
+  const folder = await temporaryStorage(t);
+  const service = await startService(t, folder, env, { atOnce });
+  return { service, key: await ampleKey(folder) };
+}
 
 /** Sends this many requests, each with its number in its log line, and waits for the responses. */
 async function flood({ origin }: Pick<Service, 'origin'>, key: string, count: number): Promise<void> {
@@ -37,15 +44,6 @@ async function flood({ origin }: Pick<Service, 'origin'>, key: string, count: nu
   await once(socket, 'close');
 }
 
-/** The log lines received. */
-const linesOf = (service: Service) =>
-  service
-    .output()
-    .split('\n')
-    .slice(0, -1)
-    .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line));
-
 /** The numbers in the log lines received. Lines of a flood are too long to parse repeatedly. */
 const numbersIn = (service: Service, pattern: RegExp) =>
   [...service.output().matchAll(pattern)].map(([, number]) => Number(number));
@@ -59,9 +57,7 @@ async function unreadLines({ origin }: Service): Promise<number> {
 }
 
 test('a log that nobody reads blocks no response and uses bounded memory; dropped lines are counted and reported', async (t) => {
-  const folder = await temporaryStorage(t);
-  const service = await startService(t, folder);
-  const key = await ampleKey(folder);
+  const { service, key } = await start(t);
   await flood(service, key, 500);
   await until(() => floodLinesOf(service).length === 500);
   service.child.stdout?.pause();
@@ -81,57 +77,43 @@ test('a log that nobody reads blocks no response and uses bounded memory; droppe
 });
 
 test('a service whose log nobody reads ends on SIGTERM', async (t) => {
-  const folder = await temporaryStorage(t);
-  const service = await startService(t, folder);
-  const key = await ampleKey(folder);
+  const { service, key } = await start(t);
   service.child.stdout?.pause();
   await flood(service, key, 1_000);
   assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
 });
 
-const counted = (count: number) => numbers(count, 0);
-
 test('SIGTERM loses no line, even if the reader is slow and starts late', async (t) => {
-  const folder = await temporaryStorage(t);
-  const service = await startService(t, folder, slowStopwatch(60));
-  const key = await ampleKey(folder);
+  const { service, key } = await start(t, slowStopwatch(60));
   const { stdout } = service.child as ChildProcessWithoutNullStreams;
   stdout.pause();
   const count = 2_000;
   await flood(service, key, count);
   const stopped = service.stop('SIGTERM');
   // The service is writing its last lines, or will soon.
-  await until(() =>
-    fetch(`${service.origin}/healthz`).then(
-      () => false,
-      () => true,
-    ),
-  );
+  const isUp = () => fetch(`${service.origin}/healthz`).catch(() => undefined);
+  await until(async () => (await isUp()) === undefined);
   stdout.on('data', () => {
     stdout.pause();
     setTimeout(() => stdout.resume(), 10);
   });
   stdout.resume();
   assert.deepEqual(await stopped, { code: 0, signal: null });
-  assert.deepEqual(floodLinesOf(service), counted(count));
-  assert.equal(linesOf(service).at(-1).msg, 'stopped');
+  assert.deepEqual(floodLinesOf(service), numbers(count, 0));
+  assert.match(service.output(), /"msg":"stopped".*\n$/);
 });
 
 test('lines are written soon, and survive kill -9', async (t) => {
-  const folder = await temporaryStorage(t);
-  const service = await startService(t, folder);
-  const key = await ampleKey(folder);
+  const { service, key } = await start(t);
   const count = 300;
   await flood(service, key, count);
   await until(() => floodLinesOf(service).length === count);
   assert.deepEqual(await service.stop('SIGKILL'), { code: null, signal: 'SIGKILL' });
-  assert.deepEqual(floodLinesOf(service), counted(count));
+  assert.deepEqual(floodLinesOf(service), numbers(count, 0));
 });
 
 test('a service whose log reader is gone starts and works, and counts the lost lines', async (t) => {
-  const folder = await temporaryStorage(t);
-  const service = await startService(t, folder, {}, { atOnce: ({ stdout }) => stdout?.destroy() });
-  const key = await ampleKey(folder);
+  const { service, key } = await start(t, {}, ({ stdout }) => stdout?.destroy());
   await flood(service, key, 200);
   await sleep(50);
   await flood(service, key, 200);
@@ -155,12 +137,3 @@ test('a service at a stopped terminal responds, and ends on SIGTERM', needsTermi
   process.kill(pid, 'SIGTERM');
   await until(() => !isAlive(pid));
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    // The system may still list an ended process.
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
-}

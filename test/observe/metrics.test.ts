@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { operations } from '../../src/api/operations.ts';
 import { StorageUnavailableError } from '../../src/foundation/errors.ts';
 import { durationBounds, Histogram } from '../../src/foundation/histogram.ts';
 import { startPetstore } from '../support/petstore.ts';
+import { textOf } from '../support/tree.ts';
 import { metricsIn, textOfAllMetrics, valueIn } from './metrics.ts';
 
 test('/metrics shows requests, latency, limit decisions, bans and storage, without any key or id', async (t) => {
@@ -16,18 +16,20 @@ test('/metrics shows requests, latency, limit decisions, bans and storage, witho
   const { status, headers, text } = await store.send('GET', '/metrics', { key: null });
   assert.equal(status, 200);
   assert.match(headers['content-type'] as string, /^text\/plain/);
-  const value = (series: string) => valueIn(text, series);
-  assert.equal(value('petstore_requests_total{operation="getPet",status="200"}'), 2);
-  assert.equal(value('petstore_requests_total{operation="getPet",status="429"}'), 10);
-  assert.equal(value('petstore_requests_total{operation="getPet",status="403"}'), 1);
-  assert.equal(value('petstore_requests_total{operation="createCategory",status="201"}'), 1);
-  assert.equal(value('petstore_requests_total{operation="none",status="401"}'), 1);
-  assert.equal(value('petstore_request_duration_seconds_count{operation="getPet"}'), 13);
-  assert.equal(value('petstore_limit_decisions_total{plan="enterprise",outcome="limited"}'), 10);
-  assert.equal(value('petstore_limit_decisions_total{plan="enterprise",outcome="banned"}'), 1);
-  assert.equal(value('petstore_limit_decisions_total{plan="none",outcome="admitted"}'), 1);
-  assert.equal(value('petstore_bans_total{plan="enterprise"}'), 1);
-  assert.ok(value('petstore_storage_operations_total{kind="commits"}') >= 2);
+  for (const [series, value] of [
+    ['petstore_requests_total{operation="getPet",status="200"}', 2],
+    ['petstore_requests_total{operation="getPet",status="429"}', 10],
+    ['petstore_requests_total{operation="getPet",status="403"}', 1],
+    ['petstore_requests_total{operation="createCategory",status="201"}', 1],
+    ['petstore_requests_total{operation="none",status="401"}', 1],
+    ['petstore_request_duration_seconds_count{operation="getPet"}', 13],
+    ['petstore_limit_decisions_total{plan="enterprise",outcome="limited"}', 10],
+    ['petstore_limit_decisions_total{plan="enterprise",outcome="banned"}', 1],
+    ['petstore_limit_decisions_total{plan="none",outcome="admitted"}', 1],
+    ['petstore_bans_total{plan="enterprise"}', 1],
+  ] as const)
+    assert.equal(valueIn(text, series), value, series);
+  assert.ok(valueIn(text, 'petstore_storage_operations_total{kind="commits"}') >= 2);
   for (const secret of [key, id, store.key, '127.0.0.1']) assert.ok(!text.includes(secret));
 });
 
@@ -63,10 +65,9 @@ test('petstore_ready follows the storage', async (t) => {
 test('health checks and requests for metrics are not counted as requests', async (t) => {
   const store = await startPetstore(t, { seed: false });
   store.db.touch = () => Promise.reject(new StorageUnavailableError('Its disk is full.'));
-  const statuses = [];
-  for (const path of ['/healthz', '/readyz', '/readyz?probe=1', '/metrics'])
-    statuses.push((await store.send('GET', path, { key: null })).status);
-  assert.deepEqual(statuses, [200, 503, 503, 200]);
+  const paths = { '/healthz': 200, '/readyz': 503, '/readyz?probe=1': 503, '/metrics': 200 };
+  for (const [path, status] of Object.entries(paths))
+    assert.equal((await store.send('GET', path, { key: null })).status, status, path);
   await store.send('GET', '/robots.txt', { key: null });
   const text = await store.metrics();
   assert.equal(valueIn(text, 'petstore_requests_total{operation="none",status="503"}'), 0);
@@ -110,15 +111,12 @@ test('a histogram counts a value in the first bucket that contains it', () => {
 });
 
 test('the page on metrics lists each metric with its type, labels and meaning', async () => {
-  const page = readFileSync(new URL('../../docs/operations/metrics.md', import.meta.url), 'utf8');
+  const page = textOf('docs/operations/metrics.md');
   const own = [...metricsIn(await textOfAllMetrics())].filter(([name]) => name.startsWith('petstore_'));
-  const rows = own.map(([name, { type, labels, help }]) => [
-    `\`${name}\``,
-    type,
-    [...labels].map((label) => `\`${label}\``).join(', '),
-    help,
-  ]);
-  const table = ['| Metric | Type | Labels | Meaning |', '| --- | --- | --- | --- |'];
-  table.push(...rows.map((cells) => `| ${cells.join(' | ')} |`));
+  const rows = own.map(([name, { type, labels, help }]) => {
+    const named = [...labels].map((label) => `\`${label}\``).join(', ');
+    return `| \`${name}\` | ${type} | ${named} | ${help} |`;
+  });
+  const table = ['| Metric | Type | Labels | Meaning |', '| --- | --- | --- | --- |', ...rows];
   assert.equal(/^\| Metric \|[\s\S]*?(?=\n\n)/m.exec(page)?.[0], table.join('\n'));
 });

@@ -1,46 +1,32 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startReceiver } from '../support/dispatching.ts';
-import { ampleKey, startService } from '../support/service.ts';
-import { temporaryStorage } from '../support/storage.ts';
 import { until } from '../support/until.ts';
 import { needsValkey, startValkey } from '../support/valkey.ts';
-import { type Span, startCollector, tracesTo } from './collector.ts';
+import { type Span, startCollector, startTraced, tracesTo } from './collector.ts';
 
 const callerSpan = 'b7ad6b7169203331';
 const traceOf = (last: string) => `0af7651916cd43dd8448eb211c80319${last}`;
 
 test('statements and decisions of Valkey are spans of their own request', needsValkey, async (t) => {
   const collector = await startCollector(t);
-  const folder = await temporaryStorage(t);
   const valkey = await startValkey(t);
-  const { origin, stop } = await startService(t, folder, {
-    VALKEY_URL: valkey.url,
-    ...tracesTo(collector),
-  });
-  const key = await ampleKey(folder);
-  const send = (last: string, method: string, path: string, body?: string) =>
-    fetch(`${origin}/v1${path}`, {
-      method,
-      headers: {
-        ...{ authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        traceparent: `00-${traceOf(last)}-${callerSpan}-01`,
-      },
-      ...(body && { body }),
-    });
+  const { service, call } = await startTraced(t, { VALKEY_URL: valkey.url, ...tracesTo(collector) });
+  const send = (last: string, method: string, path: string, body?: object) =>
+    call(method, path, { traceparent: `00-${traceOf(last)}-${callerSpan}-01` }, body);
   const receiver = await startReceiver(t);
-  await send('0', 'POST', '/store/webhooks', JSON.stringify({ url: receiver.url }));
+  await send('0', 'POST', '/store/webhooks', { url: receiver.url });
   // Sent together, they can share a decision and a statement.
   const reads = ['1', '6', '7', '8'];
   await Promise.all(reads.map((last, i) => send(last, 'GET', `/pets/${i + 1}`)));
   // Written together, they share a transaction and a commit.
   const writes = ['2', '3', '4', '5'];
   const answers = await Promise.all(
-    writes.map((last) => send(last, 'POST', '/categories', '{"name":"hidden"}')),
+    writes.map((last) => send(last, 'POST', '/categories', { name: 'hidden' })),
   );
   for (const { status } of answers) assert.equal(status, 201);
   await until(() => receiver.messages.length === writes.length);
-  await stop('SIGTERM');
+  await service.stop('SIGTERM');
   await until(() => collector.spans.some(({ name }) => name === 'POST /v1/categories'));
 
   // A key is looked up again after half a second.

@@ -1,41 +1,20 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { tracePackages } from '../../src/observe/traces.ts';
 import { answer, startReceiver } from '../support/dispatching.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { ampleKey, type Service, startService } from '../support/service.ts';
+import { type Service, startService } from '../support/service.ts';
+import { textOf } from '../support/tree.ts';
 import { until } from '../support/until.ts';
-import { type Span, startCollector, tracesTo } from './collector.ts';
+import { type Span, startCollector, startTraced, tracesTo } from './collector.ts';
 
 const caller = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
+const hour = '3600000';
 const sampled = `00-${caller.traceId}-${caller.spanId}-01`;
 
-/** A service in its own process, which gets the variables of OpenTelemetry. */
-async function startTraced(t: TestContext, env: Record<string, string>) {
-  const folder = temporaryFolder(t);
-  const service = await startService(t, folder, { LOG_FORMAT: 'json', ...env });
-  const key = await ampleKey(folder);
-  const call = (method: string, path: string, headers: Record<string, string> = {}, body?: object) =>
-    fetch(`${service.origin}/v1${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${key}`,
-        ...(body && { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-  return { service, key, call };
-}
-
 /** The log lines, without those of the welcome. */
-const logOf = ({ output }: Service) =>
-  output()
-    .split('\n')
-    .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line));
+const logOf = ({ output }: Service) => (output().match(/^\{.*$/gm) ?? []).map((line) => JSON.parse(line));
 
 const lineOf = async (service: Service, requestId: string) => {
   const find = () => logOf(service).find(({ reqId }) => reqId === requestId);
@@ -84,13 +63,8 @@ test('a write, its wait in the queue and its webhook attempts are spans of one t
     receiver.messages.map(({ headers }) => headers.traceparent),
     [first, second].map(({ spanId }) => `00-${caller.traceId}-${spanId}-01`),
   );
-  assert.deepEqual(
-    [first, second].map(({ hasFailed, attributes }) => [hasFailed, attributes['http.response.status_code']]),
-    [
-      [true, 503],
-      [false, 204],
-    ],
-  );
+  assert.deepEqual([first.hasFailed, first.attributes['http.response.status_code']], [true, 503]);
+  assert.deepEqual([second.hasFailed, second.attributes['http.response.status_code']], [false, 204]);
   assert.equal(first.attributes['error.type'], '503');
   assert.equal(first.attributes['server.port'], Number(new URL(receiver.url).port));
   assert.ok(!collector.text.includes('secret?path'));
@@ -126,19 +100,19 @@ test('a request without a traceparent starts a trace, and the name of a span wit
   assert.deepEqual([url, headers?.authorization], ['/own/path', 'Basic abc']);
 });
 
-test('the sampler decides which traces are recorded, and every request still has its trace', async (t) => {
+test('every request has a trace, the sampler decides which are recorded, and a stop sends the last spans', async (t) => {
   const collector = await startCollector(t);
-  const env = { ...tracesTo(collector), OTEL_TRACES_SAMPLER: 'parentbased_always_off' };
-  const { service, call } = await startTraced(t, env);
+  const { service, call } = await startTraced(t, {
+    ...tracesTo(collector),
+    ...{ OTEL_TRACES_SAMPLER: 'parentbased_always_off', OTEL_BSP_SCHEDULE_DELAY: hour },
+  });
   const receiver = await startReceiver(t);
   await call('POST', '/store/webhooks', {}, { url: receiver.url });
   await call('POST', '/categories', { 'x-request-id': 'unsampled' }, { name: 'Dragons' });
   await until(() => receiver.messages.length === 1);
   const { trace_id } = await lineOf(service, 'unsampled');
-  assert.match(
-    String(receiver.messages[0]?.headers.traceparent),
-    new RegExp(`^00-${trace_id}-[\\da-f]{16}-00$`),
-  );
+  const { traceparent } = receiver.messages[0]?.headers ?? {};
+  assert.match(String(traceparent), new RegExp(`^00-${trace_id}-[\\da-f]{16}-00$`));
   await call('GET', '/pets/1', { traceparent: sampled });
   assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
   assert.deepEqual(
@@ -163,22 +137,9 @@ test('no key and no query gets into a span', async (t) => {
   assert.doesNotMatch(collector.text, /hidden|status=/);
 });
 
-test('a stop sends the last spans', async (t) => {
-  const collector = await startCollector(t);
-  const env = { ...tracesTo(collector), OTEL_BSP_SCHEDULE_DELAY: '3600000' };
-  const { call, service } = await startTraced(t, env);
-  await call('GET', '/pets/1');
-  assert.deepEqual(await service.stop('SIGTERM'), { code: 0, signal: null });
-  assert.deepEqual(
-    collector.spans.map(({ name }) => name),
-    ['GET /v1/pets/{petId}'],
-  );
-});
-
 test('a collector that never responds delays neither requests nor the stop', async (t) => {
   const collector = await startCollector(t);
   collector.behave = () => {};
-  const hour = '3600000';
   const { call, service } = await startTraced(t, {
     ...tracesTo(collector),
     ...{ OTEL_EXPORTER_OTLP_TIMEOUT: hour, OTEL_BSP_EXPORT_TIMEOUT: hour },
@@ -244,9 +205,7 @@ test('without its packages the service runs, and names the missing packages at t
 });
 
 test('the named packages are those that npm ci installs', () => {
-  const { optionalDependencies } = JSON.parse(
-    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-  );
+  const { optionalDependencies } = JSON.parse(textOf('package.json'));
   for (const [name, version] of Object.entries(tracePackages))
     assert.equal(optionalDependencies[name], version, name);
 });

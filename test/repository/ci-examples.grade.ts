@@ -34,11 +34,10 @@ function project(t: TestContext, programs: Record<string, string>) {
   }
   const run = (script: string, env: Record<string, string>) => {
     const path = [tools, dirname(process.execPath), process.env.PATH].join(':');
-    const { status, stdout, stderr } = spawnSync('bash', ['-e', '-o', 'pipefail', '-c', script], {
-      ...{ cwd: folder, encoding: 'utf8', timeout: 120_000 },
+    return spawnSync('bash', ['-e', '-o', 'pipefail', '-c', script], {
+      ...({ cwd: folder, encoding: 'utf8', timeout: 120_000 } as const),
       env: { PATH: path, HOME: folder, ...env },
     });
-    return { status, stdout, stderr };
   };
   return {
     ...{ folder, run },

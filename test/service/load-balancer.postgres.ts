@@ -3,7 +3,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { portsOf, type RequestWords, sendOnce, startServices } from '../support/balanced.ts';
-import { type Changes, haproxy, nginx } from '../support/load-balancers.ts';
+import { type Changes, haproxy, namesInstance, nginx } from '../support/load-balancers.ts';
 import { freePort } from '../support/port.ts';
 import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
 import { StallingProxy } from '../support/stalling-proxy.ts';
@@ -11,6 +11,7 @@ import { until } from '../support/until.ts';
 
 /** How long clients may see effects of a failed instance: the checks detect it in this time. */
 const troubleMs = 2_000;
+const instanceNames = ['petstore-1', 'petstore-2', 'petstore-3'];
 /** A busy machine delays checks and clients. */
 const room = 4;
 const clients = 12;
@@ -19,11 +20,6 @@ const pauseMs = 10;
 const calm = 15;
 /** How long slow writes take: longer than HAProxy needs to notice that an instance has gone. */
 const slowMs = 800;
-
-/** Lets each response name its instance. */
-const namesInstance = {
-  '  default_backend requests': '  http-response set-header X-Instance %s\n  default_backend requests',
-};
 
 /** Clients that send requests through a load balancer until the test ends. */
 class Load {
@@ -96,11 +92,8 @@ suite('instances behind a load balancer', { skip: whyNoPostgres() }, () => {
 
   test('clients see a failed instance for two seconds at most; it serves again', haproxy.needs, async (t) => {
     const way = await StallingProxy.start(t, cluster.port);
-    const {
-      instances: [first],
-      key,
-      origin,
-    } = await startBehindHaproxy(t, way.port, haproxy.quick.frozen);
+    const { instances, key, origin } = await startBehindHaproxy(t, way.port, haproxy.quick.frozen);
+    const [first] = instances;
     const load = new Load(t, origin, key);
 
     for (const [fault, begin, end] of [
@@ -117,7 +110,7 @@ suite('instances behind a load balancer', { skip: whyNoPostgres() }, () => {
       ['without an answer from PostgreSQL', () => way.stall(), () => way.resume()],
       ['frozen', () => first.child.kill('SIGSTOP'), () => first.child.kill('SIGCONT')],
     ] as const) {
-      await until(() => ['petstore-1', 'petstore-2', 'petstore-3'].every((name) => load.hasAnswers(name)));
+      await until(() => instanceNames.every((name) => load.hasAnswers(name)));
       load.begin();
       await begin();
       const beganMs = performance.now();
@@ -145,8 +138,7 @@ suite('instances behind a load balancer', { skip: whyNoPostgres() }, () => {
     });
     assert.equal(rehearsal.status, 201);
     const load = new Load(t, origin, key);
-    const names = ['petstore-1', 'petstore-2', 'petstore-3'];
-    await until(() => names.every((name) => load.hasAnswers(name)));
+    await until(() => instanceNames.every((name) => load.hasAnswers(name)));
     for (const instance of instances.slice(1)) {
       load.begin();
       // A second signal changes nothing.

@@ -8,8 +8,10 @@ import { InstallationKey } from '../../src/foundation/settings/secret-key.ts';
 import { createLogger } from '../../src/observe/log/logger.ts';
 import { startService as serve } from '../../src/service/service.ts';
 import { prepareDemo } from '../../src/store/demo/seed.ts';
+import { beginPost } from '../support/begin-post.ts';
 import { startPetstore } from '../support/petstore.ts';
 import { freePort } from '../support/port.ts';
+import { rawRequest } from '../support/raw-client.ts';
 import { ampleKey, startService } from '../support/service.ts';
 import { openTestStorage, temporaryStorage } from '../support/storage.ts';
 import { openStream } from '../support/streams.ts';
@@ -23,8 +25,7 @@ test('SIGTERM under load: no response is cut, acknowledged writes are kept, and 
   const folder = await temporaryStorage(t);
   const service = await startService(t, folder, { LOG_LEVEL: 'warn' });
   const key = await ampleKey(folder);
-  const body = '{"name":"Dragons"}';
-  const request = `POST /v1/categories HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const request = rawRequest({ key }, 'POST', '/categories', { body: { name: 'Dragons' } });
   const ids: number[] = [];
   /** Sends one request after the other until its connection ends, which may happen between two responses. */
   const client = () =>
@@ -102,13 +103,8 @@ async function startHere(t: TestContext) {
     log: createLogger('fatal', { write: () => {} }),
   });
   const key = await prepareDemo(db, folder, Date.now());
-  const connectTo = () => {
-    const socket = connect(port, '127.0.0.1').on('error', () => {});
-    t.after(() => socket.destroy());
-    return socket;
-  };
   const origin = `http://127.0.0.1:${port}`;
-  return { origin, key, connectTo, drain: () => service.drain(), stop: () => service.stop(hourMs) };
+  return { origin, key, drain: () => service.drain(), stop: () => service.stop(hourMs) };
 }
 
 test('while an instance drains, /readyz is 404 and petstore_ready is 0, and it serves everything else', async (t) => {
@@ -128,8 +124,9 @@ test('a service without other instances does not drain', async (t) => {
 });
 
 test('a stop does not wait for a connection that was handed over', async (t) => {
-  const { connectTo, stop } = await startHere(t);
-  const socket = connectTo();
+  const { origin, stop } = await startHere(t);
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1').on('error', () => {});
+  t.after(() => socket.destroy());
   const get = 'GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n';
   socket.write(`${get}${get}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`);
   await once(socket, 'readable');
@@ -137,12 +134,9 @@ test('a stop does not wait for a connection that was handed over', async (t) => 
 });
 
 test('a stop waits for the request in progress, but not for its connection', async (t) => {
-  const { key, connectTo, stop } = await startHere(t);
+  const { origin, key, stop } = await startHere(t);
   const body = '{"name":"Dragons"}';
-  const socket = connectTo().setEncoding('utf8');
-  const head = `POST /v1/categories HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
-  socket.write(`${head}Expect: 100-continue\r\n\r\n`);
-  assert.match(String(await once(socket, 'data')), /^HTTP\/1\.1 100 /);
+  const socket = await beginPost(t, origin, key, body.length);
   const stopped = stop();
   socket.write(body);
   assert.match(String(await once(socket, 'data')), /^HTTP\/1\.1 201/);

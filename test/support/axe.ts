@@ -4,15 +4,10 @@ import type { Page } from 'playwright-core';
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-interface Violation {
-  id: string;
-  nodes: { target: string[] }[];
-}
-
 /** The findings of axe in parts of a page, as rule and element. */
 export async function findings(page: Page, parts: string[]): Promise<string[]> {
   await page.evaluate(axeSource);
-  const found: Violation[] = await page.evaluate(
+  const found: { id: string; nodes: { target: string[] }[] }[] = await page.evaluate(
     async (include) => {
       // @ts-expect-error: the test has loaded it into the page
       return (await globalThis.axe.run({ include }, { resultTypes: ['violations'] })).violations;

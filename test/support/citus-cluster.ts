@@ -18,48 +18,35 @@ export function whyNoCitus(): string | false {
   return !existsSync(join(libraries, 'citus.so')) && `the extension citus is not installed in ${libraries}`;
 }
 
-/** A coordinator and two workers, each a PostgreSQL of its own on loopback. */
-export class CitusCluster {
-  readonly coordinator: PostgresCluster;
-  readonly workers: [PostgresCluster, PostgresCluster];
-
-  private constructor(coordinator: PostgresCluster, workers: [PostgresCluster, PostgresCluster]) {
-    this.coordinator = coordinator;
-    this.workers = workers;
-  }
-
-  /** Starts the nodes and registers the workers, as an operator does. */
-  static async start(): Promise<CitusCluster> {
-    const startNode = () =>
-      PostgresCluster.start(`-c shared_preload_libraries=citus -c citus.shard_count=${shards}`);
-    const [coordinator, ...workers] = await Promise.all([startNode(), startNode(), startNode()]);
-    const cluster = new CitusCluster(coordinator, workers);
-    const { username, password } = new URL(coordinator.url);
-    for (const { url } of [coordinator, ...workers]) {
-      await run(
-        url,
-        'create extension citus',
-        `insert into pg_dist_authinfo (nodeid, rolename, authinfo) values (0, '${username}', 'password=${password}')`,
-      );
-    }
+/** A coordinator and two workers, each a PostgreSQL of its own on loopback, registered as by an operator. */
+export async function startCitus() {
+  const startNode = () =>
+    PostgresCluster.start(`-c shared_preload_libraries=citus -c citus.shard_count=${shards}`);
+  const nodes = await Promise.all([startNode(), startNode(), startNode()]);
+  const [coordinator, ...workers] = nodes;
+  const { username, password } = new URL(coordinator.url);
+  for (const { url } of nodes) {
     await run(
-      coordinator.url,
-      `select citus_set_coordinator_host('${host}', ${coordinator.port})`,
-      ...workers.map(({ port }) => `select citus_add_node('${host}', ${port})`),
+      url,
+      'create extension citus',
+      `insert into pg_dist_authinfo (nodeid, rolename, authinfo) values (0, '${username}', 'password=${password}')`,
     );
-    return cluster;
   }
-
-  /** Distributes the existing tables, with the statements for operators. */
-  distribute(): void {
-    const options = '--quiet --single-transaction --set ON_ERROR_STOP=1 --file'.split(' ');
-    const args = [...options, statements, this.coordinator.url];
-    execFileSync(join(postgresPrograms() as string, 'psql'), args, {
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
-  }
-
-  async remove(): Promise<void> {
-    await Promise.all([this.coordinator, ...this.workers].map((node) => node.remove()));
-  }
+  await run(
+    coordinator.url,
+    `select citus_set_coordinator_host('${host}', ${coordinator.port})`,
+    ...workers.map(({ port }) => `select citus_add_node('${host}', ${port})`),
+  );
+  return {
+    ...{ coordinator, workers },
+    /** Distributes the existing tables, with the statements for operators. */
+    distribute(): void {
+      const options = '--quiet --single-transaction --set ON_ERROR_STOP=1 --file'.split(' ');
+      const args = [...options, statements, coordinator.url];
+      execFileSync(join(postgresPrograms() as string, 'psql'), args, {
+        stdio: ['ignore', 'ignore', 'inherit'],
+      });
+    },
+    remove: () => Promise.all(nodes.map((node) => node.remove())),
+  };
 }

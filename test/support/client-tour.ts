@@ -39,11 +39,8 @@ export async function takeTour(store: Petstore): Promise<string[]> {
   const more = await store.changeOrder(order.id, ({ quantity = 0 }) => ({ quantity: quantity + 1 }));
   await store.changeOrder(fulfilled.id, () => ({ complete: true }));
   const orders = await Array.fromAsync(store.listOrders({ petId: pet.id }));
-  print(
-    'orders:',
-    more.quantity,
-    orders.map(({ quantity, complete }) => `${quantity} ${complete}`).join(', '),
-  );
+  const states = orders.map(({ quantity, complete }) => `${quantity} ${complete}`);
+  print('orders:', more.quantity, states.join(', '));
   print('left:', (await store.getInventory(pet.id)).quantity);
 
   const webhook = await store.createWebhook({ url: 'http://127.0.0.1:9/events' });
@@ -52,13 +49,8 @@ export async function takeTour(store: Petstore): Promise<string[]> {
   const ping = await store.pingWebhook(webhook.id);
   const again = await store.redeliver(webhook.id, ping.id);
   const deliveries = await Array.fromAsync(store.listDeliveries(webhook.id));
-  print(
-    'webhook:',
-    secret.length,
-    (await Array.fromAsync(store.listWebhooks())).length,
-    again.type,
-    deliveries.length,
-  );
+  const webhooks = await Array.fromAsync(store.listWebhooks());
+  print('webhook:', secret.length, webhooks.length, again.type, deliveries.length);
   await store.deleteWebhook(webhook.id);
 
   await store.cancelOrder(order.id);

@@ -2,33 +2,25 @@ import { roomInMinute } from './limits.ts';
 
 const minuteMs = 60_000;
 
-/** The clock of processes that get `env`. */
-export interface OwnClock {
-  env: Record<string, string>;
-  /** The time that it shows, in milliseconds since 1970. */
-  now(): number;
-}
-
 /**
- * A clock for processes of a test, with `leftMs` left of the current minute. For shared limits, the clock of the
+ * A clock for processes that get `env`, with `leftMs` left of the current minute. For shared limits, the clock of the
  * server counts: then it is the real one, at a moment with as much left of the minute.
  */
-export async function clockWithLeft(leftMs: number): Promise<OwnClock> {
+export async function clockWithLeft(leftMs: number): Promise<ReturnType<typeof clockAhead>> {
   if (process.env.PETSTORE_TEST_VALKEY_URL) {
     await roomInMinute(leftMs);
     return { env: {}, now: Date.now };
   }
-  const aheadMs = minuteMs - leftMs - (Date.now() % minuteMs);
-  return clockAhead(aheadMs);
+  return clockAhead(minuteMs - leftMs - (Date.now() % minuteMs));
 }
 
 /** Variables for processes that first run this code. */
-const preload = (code: string) => ({
+const preload = (code: string): Record<string, string> => ({
   NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(code)}`,
 });
 
 /** A clock for processes of a test that is ahead of the real one. */
-export const clockAhead = (aheadMs: number): OwnClock => ({
+export const clockAhead = (aheadMs: number) => ({
   env: preload(`const real = Date.now; Date.now = () => real() + ${aheadMs};`),
   now: () => Date.now() + aheadMs,
 });
@@ -45,11 +37,11 @@ process.on('${signal}', () => { backMs = (real() % ${minuteMs}) + ${leftMs}; con
 }
 
 /** A stopped clock for processes, so that no minute ends however long they take. */
-export const clockAt = (nowMs: number): OwnClock => ({
+export const clockAt = (nowMs: number) => ({
   env: preload(`Date.now = () => ${nowMs};`),
   now: () => nowMs,
 });
 
 /** Variables for a process whose stopwatch is slower by this factor, so that it waits longer on a busy machine. */
-export const slowStopwatch = (times: number): Record<string, string> =>
+export const slowStopwatch = (times: number) =>
   preload(`const real = performance.now.bind(performance); performance.now = () => real() / ${times};`);

@@ -83,7 +83,6 @@ interface Options {
   idleMs?: number;
   /** Whether it stops to renew leases and to poll after its first request. */
   fallsSilent?: boolean;
-  isAlone?: boolean;
   neverTicks?: boolean;
 }
 
@@ -91,13 +90,7 @@ const noResolver = { resolve4: async () => [], resolve6: async () => [] };
 
 /** A dispatcher with the database and the clock of a store. It polls often, and stops with the store. */
 export function startDispatcher(store: Petstore, options: Options = {}) {
-  const {
-    random = Math.random,
-    timeoutMs = 15_000,
-    graceMs = 300,
-    idleMs = 50,
-    fallsSilent = false,
-  } = options;
+  const { random = Math.random, timeoutMs = 15_000, graceMs = 300, idleMs = 50, fallsSilent } = options;
   const clock = () => store.nowMs;
   const ticker: Ticker = (work) =>
     realTicker(() => {
@@ -119,7 +112,7 @@ export function startDispatcher(store: Petstore, options: Options = {}) {
     ...{ db: options.db ?? store.db, key: store.installation.key },
     changes: fallsSilent ? new ChangeNotifier() : store.changes,
     ...{ log: store.app.log, clock, random, ticker, graceMs, idleMs },
-    isAlone: options.isAlone ?? false,
+    isAlone: false,
     sendBatch: options.sendBatch ?? sendHere,
   });
   dispatcher.start();

@@ -20,7 +20,7 @@ export const documents: Record<string, object> = {
 };
 
 /** The patterns of all documents, each with the first place where it stands. */
-export function patternsOf(all = documents): Map<string, string> {
+export function patternsOf(): Map<string, string> {
   const places = new Map<string, string>();
   const collect = (value: unknown, path: string): void => {
     if (typeof value !== 'object' || value === null) return;
@@ -28,6 +28,6 @@ export function patternsOf(all = documents): Map<string, string> {
     if (typeof pattern === 'string' && !places.has(pattern)) places.set(pattern, path);
     for (const [name, part] of Object.entries(value)) collect(part, `${path}/${name.replaceAll('/', '~1')}`);
   };
-  for (const [name, document] of Object.entries(all)) collect(document, `${name}.json#`);
+  for (const [name, document] of Object.entries(documents)) collect(document, `${name}.json#`);
   return places;
 }

@@ -1,20 +1,16 @@
 import { after } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import type { GradeOptions } from '../../src/grade/grade-program.ts';
-import { gradeProgram } from '../../src/grade/grade-program.ts';
+import { type GradeOptions, gradeProgram } from '../../src/grade/grade-program.ts';
 import { type GradingService, openGradingService } from '../../src/grade/grading-service.ts';
 import { initialState, runOnce } from '../../src/grade/run/run.ts';
 import type { PlannedFault } from '../../src/lab/rehearsals/schema.ts';
+import { compileCache, fileAt } from './tree.ts';
 
 let opened: Promise<GradingService> | undefined;
 after(async () => (await opened)?.close());
 
-const compileCache = new URL('compile-cache.js', import.meta.url).href;
-
 /** A program of `graded/`. */
 export const programOf = (name: string, ...args: string[]) => [
-  ...[process.execPath, '--import', compileCache],
-  fileURLToPath(new URL(`graded/${name}.ts`, import.meta.url)),
+  ...[process.execPath, '--import', compileCache, fileAt(`test/support/graded/${name}.ts`)],
   ...args,
 ];
 export const careless = (what: string) => programOf('careless', what);
@@ -28,9 +24,8 @@ export async function grade(command: string[], options: Partial<GradeOptions> = 
 /** Runs a program once under the given faults. */
 export async function runUnder(faults: PlannedFault[], command: string[]) {
   opened ??= openGradingService({});
+  const [store, { signal }] = [await opened, new AbortController()];
   const plan = { faults, lingersMs: 0 };
-  const { signal } = new AbortController();
-  const store = await opened;
   const initial = await initialState(store, signal);
   return runOnce({ store, command, env: process.env, initial, plan, timeLimitMs: 60_000, signal });
 }

@@ -28,17 +28,11 @@ export const isMarker = ({ type }: Event) => markers.includes(type);
 /** Whether a type concerns a resource of the lists. */
 export const isOfStore = (type: EventType) => !type.startsWith('webhook.');
 
-/** A list whose changes are all recorded. */
-interface RecordedList {
-  path: string;
-  /** The property that identifies an item. */
-  key: string;
-  /** The types of events about its items. */
-  types: EventType[];
-}
-
-/** Every list whose changes are all recorded, from the list of operations. */
-export const recordedLists: RecordedList[] = operations.flatMap(({ path, success }) => {
+/**
+ * Every list whose changes are all recorded, from the list of operations: its path, the property that identifies an item, and the types of
+ * events about its items.
+ */
+export const recordedLists = operations.flatMap(({ path, success }) => {
   const items = (success.schema as Partial<TArray<TObject>> | undefined)?.items;
   const types = events.flatMap(({ type, data, change }) => (change && data === items ? [type] : []));
   return types.length > 0 ? [{ path, key: Object.keys(items?.properties ?? {})[0] as string, types }] : [];
@@ -68,14 +62,14 @@ export async function readLists(get: Get): Promise<Lists> {
 export const readEvents = (get: Get, after = 0) =>
   readPages<Event>(get, `/store/events?limit=100&after=${after}`);
 
-/** The items of all pages of a list. */
-async function readPages<Item>(get: Get, first: string): Promise<Item[]> {
+/** The items of all pages of a list of the API or of the lab. */
+export async function readPages<Item>(get: Get, first: string): Promise<Item[]> {
   const items: Item[] = [];
   for (let path: string | undefined = first; path; ) {
     const { status, text, body, headers }: JsonAnswer = await get(path);
     assert.equal(status, 200, text);
     items.push(...body);
-    path = /\/v1(\S+)>; rel="next"/.exec(headers.link ?? '')?.[1];
+    path = /<https?:\/\/[^/]+(?:\/v1)?([^>]+)>; rel="next"/.exec(headers.link ?? '')?.[1];
   }
   return items;
 }
@@ -109,17 +103,6 @@ export class Follower {
     assert.ok(this.lists, `${what}: the lists before it are known`);
     apply(event, this.lists, what);
   }
-}
-
-/** The result of a whole history. `listsAt` has the lists after a marker, by its id. */
-export function fold(events: Event[], listsAt: ReadonlyMap<number, Lists> = new Map()): Lists | undefined {
-  const follower = new Follower();
-  for (const event of events) {
-    follower.follow(event);
-    const seen = listsAt.get(event.id);
-    if (seen) follower.lists = new Map(seen);
-  }
-  return follower.lists;
 }
 
 /** Applies a change, after checking that `lists` match its state before. */

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
@@ -15,15 +15,6 @@ interface Packed {
   filename: string;
   size: number;
   files: { path: string }[];
-}
-
-/** The package as its users install it. All tests share the project, so they write nothing there. */
-export interface InstalledPackage {
-  packed: Packed;
-  tarball: string;
-  project: string;
-  /** The folder of the package itself. */
-  folder: string;
 }
 
 /** Builds the package, and puts its tarball into a folder. */
@@ -50,16 +41,17 @@ const npm = (cwd: string, ...args: string[]) =>
     stdio: ['ignore', 'pipe', 'inherit'],
   });
 
-/** The package that was built for this test run. */
-export function installedPackage(): InstalledPackage {
+/** The package that was built for this test run, as its users install it. All tests share the project, so they write nothing there. */
+export function installedPackage() {
   const { PETSTORE_TEST_PACKAGE: made } = process.env;
   if (!made) throw new Error('The package is not there: "npm test -- package" makes it.');
   const project = join(made, 'project');
-  const packed = JSON.parse(readFileSync(join(made, packedFile), 'utf8'));
+  const packed: Packed = JSON.parse(readFileSync(join(made, packedFile), 'utf8'));
   return {
     packed,
     tarball: join(made, packed.filename),
     project,
+    /** The folder of the package itself. */
     folder: join(project, 'node_modules', packed.name),
   };
 }
@@ -88,18 +80,8 @@ export function npx(node: string, ...args: string[]) {
   return { status, stdout, stderr: stderr.replaceAll(/^npm .*\n/gm, '') };
 }
 
-/** A service that npx has started, and its first output. */
-export interface Told {
-  npx: ChildProcess;
-  baseUrl: string;
-  key: string;
-  pid: number;
-  /** The output on standard error so far. */
-  log(): string;
-}
-
-/** Starts the service by npx on a free port with a folder for its data, and waits until it is ready. */
-export async function serveByNpx(t: TestContext, node: string, dataDir: string): Promise<Told> {
+/** Starts the service by npx on a free port with a folder for its data, and waits until it is ready. `log`: its output on standard error. */
+export async function serveByNpx(t: TestContext, node: string, dataDir: string) {
   const { project: cwd } = installedPackage();
   const env = { ...environment(node), PORT: '0', PETSTORE_DATA_DIR: dataDir };
   const child = spawn('npx', ['petstore-lab', 'serve', '--json'], { cwd, env });
@@ -110,5 +92,6 @@ export async function serveByNpx(t: TestContext, node: string, dataDir: string):
     Promise.reject(new Error(`The service did not start: ${log}`)),
   );
   const [line] = await Promise.race([once(createInterface(child.stdout), 'line'), ended]);
-  return { npx: child, ...JSON.parse(line), log: () => log };
+  const told: { baseUrl: string; key: string; pid: number } = JSON.parse(line);
+  return { ...told, npx: child, log: () => log };
 }

@@ -9,18 +9,13 @@ def read(text):
   return {'tags': [root.tag, root[0].tag], 'counts': root[0].attrib, 'cases': cases}
 print(json.dumps([read(text) for text in json.load(sys.stdin)]))`;
 
-export interface ReadCase {
-  level: string;
-  name: string;
-  /** The content of an element: its tag, type, message and text. */
-  content: [string, string | null, string | null, string][];
-}
+/** The content of an element: its tag, type, message and text. */
+type Content = [string, string | null, string | null, string];
+export type ReadCase = { level: string; name: string; content: Content[] };
 
 /** Reads JUnit reports. Needs Python. */
 export function readJunit(...reports: string[]) {
-  const printed = execFileSync('python3', ['-c', reader], {
-    input: JSON.stringify(reports),
-    encoding: 'utf8',
-  });
+  const input = JSON.stringify(reports);
+  const printed = execFileSync('python3', ['-c', reader], { input, encoding: 'utf8' });
   return JSON.parse(printed) as { tags: string[]; counts: Record<string, string>; cases: ReadCase[] }[];
 }

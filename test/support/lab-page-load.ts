@@ -14,18 +14,6 @@ const markEvery = 250;
 /** Long, since the machine may be busy and the page has hundreds of rows to read. */
 const patienceMs = 90_000;
 
-/** Measurements of the page under load. */
-export interface LoadResult {
-  heapBeforeKb: number;
-  heapAfterKb: number;
-  nodesBefore: number;
-  nodesAfter: number;
-  longestTaskMs: number;
-  latestFrameMs: number;
-  /** The time from an answer to its marked row. */
-  rowsAfterMs: number[];
-}
-
 /** Measures late frames, long tasks, and when marked rows appear. */
 const watch = `{
   globalThis.seen = {};
@@ -48,7 +36,7 @@ const watch = `{
   new MutationObserver(note).observe(document.querySelector('lab-requests'), { subtree: true, childList: true, characterData: true });
 }`;
 
-async function measure(page: Page): Promise<{ heapKb: number; nodes: number }> {
+async function measure(page: Page) {
   const devtools = await page.context().newCDPSession(page);
   await devtools.send('HeapProfiler.collectGarbage');
   const { usedSize } = await devtools.send('Runtime.getHeapUsage');
@@ -58,15 +46,10 @@ async function measure(page: Page): Promise<{ heapKb: number; nodes: number }> {
 }
 
 /** Sends requests while the page records them: `perSecond`, or as fast as possible. */
-export async function loadPage(t: TestContext, requests: number, perSecond?: number): Promise<LoadResult> {
-  const { store, origin, open } = await visitLab(t);
+export async function loadPage(t: TestContext, requests: number, perSecond?: number) {
+  const { store, open } = await visitLab(t);
   const headers = { authorization: `Bearer ${store.key}` };
-  const recording = await fetch(`${origin}/lab/recordings`, {
-    method: 'POST',
-    headers: { ...headers, 'content-type': 'application/json' },
-    body: '{}',
-  });
-  assert.equal(recording.status, 201);
+  await store.record();
   const page = await open();
   await page.evaluate(watch);
   const answeredAt = new Map<number, number>();
@@ -100,12 +83,13 @@ export async function loadPage(t: TestContext, requests: number, perSecond?: num
     ...{ heapBeforeKb: before.heapKb, heapAfterKb: after.heapKb },
     ...{ nodesBefore: before.nodes, nodesAfter: after.nodes },
     ...{ longestTaskMs: Math.round(longestTaskMs), latestFrameMs: Math.round(latestFrameMs) },
+    /** The time from an answer to its marked row. */
     rowsAfterMs: [...answeredAt].map(([mark, at]) => (shownAt[mark] ?? Number.POSITIVE_INFINITY) - at),
   };
 }
 
 /** The page must not grow. Its speed depends on the machine, so only the proof checks that. */
-export function assertNoGrowth(result: LoadResult): void {
+export function assertNoGrowth(result: Awaited<ReturnType<typeof loadPage>>): void {
   const { heapBeforeKb, heapAfterKb, nodesBefore, nodesAfter } = result;
   const text = JSON.stringify(result);
   assert.ok(heapAfterKb < heapBeforeKb + 4_096, `the heap grows: ${text}`);

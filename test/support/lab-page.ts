@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
-import type { Browser, Page, Response } from 'playwright-core';
+import type { Browser, Page, Response, Route } from 'playwright-core';
 import { startPetstore } from '../../src/index.ts';
 import { browsers } from './browsers.ts';
 import { assertAsDescribed } from './description.ts';
@@ -21,16 +21,7 @@ export interface Look {
   tolerated?: RegExp;
 }
 
-/** A store with a lab, and a browser that opens its page. */
-export interface LabVisit {
-  store: Awaited<ReturnType<typeof startPetstore>>;
-  origin: string;
-  /**
-   * Opens the page in a new tab, with the first key, another one, or none. The tab is closed after the test `t`, which fails for each
-   * console message, each error, each request to another origin, and each response outside the description.
-   */
-  open(key?: string | null, look?: Look, t?: After): Promise<Page>;
-}
+export type LabVisit = Awaited<ReturnType<typeof visitLab>>;
 
 /** A test, or a file of tests. */
 type After = { after(work: () => Promise<void>): void };
@@ -55,11 +46,7 @@ const stepTimeoutMs = 90_000;
 export const stillClock = { clock: 'manual' } as const;
 
 /** Starts a store and a browser, Chromium by default. */
-export async function visitLab(
-  t: After,
-  options: StoreOptions = {},
-  launch: Launch = browsers[0].launch,
-): Promise<LabVisit> {
+export async function visitLab(t: After, options: StoreOptions = {}, launch: Launch = browsers[0].launch) {
   const store = await startPetstore(options);
   const ends: (() => Promise<void>)[] = [];
   t.after(async () => {
@@ -71,10 +58,14 @@ export async function visitLab(
   });
   const browser = await running(launch);
   const { origin } = new URL(store.baseUrl);
-  const open: LabVisit['open'] = async (
-    key = store.key,
-    { width = 1440, height = 1000, through = origin, at = '', tolerated = /^$/, ...media } = {},
-    owner,
+  /**
+   * Opens the page in a new tab, with the first key, another one, or none. The tab is closed after the test `owner`, which fails for each
+   * console message, each error, each request to another origin, and each response outside the description.
+   */
+  const open = async (
+    key: string | null = store.key,
+    { width = 1440, height = 1000, through = origin, at = '', tolerated = /^$/, ...media }: Look = {},
+    owner?: After,
   ) => {
     const context = await browser.newContext({ viewport: { width, height }, ...media });
     const complaints: string[] = [];
@@ -105,6 +96,18 @@ export async function visitLab(
     return page;
   };
   return { store, origin, open };
+}
+
+/** The next request of the page to `url`, which `act` causes. It waits until the test continues or answers it. */
+export async function heldRequest(
+  page: Page,
+  url: string | RegExp,
+  act?: () => Promise<unknown>,
+): Promise<Route> {
+  const asked = Promise.withResolvers<Route>();
+  await page.route(url, asked.resolve, { times: 1 });
+  await act?.();
+  return asked.promise;
 }
 
 /** Waits until the page has drawn its state. */

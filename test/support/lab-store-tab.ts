@@ -42,13 +42,13 @@ export async function atEvents(page: Page, name: string | RegExp): Promise<void>
 export const has = (page: Page, id: number, text: string) =>
   card(page, id).getByText(text, { exact: true }).waitFor();
 
-export const lab = sharedLab(stillClock);
+const lab = sharedLab(stillClock);
 let visits = 0;
 
-/** Opens the page with the key of a new workspace. */
+/** Opens the page with the key of a new workspace, which is one of `service`. */
 export async function visit(t: TestContext, options: WorkspaceOptions = {}, look: Look = {}) {
-  const { store, open } = await lab();
-  const access = await store.addWorkspace(`visit-${++visits}`, options);
+  const { store: service, open } = await lab();
+  const access = await service.addWorkspace(`visit-${++visits}`, options);
   const page = await open(access.key, { at: 'store', ...look }, t);
-  return { store: { ...access, baseUrl: store.baseUrl }, page };
+  return { service, store: { ...access, baseUrl: service.baseUrl }, page };
 }

@@ -94,6 +94,8 @@ const final = ['unauthorized', 'same-page', 'moved-away'];
 /** More than any fault lasts. */
 const patient = { attempts: 300, timeoutMs: 86_400_000, maxWaitMs: 86_400_000 };
 
+type ParameterSchema = Record<'minimum' | 'default', number> & { enum?: (number | string)[] };
+
 /** Any fault with valid parameters. */
 function aFault(leftOut: readonly string[]): fc.Arbitrary<PlannedFault> {
   const all = faults.filter(({ name }) => !leftOut.includes(name));
@@ -102,14 +104,8 @@ function aFault(leftOut: readonly string[]): fc.Arbitrary<PlannedFault> {
       ...petstoreApi.operations.filter((one) => fault.fits(one, petstoreApi)).map(({ id }) => id),
     );
     const parameters = Object.entries(fault.parameters).map(([name, schema]) => {
-      const {
-        minimum,
-        default: usual,
-        enum: names = [minimum, usual],
-      } = schema as Record<string, number> & {
-        enum?: (number | string)[];
-      };
-      return [name, fc.constantFrom(...(name in quickParameters ? [quickParameters[name]] : names))] as const;
+      const { minimum, default: usual, enum: names = [minimum, usual] } = schema as ParameterSchema;
+      return [name, fc.constantFrom(...(name in quickParameters ? [quickParameters[name]] : names))];
     });
     const counts = { after: fc.nat(3), times: fc.integer({ min: 1, max: 3 }) };
     const given = fc.record({
@@ -124,7 +120,7 @@ function aFault(leftOut: readonly string[]): fc.Arbitrary<PlannedFault> {
 }
 
 /** A rehearsal. It has each condition at most once. */
-const someFaults = (leftOut: readonly string[] = []) =>
+const someFaults = (leftOut: readonly string[]) =>
   fc.uniqueArray(aFault(leftOut), {
     minLength: 2,
     maxLength: 6,

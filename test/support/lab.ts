@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
 import type { PlannedFault, Rehearsal } from '../../src/lab/rehearsals/schema.ts';
-import type { JsonAnswer, Petstore } from './petstore.ts';
-
-interface Options {
-  /** Default: the key of the store. */
-  key?: string;
-  expiresInSeconds?: number;
-}
+import type { Answer } from './description.ts';
+import type { Petstore } from './petstore.ts';
 
 /** A fault with its parameters, or its name for the defaults. */
 export type Asked = string | PlannedFault;
@@ -23,7 +18,7 @@ export const quickParameters: Readonly<Record<string, number | string>> = {
 export async function rehearse(
   store: Petstore,
   faults: readonly Asked[],
-  { key = store.key, ...options }: Options = {},
+  { key = store.key, ...options }: { key?: string; expiresInSeconds?: number } = {},
 ): Promise<Rehearsal> {
   const planned = faults.map((fault) => (typeof fault === 'string' ? { fault } : fault));
   const answer = await store.send('POST', '/lab/rehearsals', { key, body: { faults: planned, ...options } });
@@ -31,17 +26,15 @@ export async function rehearse(
   return answer.body;
 }
 
-export async function rehearsalOf(store: Petstore, id: string, key = store.key): Promise<Rehearsal> {
-  const answer = await store.send('GET', `/lab/rehearsals/${id}`, { key });
-  assert.equal(answer.status, 200, answer.text);
-  return answer.body;
-}
-
-export async function endRehearsal(store: Petstore, id: string, key = store.key): Promise<Rehearsal> {
-  const answer = await store.send('DELETE', `/lab/rehearsals/${id}`, { key });
-  assert.equal(answer.status, 200, answer.text);
-  return answer.body;
-}
+const onRehearsal =
+  (method: string) =>
+  async (store: Petstore, id: string, key = store.key): Promise<Rehearsal> => {
+    const answer = await store.send(method, `/lab/rehearsals/${id}`, { key });
+    assert.equal(answer.status, 200, answer.text);
+    return answer.body;
+  };
+export const rehearsalOf = onRehearsal('GET');
+export const endRehearsal = onRehearsal('DELETE');
 
 /** How often each fault of a rehearsal was performed, in order. */
 export async function performedOf(store: Petstore, id: string, key = store.key): Promise<number[]> {
@@ -50,7 +43,7 @@ export async function performedOf(store: Petstore, id: string, key = store.key):
 
 /** Asserts that exactly these faults touched a response. */
 export function assertTouched(
-  { headers, status, text }: Pick<JsonAnswer, 'headers' | 'status' | 'text'>,
+  { headers, status, text }: Answer,
   { id }: Pick<Rehearsal, 'id'>,
   ...faults: string[]
 ): void {
@@ -59,11 +52,7 @@ export function assertTouched(
 }
 
 /** Asserts that no fault touched a response. */
-export function assertUntouched({
-  headers,
-  status,
-  text,
-}: Pick<JsonAnswer, 'headers' | 'status' | 'text'>): void {
+export function assertUntouched({ headers, status, text }: Answer): void {
   assert.equal(headers['petstore-rehearsal'], undefined, `${status} ${text}`);
 }
 

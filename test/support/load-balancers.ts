@@ -78,6 +78,11 @@ export const quickSilenceMs = 6_000;
 /** HAProxy's timeout for checks of an instance that shares a busy machine with its test, unless a test is about that. */
 export const patientCheck = '30s';
 
+/** Lets each response from HAProxy name its instance. */
+export const namesInstance: Changes = {
+  '  default_backend requests': '  http-response set-header X-Instance %s\n  default_backend requests',
+};
+
 const nginxConf = textOf('deploy/nginx.conf');
 const haproxyCfg = textOf('deploy/haproxy.cfg');
 

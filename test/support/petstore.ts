@@ -134,11 +134,7 @@ export class Petstore {
     const shared = valkey && new SharedLimiter(this.local, valkey, log);
     this.limiter = shared ?? this.local;
     this.ready = shared?.start() ?? Promise.resolve();
-    const stopwatch = () => this.stopwatch() + this.aheadMs;
-    const { limiter } = this;
-    const { operations } = options;
-    const timeLimits = { ...defaultTimeLimits, ...options.timeLimits };
-    const { installation, changes, dispatchers } = this;
+    const { limiter, installation, changes, dispatchers } = this;
     const dispatcher = {
       get counts() {
         return dispatchers[0]?.counts ?? newDeliveryCounts();
@@ -148,8 +144,10 @@ export class Petstore {
       },
     };
     this.app = buildApp({
-      ...{ config, db, limiter, log, installation, dispatcher, changes, operations, clock, stopwatch },
-      timeLimits,
+      ...{ config, db, limiter, log, installation, dispatcher, changes, clock },
+      stopwatch: () => this.stopwatch() + this.aheadMs,
+      operations: options.operations,
+      timeLimits: { ...defaultTimeLimits, ...options.timeLimits },
       readyMs: options.readyMs,
       reportJobWorker: options.reportJobWorker ?? sharedReadingWorker,
       ...(options.hasOthers && { hasOthers: true }),
@@ -272,7 +270,7 @@ export function requestOf({ key, body, headers = {} }: CallOptions, defaultKey: 
   };
 }
 
-export function withBody(answer: Answer): JsonAnswer {
+function withBody(answer: Answer): JsonAnswer {
   return { ...answer, body: isJson(answer) && answer.text !== '' ? JSON.parse(answer.text) : undefined };
 }
 

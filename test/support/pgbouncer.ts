@@ -30,74 +30,31 @@ export function whyNoPgBouncer(): string | false {
 
 type Settings = Record<string, string | number>;
 
-/** A PgBouncer in front of a PostgreSQL, on loopback, which gets roles and passwords from it. */
-export class PgBouncer {
-  readonly #server: URL;
-  readonly #port: number;
-  readonly #folder = mkdtempSync(join(tmpdir(), 'petstore-pgbouncer-'));
-  #stop = async () => {};
+export type PgBouncer = Awaited<ReturnType<typeof startPgBouncer>>;
 
-  private constructor(server: URL, port: number) {
-    this.#server = server;
-    this.#port = port;
-  }
+/**
+ * Starts a PgBouncer on loopback in front of the PostgreSQL at `serverUrl`. It gets roles and passwords from there, where the given role
+ * may read them. It pools transactions, with fewer connections to the server than an instance opens to it.
+ */
+export async function startPgBouncer(serverUrl: string) {
+  const url = new URL(serverUrl);
+  const { username: account, password, port: serverPort } = url;
+  const port = await freePort();
+  url.port = String(port);
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-pgbouncer-'));
+  const [file, users, logFile] = [join(folder, 'pgbouncer.ini'), join(folder, 'users'), join(folder, 'log')];
+  // If root starts it, it changes to an account that must read its files.
+  chmodSync(folder, 0o755);
+  writeFileSync(users, `"${account}" "${password}"\n`);
+  let stop = async () => {};
 
-  /**
-   * Starts it in front of the server at `url`, whose role may read the passwords of others, in transaction mode, with fewer connections to the
-   * server than an instance opens to it.
-   */
-  static async start(url: string, settings: Settings = {}): Promise<PgBouncer> {
-    const pooler = new PgBouncer(new URL(url), await freePort());
-    const { username, password } = pooler.#server;
-    // If root starts it, it changes to an account that must read its files.
-    chmodSync(pooler.#folder, 0o755);
-    writeFileSync(join(pooler.#folder, 'users'), `"${username}" "${password}"\n`);
-    await pooler.restart(settings);
-    return pooler;
-  }
-
-  /** The address of the same database through it. */
-  get url(): string {
-    const url = new URL(this.#server);
-    url.port = String(this.#port);
-    return url.href;
-  }
-
-  /** Restarts it with these settings. */
-  async restart(settings: Settings = {}): Promise<void> {
-    await this.#stop();
-    const file = join(this.#folder, 'pgbouncer.ini');
-    writeFileSync(file, this.#configuration(settings));
-    // A file, since a full pipe that nobody reads would block it.
-    const logFile = join(this.#folder, 'log');
-    const log = openSync(logFile, 'w');
-    const child = spawn(program() as string, [file], { stdio: ['ignore', 'ignore', log] });
-    closeSync(log);
-    const exited = once(child, 'exit');
-    this.#stop = async () => {
-      child.kill('SIGKILL');
-      await exited;
-    };
-    await until(() => {
-      const text = readFileSync(logFile, 'utf8');
-      if (child.exitCode !== null) throw new Error(`PgBouncer ended: ${text}`);
-      return text.includes('process up');
-    });
-  }
-
-  async remove(): Promise<void> {
-    await this.#stop();
-    rmSync(this.#folder, { recursive: true });
-  }
-
-  #configuration(settings: Settings): string {
-    const { username: account, port } = this.#server;
+  const configuration = (settings: Settings): string => {
     const all = {
       listen_addr: '127.0.0.1',
-      listen_port: this.#port,
+      listen_port: port,
       unix_socket_dir: '',
       auth_type: 'scram-sha-256',
-      auth_file: join(this.#folder, 'users'),
+      auth_file: users,
       auth_user: account,
       ...(process.getuid?.() === 0 && { user: account }),
       pool_mode: 'transaction',
@@ -108,6 +65,37 @@ export class PgBouncer {
       ...settings,
     };
     const lines = Object.entries(all).map(([name, value]) => `${name} = ${value}`);
-    return `[databases]\n* = host=127.0.0.1 port=${port}\n[pgbouncer]\n${lines.join('\n')}\n`;
-  }
+    return `[databases]\n* = host=127.0.0.1 port=${serverPort}\n[pgbouncer]\n${lines.join('\n')}\n`;
+  };
+
+  /** Restarts it with these settings. */
+  const restart = async (settings: Settings = {}): Promise<void> => {
+    await stop();
+    writeFileSync(file, configuration(settings));
+    // A file, since a full pipe that nobody reads would block it.
+    const log = openSync(logFile, 'w');
+    const child = spawn(program() as string, [file], { stdio: ['ignore', 'ignore', log] });
+    closeSync(log);
+    const exited = once(child, 'exit');
+    stop = async () => {
+      child.kill('SIGKILL');
+      await exited;
+    };
+    await until(() => {
+      const text = readFileSync(logFile, 'utf8');
+      if (child.exitCode !== null) throw new Error(`PgBouncer ended: ${text}`);
+      return text.includes('process up');
+    });
+  };
+
+  await restart();
+  return {
+    /** The address of the same database through it. */
+    url: url.href,
+    restart,
+    async remove(): Promise<void> {
+      await stop();
+      rmSync(folder, { recursive: true });
+    },
+  };
 }

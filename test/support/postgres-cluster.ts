@@ -13,7 +13,7 @@ import {
 import { dirname, join } from 'node:path';
 import { after, before } from 'node:test';
 import { dataPlace } from './folder.ts';
-import { PgBouncer } from './pgbouncer.ts';
+import { type PgBouncer, startPgBouncer } from './pgbouncer.ts';
 import { freePort } from './port.ts';
 
 /** Debian's folder for PostgreSQL's programs, with one folder for each version. */
@@ -77,7 +77,7 @@ export class PostgresCluster {
     const passwords = ['--auth=scram-sha-256', `--pwfile=${passwordFile}`, '-U', account];
     await this.#run('initdb', ['--no-sync', ...passwords]);
     await this.start();
-    if (isPooled) this.#pooler = await PgBouncer.start(this.directUrl);
+    if (isPooled) this.#pooler = await startPgBouncer(this.directUrl);
   }
 
   /** Creates a standby of this one and starts it. It has a replication slot, so it may lag by any amount. */

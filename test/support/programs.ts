@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { until } from './until.ts';
@@ -25,20 +25,14 @@ export const working = (command: string, args: string[]): string | undefined =>
 export const pythonWithRequests =
   working('python3', ['-c', 'import requests']) ?? working('/usr/bin/python3', ['-c', 'import requests']);
 
-/** A program that runs beside the tests. */
-export interface Running {
-  child: ChildProcess;
-  ended: Promise<unknown>;
-  /** Kills it, and waits for its end. */
-  kill(): Promise<void>;
-}
+export type Running = Awaited<ReturnType<typeof startProgram>>;
 
 /** Starts a program, and waits until it is ready, by its output so far. */
 export async function startProgram(
   command: string,
   args: string[],
   isReady: (output: string) => boolean | Promise<boolean>,
-): Promise<Running> {
+) {
   const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr])
@@ -48,6 +42,7 @@ export async function startProgram(
     if (child.exitCode !== null) throw new Error(`${command} did not start: ${output}`);
     return isReady(output);
   });
+  /** Kills it, and waits for its end. */
   const kill = async () => {
     child.kill('SIGKILL');
     await ended;

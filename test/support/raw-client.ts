@@ -6,41 +6,31 @@ import { until } from './until.ts';
 /** How a connection ended: by a FIN, by a reset, or not yet. */
 type End = 'FIN' | 'RST' | undefined;
 
-/** A connection that shows its exact bytes. */
-export interface RawClient {
-  socket: Socket;
-  /** The text received since the last request. */
-  text: string;
-  end: End;
-  /** The number of received pieces. */
-  pieces: number;
-  send(text: string): void;
-  /** Sends a request and waits for a response with a complete body. */
-  ask(text: string): Promise<string>;
-  /** Waits for the end of the connection. */
-  ended(): Promise<End>;
-}
+export type RawClient = ReturnType<typeof openRaw>;
 
-/** Opens a connection to a store that listens. */
-export function openRaw(t: TestContext, store: Pick<Petstore, 'connect'>): RawClient {
+/** Opens a connection to a store that listens. It shows its exact bytes. */
+export function openRaw(t: TestContext, store: Pick<Petstore, 'connect'>) {
   const socket = store.connect();
   t.after(() => socket.destroy());
-  const client: RawClient = {
+  const client = {
     socket,
+    /** The text and the number of pieces received since the last request. */
     text: '',
-    end: undefined,
     pieces: 0,
-    send(text) {
+    end: undefined as End,
+    send(text: string): void {
       client.text = '';
       client.pieces = 0;
       socket.write(text);
     },
-    async ask(text) {
+    /** Sends a request and waits for a response with a complete body. */
+    async ask(text: string): Promise<string> {
       client.send(text);
       await until(() => isWhole(client.text, text.startsWith('HEAD ')));
       return client.text;
     },
-    async ended() {
+    /** Waits for the end of the connection. */
+    async ended(): Promise<End> {
       await until(() => client.end !== undefined);
       return client.end;
     },
@@ -64,6 +54,16 @@ export function partsOf(text: string) {
   const [head = '', ...rest] = text.split('\r\n\r\n');
   const length = /^content-length: (\d+)/im.exec(head)?.[1];
   return { head, announced: length === undefined ? undefined : Number(length), body: rest.join('\r\n\r\n') };
+}
+
+/** The statuses of the responses in a text. */
+export const statusesIn = (text: string): number[] =>
+  [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
+
+/** Sends a piece again and again, until the test ends. */
+export function drip(t: TestContext, socket: Socket, piece: string): void {
+  const timer = setInterval(() => socket.writable && socket.write(piece), 20);
+  t.after(() => clearInterval(timer));
 }
 
 function isWhole(text: string, isHead: boolean): boolean {

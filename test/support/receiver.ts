@@ -13,22 +13,8 @@ export const policy: TargetPolicy = {
 };
 export const demonstration: TargetPolicy = { allowLoopback: true, ownHosts: ['localhost'], ownPorts: [8080] };
 
-export interface Receiver {
-  port: number;
-  /** An `http` URL with a trailing slash. */
-  url: string;
-  connections(): number;
-  /** Waits until no connection is left. */
-  quiet(): Promise<void>;
-}
-
 /** A listener on loopback that ends with the test. */
-export async function listen(
-  t: TestContext,
-  server: Server,
-  host = '127.0.0.1',
-  port = 0,
-): Promise<Receiver> {
+export async function listen(t: TestContext, server: Server, host = '127.0.0.1', port = 0) {
   let connections = 0;
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
@@ -45,7 +31,8 @@ export async function listen(
     port: address.port,
     url: `http://localhost:${address.port}/`,
     connections: () => connections,
-    async quiet() {
+    /** Waits until no connection is left. */
+    async quiet(): Promise<void> {
       // A socket that is not read does not notice the end.
       for (const socket of sockets) await new Promise((resolve) => socket.on('close', resolve).resume());
     },

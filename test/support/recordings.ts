@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readPages } from './history.ts';
 import type { JsonAnswer, Petstore } from './petstore.ts';
 
 /** Starts a recording of a key, by default the first, and returns its path. */
@@ -15,14 +16,8 @@ export async function recordedIn(
   key = petstore.key,
   limit = 100,
 ): Promise<JsonAnswer['body'][]> {
-  const all: JsonAnswer['body'][] = [];
-  for (let path: string | undefined = `${recording}/requests?limit=${limit}`; path; ) {
-    const { status, body, headers, text } = await petstore.send('GET', path, { key });
-    assert.equal(status, 200, text);
-    all.push(...body);
-    path = /<https?:\/\/[^/]+([^>]+)>; rel="next"/.exec(headers.link ?? '')?.[1];
-  }
-  return all;
+  const get = (path: string) => petstore.send('GET', path, { key });
+  return readPages(get, `${recording}/requests?limit=${limit}`);
 }
 
 export const recordingAt = async (petstore: Petstore, recording: string, key = petstore.key) =>
@@ -39,6 +34,19 @@ export const fillRecording = (petstore: Petstore, recording: string, count: numb
       from recorded_requests, numbers where recording_id = ${id}`;
     await sql`update recordings set kept = ${count} where id = ${id}`;
   });
+
+/** Lets no recorded request be written until the returned function is called. */
+export function holdRecordings({ db }: Petstore): () => Promise<void> {
+  const held = Promise.withResolvers<void>();
+  const holding = db.write(async (sql) => {
+    await sql`update recordings set kept = kept`;
+    await held.promise;
+  });
+  return () => {
+    held.resolve();
+    return holding;
+  };
+}
 
 const storedRequests = async ({ db }: Petstore) =>
   Number((await db.read`select count(*) from recorded_requests`)[0]?.[0]);

@@ -1,28 +1,15 @@
 import assert from 'node:assert/strict';
-import { type RowKind, rowKinds } from '../../src/db/tables.ts';
+import { rowKinds } from '../../src/db/tables.ts';
+import type { JsonObject as Json } from '../../src/reference/description/schemas.ts';
 import { description, resolve } from './description.ts';
 import type { Petstore } from './petstore.ts';
-
-type Json = Parameters<typeof resolve>[0];
-
-/** Rows with their own ids, from the description. */
-export interface Resource {
-  kind: RowKind;
-  /** The path of their list, below the base URL. */
-  path: string;
-  /** The path parameter of one of them. */
-  param: string;
-  properties: Record<string, Json>;
-  /** The body of the request that creates one. */
-  example: object;
-}
 
 // biome-ignore lint/suspicious/noExplicitAny: the shape of a description is known
 type PathItem = Record<string, any>;
 const contentOf = ({ content }: PathItem) => content['application/json'];
 
 /** The resources that callers create, in an order in which the references of each example exist. A list has the name of its table. */
-export const resources: Resource[] = rowKinds.flatMap((kind) => {
+export const resources = rowKinds.flatMap((kind) => {
   const paths = Object.entries<PathItem>(description.paths);
   const list = paths.find(([path, { post }]) => post && path.endsWith(`/${kind}`));
   const item = paths.find(
@@ -32,10 +19,13 @@ export const resources: Resource[] = rowKinds.flatMap((kind) => {
   const shown = resolve(contentOf(item[1].get.responses['200']).schema);
   return {
     kind,
+    /** The path of their list, below the base URL. */
     path: list[0],
+    /** The path parameter of one of them. */
     param: /{(\w+)}$/.exec(item[0])?.[1] as string,
     properties: shown.properties as Record<string, Json>,
-    example: contentOf(list[1].post.requestBody).example,
+    /** The body of the request that creates one. */
+    example: contentOf(list[1].post.requestBody).example as object,
   };
 });
 

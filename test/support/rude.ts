@@ -12,27 +12,28 @@ const atOnce = 50;
 /** How long a client waits for a response that may not come. */
 const patienceMs = 100;
 
-/** When a client aborts its connection. */
-const moments = [
-  'before the head',
-  'within it',
-  'within the body',
-  'before the answer',
-  'within the answer',
-] as const;
+/** The lengths of all requests but the last and of all of them, and the last one. */
+interface Requests {
+  before: number;
+  whole: number;
+  head: string;
+  body: string;
+}
+
+/** When a client aborts its connection, with the length of what it has sent. */
+const moments = {
+  'before the head': () => 0,
+  'within it': ({ before, head }: Requests, random: Random) => before + random(head.length),
+  'within the body': ({ before, head, body }: Requests, random: Random) =>
+    before + head.length + random(body.length + 1),
+  'before the answer': ({ whole }: Requests) => whole,
+  'within the answer': ({ whole }: Requests) => whole,
+};
+const momentNames = Object.keys(moments) as (keyof typeof moments)[];
 /** How: by a reset, by closing without reading, or by closing one half and then the rest. */
 const ways = ['reset', 'close', 'half'] as const;
 
-const targets = [
-  '/v1/pets',
-  '/v1/pets/1',
-  '/v1/openapi.json',
-  '/healthz',
-  '/v1/petz',
-  'x:1',
-  '*',
-  'http://x/v1/pets',
-];
+const targets = '/v1/pets /v1/pets/1 /v1/openapi.json /healthz /v1/petz x:1 * http://x/v1/pets'.split(' ');
 const body = '{"name":"Rex","categoryId":1}';
 const fields = [
   'Connection: Upgrade\r\nUpgrade: websocket\r\n',
@@ -70,7 +71,7 @@ export async function assertSurvivesBrokenConnections(t: TestContext, count: num
  */
 async function breakConnections(port: number, key: string, count: number, seed: number) {
   const random = randomFrom(seed);
-  const broken = Object.fromEntries(moments.map((moment) => [moment, 0]));
+  const broken = Object.fromEntries(momentNames.map((moment) => [moment, 0]));
   const methods = [...METHODS, 'PRI', 'NONSENSE', 'CONNECT', 'CONNECT', 'POST', 'GET'];
   let left = count;
   const client = async () => {
@@ -84,7 +85,7 @@ async function breakConnections(port: number, key: string, count: number, seed: 
           body: content.body,
         };
       });
-      const moment = pick(moments, random);
+      const moment = pick(momentNames, random);
       await breakOff(port, requests, moment, pick(ways, random), random);
       broken[moment] = (broken[moment] as number) + 1;
     }
@@ -96,7 +97,7 @@ async function breakConnections(port: number, key: string, count: number, seed: 
 async function breakOff(
   port: number,
   requests: { head: string; body: string }[],
-  moment: (typeof moments)[number],
+  moment: keyof typeof moments,
   way: (typeof ways)[number],
   random: Random,
 ): Promise<void> {
@@ -108,15 +109,9 @@ async function breakOff(
   await Promise.race([new Promise<void>((resolve) => socket.once('connect', resolve)), ended]);
   const whole = requests.map(({ head, body }) => head + body).join('');
   const { head, body } = requests.at(-1) as (typeof requests)[number];
-  const headStart = whole.length - head.length - body.length;
-  const lengths = {
-    'before the head': 0,
-    'within it': headStart + random(head.length),
-    'within the body': headStart + head.length + random(body.length + 1),
-    'before the answer': whole.length,
-    'within the answer': whole.length,
-  };
-  if (lengths[moment] > 0) socket.write(whole.slice(0, lengths[moment]));
+  const before = whole.length - head.length - body.length;
+  const length = moments[moment]({ before, whole: whole.length, head, body }, random);
+  if (length > 0) socket.write(whole.slice(0, length));
   if (moment === 'within the answer') await Promise.race([heard, ended, sleep(patienceMs)]);
   else await sleep(random(4));
   await leave(socket, way, ended);

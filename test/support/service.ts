@@ -2,16 +2,14 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { after, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { createKey } from '../../src/access/keys/store.ts';
 import { openStorage } from '../../src/db/open.ts';
 import { freePort } from './port.ts';
 import { databaseUrlOf } from './storage.ts';
-import { fileAt } from './tree.ts';
+import { compileCache, fileAt } from './tree.ts';
+import { until } from './until.ts';
 
 export const bin = fileAt('bin/petstore.js');
-const callsProgram = fileURLToPath(new URL('calls.ts', import.meta.url));
-const compileCache = new URL('compile-cache.js', import.meta.url).href;
 const endOfWelcome = '/pets?limit=2"\n';
 /** Long, since a test's machine may be busy. A failed start ends its process at once, without this wait. */
 const startTimeoutMs = 120_000;
@@ -65,7 +63,7 @@ export function command(args: string[], env: Environment = {}): Promise<Ended> {
 }
 
 async function call(message: { args: string[]; env: NodeJS.ProcessEnv }): Promise<Ended> {
-  calls ??= fork(callsProgram, {
+  calls ??= fork(fileAt('test/support/calls.ts'), {
     execArgv: ['--import', compileCache],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
@@ -92,15 +90,22 @@ export function createKeyWith(perMinute: number, perDay: number, env: Environmen
   return printed(['keys', 'create', '--plan', 'enterprise', ...quota], env);
 }
 
-/** The service in a process of its own. */
-export interface Service {
-  child: ChildProcess;
-  origin: string;
-  /** Its output on standard output and standard error so far. */
-  output(): string;
-  /** Sends a signal and waits for the process to end. */
-  stop(signal: NodeJS.Signals): Promise<{ code: number | null; signal: string | null }>;
+/** Starts a command in a process of its own, which is killed with the test, and collects what it writes. */
+export function startCommand(t: TestContext, args: string[], env: Environment = {}) {
+  const child = spawn(process.execPath, [bin, ...args], { env: environment(env) });
+  t.after(() => child.kill('SIGKILL'));
+  const written = { stdout: '', stderr: '' };
+  for (const stream of ['stdout', 'stderr'] as const)
+    child[stream].setEncoding('utf8').on('data', (text) => (written[stream] += text));
+  return { child, ended: once(child, 'close'), written };
 }
+
+/** The status of the response to a GET, or 0 without a response. */
+export const statusAt = async (url: string, headers: Record<string, string> = {}): Promise<number> =>
+  (await fetch(url, { headers }).catch(() => undefined))?.status ?? 0;
+
+/** The service in a process of its own. */
+export type Service = Awaited<ReturnType<typeof startService>>;
 
 interface StartOptions {
   by?: [string, ...string[]];
@@ -128,7 +133,7 @@ export async function startService(
   dataDir: string,
   env: Environment = {},
   { by = [process.execPath], atOnce = () => {} }: StartOptions = {},
-): Promise<Service> {
+) {
   const port = Number(env.PORT ?? (await freePort()));
   const [program, ...args] = by;
   const child = spawn(program, [...args, bin, 'serve'], {
@@ -148,29 +153,24 @@ export async function startService(
   // The welcome ends a start with demo data. It may arrive later than a response.
   const hasSaidAll = () =>
     env.PETSTORE_DEMO === 'off' || child.stdout.destroyed || output.includes(endOfWelcome);
-  if (!(await isReady(origin, child, hasSaidAll))) {
-    child.kill('SIGKILL');
+  await until(async () => {
+    const answer = await fetch(`${origin}/readyz`).catch(() => undefined);
+    return child.exitCode !== null || (answer?.ok === true && hasSaidAll());
+  }, startTimeoutMs).catch(() => child.kill('SIGKILL'));
+  if (child.exitCode !== null || child.killed) {
     await ended;
     throw new Error(`The service did not start: ${output}`);
   }
   return {
-    child,
+    child: child as ChildProcess,
     origin,
+    /** Its output on standard output and standard error so far. */
     output: () => output,
-    async stop(signal) {
+    /** Sends a signal and waits for the process to end. */
+    async stop(signal: NodeJS.Signals) {
       child.kill(signal);
-      const [code, by] = await ended;
+      const [code, by] = (await ended) as [number | null, string | null];
       return { code, signal: by };
     },
   };
-}
-
-async function isReady(origin: string, child: ChildProcess, hasSaidAll: () => boolean): Promise<boolean> {
-  const deadline = Date.now() + startTimeoutMs;
-  while (child.exitCode === null && Date.now() < deadline) {
-    const answer = await fetch(`${origin}/readyz`).catch(() => undefined);
-    if (answer?.ok && hasSaidAll()) return true;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  return false;
 }

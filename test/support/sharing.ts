@@ -25,9 +25,7 @@ export async function startInstances(
 }
 
 /** Values of `petstore_…` metrics. */
-export async function metrics(
-  store: Petstore,
-): Promise<{ shared: number; fallbacks: number; roundTrips: number }> {
+export async function metrics(store: Petstore) {
   const text = await store.metrics();
   const value = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
   return {

@@ -6,7 +6,7 @@ import { receive } from './receiver.ts';
 export class StallingProxy {
   #isStalled = false;
   /** The port for new connections. */
-  targetPort: number;
+  targetPort = 0;
   /** The delay in each direction. */
   delayMs = 0;
   /** The number of connections so far. */
@@ -18,13 +18,10 @@ export class StallingProxy {
   /** The port of the proxy. */
   port = 0;
 
-  private constructor(targetPort: number) {
-    this.targetPort = targetPort;
-  }
-
   /** Listens until the test ends. */
   static async start(t: TestContext, targetPort: number): Promise<StallingProxy> {
-    const proxy = new StallingProxy(targetPort);
+    const proxy = new StallingProxy();
+    proxy.targetPort = targetPort;
     proxy.port = (await receive(t, (near) => proxy.#connect(near))).port;
     return proxy;
   }

@@ -69,12 +69,14 @@ export function withSchema(databaseUrl: string, schema: string): string {
 
 const schemaOf = (folder: string) => /petstore-\w{6}/.exec(folder)?.[0];
 
-/** Runs statements on a connection of their own. */
-export async function run(databaseUrl: string, ...statements: string[]): Promise<void> {
+/** Runs statements on a connection of their own, and returns the rows of the last. */
+export async function run(databaseUrl: string, ...statements: string[]): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: databaseUrl, connectionTimeoutMillis: 10_000 });
   await client.connect();
   try {
-    for (const statement of statements) await client.query(statement);
+    let rows: Record<string, unknown>[] = [];
+    for (const statement of statements) ({ rows } = await client.query(statement));
+    return rows;
   } finally {
     await client.end();
   }

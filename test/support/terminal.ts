@@ -7,25 +7,10 @@ import { bin, environment } from './service.ts';
 const isInstalled = /util-linux/.test(spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '');
 export const needsTerminal = needs(isInstalled, 'script of util-linux, which makes terminals');
 
-/** A command at its own terminal. */
-export interface AtTerminal {
-  /** The output at the terminal so far. */
-  output(): string;
-  /** Types text as the user. */
-  type(text: string): void;
-  /** Stops reading the terminal, so that its output blocks. */
-  stall(): void;
-  /** How the command ended. */
-  ended: Promise<number | null>;
-}
+export type AtTerminal = ReturnType<typeof atTerminal>;
 
 /** Starts the command line at a pseudo terminal, in a shell that first runs `before`. */
-export function atTerminal(
-  t: TestContext,
-  args: string[],
-  env: Record<string, string>,
-  before = '',
-): AtTerminal {
+export function atTerminal(t: TestContext, args: string[], env: Record<string, string>, before = '') {
   const command = [process.execPath, bin, ...args].map((word) => `'${word}'`).join(' ');
   const child = spawn('script', ['-qefc', `${before} exec ${command}`, '/dev/null'], {
     env: environment({ TERM: 'xterm-256color', SHELL: '/bin/sh', ...env }),
@@ -35,8 +20,9 @@ export function atTerminal(
   child.stdout.setEncoding('utf8').on('data', (chunk) => (output += chunk));
   return {
     output: () => output,
-    type: (text) => child.stdin.write(text),
+    type: (text: string) => child.stdin.write(text),
+    /** Stops reading the terminal, so that its output blocks. */
     stall: () => child.stdout.pause(),
-    ended: once(child, 'close').then(([code]) => code),
+    ended: once(child, 'close').then(([code]) => code as number | null),
   };
 }

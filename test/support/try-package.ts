@@ -24,10 +24,8 @@ console.log((await response.json()).name);
  */
 export async function tryPackage(tarball: string, folder: string, node = process.execPath): Promise<void> {
   const options = { cwd: folder, env: { ...environment(node), PORT: '0' } };
-  const run = (program: string, ...args: string[]) => {
-    const { status, stdout, stderr } = spawnSync(program, args, { ...options, encoding: 'utf8' });
-    return { status, stdout, stderr };
-  };
+  const run = (program: string, ...args: string[]) =>
+    spawnSync(program, args, { ...options, encoding: 'utf8' });
   const author = ['-c', 'user.name=A', '-c', 'user.email=a@b.example'];
   const git = (...args: string[]) => {
     const { status, stdout, stderr } = run('git', ...author, ...args);

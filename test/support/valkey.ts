@@ -19,14 +19,9 @@ export interface ValkeyServer extends Running {
   port: number;
 }
 
-interface Start {
-  port?: number;
-  args?: string[];
-}
-
 /** Starts a server, by default on a free port, that ends with the test. */
-export async function startValkey(t: TestContext, { port, args = [] }: Start = {}): Promise<ValkeyServer> {
-  const at = port ?? (await freePort());
+export async function startValkey(t: TestContext, { port = 0, args = [] as string[] } = {}) {
+  const at = port || (await freePort());
   const own = ['--port', String(at), '--bind', '127.0.0.1', '--dir', temporaryFolder(t), '--save', ''];
   // A replica need not wait for others before a sync.
   own.push('--repl-diskless-sync-delay', '0');

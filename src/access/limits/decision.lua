@@ -21,15 +21,13 @@ if not clock then
 end
 
 local minute, minute_count, day, day_count, strikes, bans, banned_at, banned_until = 0, 0, 0, 0, 0, 0, 0, 0
-local earlier_day, earlier_day_count
+local earlier_day, earlier_day_count = 0, 0
 local stored = redis.call('GET', KEYS[1])
 if stored then
   local numbers = {}
   for digits in string.gmatch(stored, '%d+') do numbers[#numbers + 1] = tonumber(digits) end
   minute, minute_count, day, day_count, strikes, bans, banned_at, banned_until, earlier_day, earlier_day_count = unpack(numbers)
 end
--- An account that an older version wrote has eight numbers.
-earlier_day, earlier_day_count = earlier_day or 0, earlier_day_count or 0
 
 local decisions, account, now = {}, nil, clock
 for i = 1, count do

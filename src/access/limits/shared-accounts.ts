@@ -72,10 +72,7 @@ export async function findSharedAccount(
   prefix?: string,
 ): Promise<LimitAccount | undefined> {
   const text = await valkey.get(accountName(subject, prefix));
-  if (text === null) return undefined;
-  const numbers = text.split(' ');
-  // Older versions wrote accounts with eight numbers.
-  return toAccount(numbers.length === 8 ? [...numbers, 0, 0] : numbers);
+  return text === null ? undefined : toAccount(text.split(' '));
 }
 
 /** The clock of the server, rounded up. */

@@ -55,13 +55,13 @@ function timesAfter(stepsMs: readonly number[], fromMs = startMs): number[] {
 }
 
 /** Decides on one request after each step of time. */
-const run = (terms: LimitPolicy, stepsMs: readonly number[]) => runAt(terms, timesAfter(stepsMs));
+const run = (policy: LimitPolicy, stepsMs: readonly number[]) => runAt(policy, timesAfter(stepsMs));
 
 /** Decides on one request at each time. */
-function runAt(terms: LimitPolicy, times: readonly number[], account = newAccount): Made[] {
+function runAt(policy: LimitPolicy, times: readonly number[], account = newAccount): Made[] {
   return times.map((nowMs) => {
     const before = account;
-    const made = decide(before, terms, nowMs);
+    const made = decide(before, policy, nowMs);
     account = made.account;
     return { nowMs, before, after: account, decision: made.decision };
   });
@@ -71,8 +71,8 @@ function runAt(terms: LimitPolicy, times: readonly number[], account = newAccoun
 const behindBy = (trace: readonly (readonly [number, number])[]) =>
   timesAfter(trace.map(([stepMs]) => stepMs)).map((rightMs, i) => rightMs - (trace[i]?.[1] ?? 0));
 
-const holds = (terms: LimitPolicy, account: LimitAccount, nowMs: number) =>
-  decide(account, terms, nowMs).decision.outcome;
+const holds = (policy: LimitPolicy, account: LimitAccount, nowMs: number) =>
+  decide(account, policy, nowMs).decision.outcome;
 
 test('no calendar window admits more than the plan, or less while requests remain', () => {
   fc.assert(
@@ -132,13 +132,13 @@ test('peeking at an account shows the windows of the next request, wherever the 
 test('Retry-After is long enough, and not a second too long', () => {
   fc.assert(
     fc.property(quotas, banRules, fc.boolean(), steps, (quota, rules, hasBans, stepsMs) => {
-      const terms = hasBans ? { quota, banRules: rules } : { quota };
-      for (const { nowMs, after, decision } of run(terms, stepsMs)) {
+      const policy = hasBans ? { quota, banRules: rules } : { quota };
+      for (const { nowMs, after, decision } of run(policy, stepsMs)) {
         if (decision.outcome === 'admitted') continue;
         const seconds = Number(limitRefusal(decision).headers['Retry-After']);
         assert.ok(Number.isInteger(seconds) && seconds >= 1);
-        assert.equal(holds(terms, after, nowMs + seconds * 1000), 'admitted');
-        if (seconds > 1) assert.notEqual(holds(terms, after, nowMs + (seconds - 1) * 1000), 'admitted');
+        assert.equal(holds(policy, after, nowMs + seconds * 1000), 'admitted');
+        if (seconds > 1) assert.notEqual(holds(policy, after, nowMs + (seconds - 1) * 1000), 'admitted');
       }
     }),
   );
@@ -189,11 +189,11 @@ test('Remaining falls with each admitted request of a minute and never rises wit
 test('a ban begins with the first strike too many, is as long as the rules say, and ends at its time', () => {
   fc.assert(
     fc.property(quotas, banRules, steps, (quota, rules, stepsMs) => {
-      const terms = { quota, banRules: rules };
+      const policy = { quota, banRules: rules };
       let strikes = 0;
       let minute = -1;
       let last: { atMs: number; bans: number } | undefined;
-      for (const { nowMs, before, after, decision } of run(terms, stepsMs)) {
+      for (const { nowMs, before, after, decision } of run(policy, stepsMs)) {
         assert.ok(Object.values(after).every(Number.isSafeInteger), 'storage keeps integers');
         if (Math.floor(nowMs / minuteMs) !== minute) strikes = 0;
         minute = Math.floor(nowMs / minuteMs);
@@ -204,8 +204,8 @@ test('a ban begins with the first strike too many, is as long as the rules say, 
           const bans: number = last && nowMs - last.atMs < rules.memoryMs ? last.bans + 1 : 1;
           const lengthMs = Math.ceil(Math.min(rules.firstMs * rules.growth ** (bans - 1), rules.longestMs));
           assert.equal(decision.bannedUntilMs, nowMs + lengthMs);
-          assert.equal(holds(terms, after, decision.bannedUntilMs - 1), 'banned');
-          assert.notEqual(holds(terms, after, decision.bannedUntilMs), 'banned');
+          assert.equal(holds(policy, after, decision.bannedUntilMs - 1), 'banned');
+          assert.notEqual(holds(policy, after, decision.bannedUntilMs), 'banned');
           last = { atMs: nowMs, bans };
           strikes = 0;
         } else if (decision.outcome === 'banned') {
@@ -223,14 +223,14 @@ test('a ban begins with the first strike too many, is as long as the rules say, 
 });
 
 test('clearing a ban voids it and the memory of earlier bans, but no later ban', () => {
-  const terms: LimitPolicy = {
+  const policy: LimitPolicy = {
     quota: { perMinute: 1, perDay: 1000 },
     banRules: { strikesFactor: 1, firstMs: 60_000, longestMs: 3_600_000, growth: 2, memoryMs: dayMs },
   };
   const requests = (count: number) => Array(count).fill(0);
-  const banned = run(terms, requests(12)).at(-1) as Made;
+  const banned = run(policy, requests(12)).at(-1) as Made;
   assert.equal(banned.decision.outcome, 'banned');
-  const pardoned = { ...terms, banClearedAtMs: startMs + 5_000 };
+  const pardoned = { ...policy, banClearedAtMs: startMs + 5_000 };
   const after = decide(banned.after, pardoned, startMs + 6_000);
   assert.equal(after.decision.outcome, 'limited');
   assert.equal(after.account.bans, 0);
@@ -259,25 +259,25 @@ type Excursion = typeof excursions extends fc.Arbitrary<infer One> ? One : never
 
 /** The account before the leap, and the account after it, when the clock is right again. */
 function goAhead({ quota, banRules, leapMs, before, beganMs, ahead }: Excursion, perDay = quota.perDay) {
-  const terms = { quota: { ...quota, perDay }, banRules };
+  const policy = { quota: { ...quota, perDay }, banRules };
   const times = timesAfter(before, startMs + beganMs);
   const rightMs = times.at(-1) ?? startMs + beganMs;
-  const then = runAt(terms, times).at(-1)?.after ?? newAccount;
-  const made = runAt(terms, Array(ahead).fill(rightMs + leapMs), then);
-  return { terms, rightMs, then, made, after: (made.at(-1) as Made).after };
+  const then = runAt(policy, times).at(-1)?.after ?? newAccount;
+  const made = runAt(policy, Array(ahead).fill(rightMs + leapMs), then);
+  return { policy, rightMs, then, made, after: (made.at(-1) as Made).after };
 }
 
 test('a clock that was briefly ahead blocks an account for two minutes at most', () => {
   fc.assert(
     fc.property(excursions, fc.integer({ min: 0, max: 3_600_000 }), (excursion, laterMs) => {
-      const { terms, rightMs, then, after, made } = goAhead(excursion, 1_000_000);
+      const { policy, rightMs, then, after, made } = goAhead(excursion, 1_000_000);
       // A ban that began within the two minutes ahead is not caused by the clock.
       fc.pre(!made.some(({ decision }) => decision.isNewBan && decision.nowMs <= rightMs + 2 * minuteMs));
-      const { decision, account } = decide(after, terms, rightMs);
-      if (holds(terms, then, rightMs + 2 * minuteMs) === 'admitted')
+      const { decision, account } = decide(after, policy, rightMs);
+      if (holds(policy, then, rightMs + 2 * minuteMs) === 'admitted')
         assert.ok(decision.outcome === 'admitted' || decision.retryAtMs <= rightMs + 2 * minuteMs);
       const nowMs = rightMs + 2 * minuteMs + laterMs;
-      if (holds(terms, then, nowMs) === 'admitted') assert.equal(holds(terms, account, nowMs), 'admitted');
+      if (holds(policy, then, nowMs) === 'admitted') assert.equal(holds(policy, account, nowMs), 'admitted');
     }),
     { numRuns: 2_000 },
   );
@@ -286,12 +286,12 @@ test('a clock that was briefly ahead blocks an account for two minutes at most',
 test('a ban survives a clock that was briefly ahead, and a ban made by that clock does not', () => {
   fc.assert(
     fc.property(excursions, (excursion) => {
-      const { terms, rightMs, then, made, after } = goAhead(excursion);
+      const { policy, rightMs, then, made, after } = goAhead(excursion);
       const began = made.filter(({ decision }) => decision.isNewBan);
       if (began.length === 0) assert.equal(isBanned(after, {}, rightMs), isBanned(then, {}, rightMs));
       else if (excursion.leapMs > 2 * minuteMs) assert.ok(!isBanned(after, {}, rightMs));
-      const { bannedUntilMs } = decide(after, terms, rightMs).decision;
-      assert.ok(bannedUntilMs <= rightMs + 2 * minuteMs + terms.banRules.longestMs);
+      const { bannedUntilMs } = decide(after, policy, rightMs).decision;
+      assert.ok(bannedUntilMs <= rightMs + 2 * minuteMs + policy.banRules.longestMs);
     }),
   );
 });
@@ -338,24 +338,24 @@ test('no window is reported to end later than its length from now, whatever the 
 
 test('clearing a ban voids counts made ahead of the clock, and a clearing from the future has no effect', () => {
   const quota = { perMinute: 1, perDay: 1_000 };
-  const terms: LimitPolicy = { quota, banRules: ourBanRules };
+  const policy: LimitPolicy = { quota, banRules: ourBanRules };
   for (const leapMs of [minuteMs, 20 * 3_600_000]) {
-    const ahead = runAt(terms, Array(12).fill(startMs + leapMs)).at(-1) as Made;
+    const ahead = runAt(policy, Array(12).fill(startMs + leapMs)).at(-1) as Made;
     assert.equal(ahead.decision.outcome, 'banned');
-    const after = decide(ahead.after, { ...terms, banClearedAtMs: startMs + 500 }, startMs + 1_000);
+    const after = decide(ahead.after, { ...policy, banClearedAtMs: startMs + 500 }, startMs + 1_000);
     assert.equal(after.decision.outcome, 'admitted');
     assert.equal(after.account.bans, 0);
   }
-  const pardoned = { ...terms, banClearedAtMs: startMs + 20 * 3_600_000 };
+  const pardoned = { ...policy, banClearedAtMs: startMs + 20 * 3_600_000 };
   assert.equal(runAt(pardoned, Array(13).fill(startMs)).at(-1)?.decision.outcome, 'banned');
 });
 
 test('an account a minute ahead stays in that minute, and waiting for Retry-After is enough', () => {
-  const terms = { quota: { perMinute: 1, perDay: 1 } };
-  const ahead = decide(newAccount, terms, startMs + 2 * dayMs).account;
-  assert.equal(decide(ahead, terms, startMs).decision.outcome, 'admitted');
-  const slightlyAhead = decide(newAccount, terms, startMs + minuteMs).account;
-  const { decision } = decide(slightlyAhead, terms, startMs);
+  const policy = { quota: { perMinute: 1, perDay: 1 } };
+  const ahead = decide(newAccount, policy, startMs + 2 * dayMs).account;
+  assert.equal(decide(ahead, policy, startMs).decision.outcome, 'admitted');
+  const slightlyAhead = decide(newAccount, policy, startMs + minuteMs).account;
+  const { decision } = decide(slightlyAhead, policy, startMs);
   assert.equal(decision.outcome, 'limited');
   assert.equal(limitRefusal(decision).headers['Retry-After'], String(dayMs / 1000));
 });

@@ -10,7 +10,7 @@ import { needsValkey, serverKinds, startValkey, type ValkeyServer } from '../../
 
 const startMs = Date.parse('2026-06-01T23:55:00Z');
 
-const terms: fc.Arbitrary<LimitPolicy> = fc.record(
+const policy: fc.Arbitrary<LimitPolicy> = fc.record(
   {
     quota: fc.record({
       perMinute: fc.integer({ min: 1, max: 8 }),
@@ -62,7 +62,7 @@ for (const [name, start] of serverKinds) {
     const valkey = await connect(t, await start(t));
     let traces = 0;
     await fc.assert(
-      fc.asyncProperty(fc.array(terms, { minLength: 3, maxLength: 3 }), bursts, (plans, trace) =>
+      fc.asyncProperty(fc.array(policy, { minLength: 3, maxLength: 3 }), bursts, (plans, trace) =>
         assertSame(valkey, `account ${traces++}`, plans, trace),
       ),
       { numRuns: 300 },
@@ -72,27 +72,16 @@ for (const [name, start] of serverKinds) {
 
 test('an account is kept while it is relevant, and then expires', needsValkey, async (t) => {
   const valkey = await connect(t, [await startValkey(t)]);
-  const hoursLeft = async (terms: LimitPolicy, count: number) => {
+  const hoursLeft = async (policy: LimitPolicy, count: number) => {
     const name = accountName({ workspaceId: 1, id: `key_${count}` });
     const nowMs = Date.parse('2026-06-01T22:00:00Z');
-    await decideShared(valkey, name, terms, count, () => {}, nowMs);
+    await decideShared(valkey, name, policy, count, () => {}, nowMs);
     return Math.ceil((await valkey.pttl(name)) / 3_600_000);
   };
   const quota = { perMinute: 1, perDay: 1 };
   const banRules = { strikesFactor: 1, firstMs: 1000, longestMs: 1000, growth: 1, memoryMs: 8 * 3_600_000 };
   assert.equal(await hoursLeft({ quota }, 1), 3, 'to the end of the day, and an hour');
   assert.equal(await hoursLeft({ quota, banRules }, 12), 9, 'as long as the ban is remembered');
-});
-
-test('an account that an older version wrote continues', needsValkey, async (t) => {
-  const valkey = await connect(t, [await startValkey(t)]);
-  const [subject, terms] = [{ workspaceId: 1, id: 'key_1' }, { quota: { perMinute: 5, perDay: 9 } }];
-  const [minute, day] = [Math.floor(startMs / minuteMs), Math.floor(startMs / dayMs)];
-  await valkey.set(accountName(subject), `${minute} 3 ${day} 8 2 0 0 0`);
-  const older = { ...newAccount, minute, minuteCount: 3, day, dayCount: 8, strikes: 2 };
-  assert.deepEqual(await findSharedAccount(valkey, subject), older);
-  const made = await decideShared(valkey, accountName(subject), terms, 1, () => {}, startMs);
-  assert.deepEqual(made, [decide(older, terms, startMs)]);
 });
 
 test('an invalid response of the script is refused, so the instance limits on its own', async () => {
@@ -119,13 +108,13 @@ async function assertSame(
   for (const { stepMs, count, plan, pardonAfterMs } of trace) {
     nowMs += stepMs;
     if (pardonAfterMs !== undefined) banClearedAtMs = nowMs + pardonAfterMs;
-    const terms = { ...(plans[plan] as LimitPolicy), banClearedAtMs };
+    const policy = { ...(plans[plan] as LimitPolicy), banClearedAtMs };
     for (let i = 0; i < count; i++) {
-      const made = decide(account, terms, nowMs);
+      const made = decide(account, policy, nowMs);
       account = made.account;
       expected.push(made);
     }
-    answers.push(decideShared(valkey, name, terms, count, () => {}, nowMs));
+    answers.push(decideShared(valkey, name, policy, count, () => {}, nowMs));
   }
   const given = (await Promise.all(answers)).flat();
   assert.deepEqual(given, expected);

@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { readConfig, settings, shownDefault } from '../../../src/foundation/settings/config.ts';
+import { readConfig, settings, shownDefault, tracesAreOn } from '../../../src/foundation/settings/config.ts';
 import { ConfigError } from '../../../src/foundation/settings/setting.ts';
-import { bin, environment, petstore, startService } from '../../support/service.ts';
+import { petstore, startCommand, startService } from '../../support/service.ts';
 import { temporaryStorage } from '../../support/storage.ts';
-
-const root = fileURLToPath(new URL('../../..', import.meta.url));
-const textOf = (page: string) => readFileSync(join(root, page), 'utf8');
+import { root, textOf } from '../../support/tree.ts';
+import { until } from '../../support/until.ts';
 
 /** Invalid values of settings. A service finds them before it does anything else. */
 const wrongValues: [variable: string, value: string][] = [
@@ -54,33 +48,11 @@ for (const [variable, value] of wrongValues) {
   });
 }
 
-/** A value that cannot be parsed, and values that fail only in use. */
-for (const [variable, value] of [
-  ['PORT', '80a'],
-  ['HOST', 'no such host'],
-  ['DATABASE_URL', 'postgres://me:hunter2@127.0.0.1:1/petstore'],
-] as const) {
-  test(`${variable}=${value} stops the start with one line that names it and repeats no password`, async (t) => {
-    const { status, stdout, stderr } = petstore(['serve'], {
-      PETSTORE_DATA_DIR: await temporaryStorage(t),
-      PETSTORE_START_WAIT: '0',
-      [variable]: value,
-    });
-    assert.equal(status, 1);
-    assert.match(stderr, /^petstore: .+\n$/);
-    assert.ok(stderr.includes(variable), stderr);
-    assert.doesNotMatch(stderr, /hunter2/);
-    assert.equal(stdout, '');
-  });
-}
-
-test('a port in use stops the start with one line that names it', async (t) => {
-  const service = await startService(t, await temporaryStorage(t));
-  const port = new URL(service.origin).port;
-  const env = { PORT: port, PETSTORE_DATA_DIR: await temporaryStorage(t) };
-  const { status, stderr } = petstore(['serve'], env);
-  assert.equal(status, 1);
-  assert.match(stderr, new RegExp(`^petstore: PORT ${port}.* in use.*\n$`));
+test('a HOST without an address stops the start with one line that names it', async (t) => {
+  const env = { PETSTORE_DATA_DIR: await temporaryStorage(t), HOST: 'no such host' };
+  const { status, stdout, stderr } = petstore(['serve'], env);
+  assert.deepEqual([status, stdout], [1, '']);
+  assert.match(stderr, /^petstore: .*HOST.*\n$/);
 });
 
 test('the service and commands warn of a variable that looks like a setting and is none', async (t) => {
@@ -108,11 +80,11 @@ test('HOST=localhost is one address, so there is no second server without connec
 const all = Object.values(settings);
 
 test('with PORT 0 the welcome, the log and every response show the chosen port', async (t) => {
-  const { address, output } = await startOnAnyPort(t, { PETSTORE_DATA_DIR: await temporaryStorage(t) });
+  const { address, written } = await startOnAnyPort(t, { PETSTORE_DATA_DIR: await temporaryStorage(t) });
   const baseUrl = `${address.replace('127.0.0.1', 'localhost')}/v1`;
-  assert.match(output(), new RegExp(`API +${baseUrl}\n`));
+  assert.match(written.stdout, new RegExp(`API +${baseUrl}\n`));
   assert.deepEqual(await serversOf(address), [{ url: baseUrl }]);
-  const key = /Bearer (pet_\w+)/.exec(output())?.[1];
+  const key = /Bearer (pet_\w+)/.exec(written.stdout)?.[1];
   const pets = await fetch(`${address}/v1/pets?limit=1`, { headers: { authorization: `Bearer ${key}` } });
   assert.match(pets.headers.get('link') ?? '', new RegExp(`^<${baseUrl}/pets\\?`));
 });
@@ -132,20 +104,15 @@ const serversOf = async (address: string) =>
 
 /** The service with PORT=0, after it has reported its address. */
 async function startOnAnyPort(t: TestContext, env: Record<string, string>) {
-  const child = spawn(process.execPath, [bin, 'serve'], { env: environment({ PORT: '0', ...env }) });
-  const ended = once(child, 'close');
-  t.after(async () => {
-    child.kill('SIGKILL');
-    await ended;
-  });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+  const { child, written } = startCommand(t, ['serve'], { PORT: '0', ...env });
   const reported = () =>
-    /Petstore is ready[\s\S]*localhost:(\d+)[\s\S]*curl|The free port is (\d+)\./.exec(output);
-  while (!reported() && child.exitCode === null) await sleep(10);
+    /Petstore is ready[\s\S]*localhost:(\d+)[\s\S]*curl|The free port is (\d+)\./.exec(
+      written.stdout + written.stderr,
+    );
+  await until(() => Boolean(reported()) || child.exitCode !== null);
   const [, welcomed, became] = reported() ?? [];
-  assert.ok(welcomed ?? became, output);
-  return { address: `http://127.0.0.1:${welcomed ?? became}`, output: () => output };
+  assert.ok(welcomed ?? became, written.stderr);
+  return { address: `http://127.0.0.1:${welcomed ?? became}`, written };
 }
 
 test('the help of serve lists every setting with its meaning and its default, in lines of at most 80 characters', () => {
@@ -159,7 +126,7 @@ test('the help of serve lists every setting with its meaning and its default, in
 });
 
 test('the page on configuration lists the settings with their defaults and meanings', () => {
-  const rows = Object.values(settings).map((setting) => {
+  const rows = all.map((setting) => {
     const shown = shownDefault(setting);
     return [`\`${setting.variable}\``, shown === 'none' ? shown : `\`${shown}\``, setting.meaning];
   });
@@ -173,15 +140,13 @@ test('the page on configuration lists the settings with their defaults and meani
 });
 
 test('every setting in the pages and guides exists', () => {
-  const pages = [
-    'README.md',
-    'docs/tour.md',
-    'CONTRIBUTING.md',
-    'docs/configuration.md',
-    'docs/operations.md',
-  ];
-  const details = globSync('docs/operations/*.md', { cwd: root });
-  const guides = globSync('src/reference/description/guides/*.md', { cwd: root });
+  const pages = globSync(
+    [
+      ...['README.md', 'CONTRIBUTING.md', 'docs/{tour,configuration,operations}.md', 'docs/operations/*.md'],
+      'src/reference/description/guides/*.md',
+    ],
+    { cwd: root },
+  );
   const others = [
     'PETSTORE_API_KEY',
     'PETSTORE_GOAL',
@@ -190,7 +155,7 @@ test('every setting in the pages and guides exists', () => {
     'PETSTORE_TEST_VALKEY_URL',
   ];
   let values = 0;
-  for (const page of [...pages, ...details, ...guides]) {
+  for (const page of pages) {
     const text = textOf(page);
     for (const [name] of text.matchAll(/\bPETSTORE_[A-Z_]*[A-Z]\b/g))
       assert.ok(others.includes(name) || all.some(({ variable }) => variable === name), `${page}: ${name}`);
@@ -224,6 +189,39 @@ test('several hosts in DATABASE_URL are refused in one line without its password
   ])
     assert.equal(read(one), one);
 });
+
+const address = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318' };
+
+test('traces are on with an exporter or an address, unless they are turned off', () => {
+  const on = [
+    { OTEL_TRACES_EXPORTER: 'otlp' },
+    address,
+    { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://localhost:4318/v1/traces' },
+    { ...address, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json', OTEL_SDK_DISABLED: 'false' },
+    { ...address, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json' },
+  ];
+  const off = [
+    {},
+    { OTEL_TRACES_EXPORTER: ' ', OTEL_EXPORTER_OTLP_ENDPOINT: '' },
+    { OTEL_SERVICE_NAME: 'pets', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+    { ...address, OTEL_TRACES_EXPORTER: 'none' },
+    { ...address, OTEL_SDK_DISABLED: 'True' },
+  ];
+  for (const env of on) assert.equal(tracesAreOn(env), true, JSON.stringify(env));
+  for (const env of off) assert.equal(tracesAreOn(env), false, JSON.stringify(env));
+});
+
+for (const [variable, env] of [
+  ['OTEL_TRACES_EXPORTER', { OTEL_TRACES_EXPORTER: 'zipkin' }],
+  ['OTEL_EXPORTER_OTLP_PROTOCOL', { ...address, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }],
+  ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', { ...address, OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/protobuf' }],
+] as const)
+  test(`${variable} of a kind that the service does not have stops the start`, () => {
+    assert.throws(
+      () => tracesAreOn(env),
+      (error) => error instanceof ConfigError && error.message.startsWith(`${variable} must be `),
+    );
+  });
 
 test('a default follows the setting that it names, and an empty variable counts as unset', () => {
   assert.equal(readConfig({ PORT: ' 81 ', PETSTORE_BASE_URL: '' }).baseUrl, 'http://localhost:81/v1');

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clearBan } from '../../../src/access/keys/store.ts';
 import { labDescription } from '../../support/description.ts';
-import { Petstore, startPetstore } from '../../support/petstore.ts';
-import { startInstances } from '../../support/sharing.ts';
-import { openTestStorage } from '../../support/storage.ts';
+import { restart, startWithKey, times } from '../../support/limits.ts';
+import { type Petstore, startPetstore } from '../../support/petstore.ts';
+import { clock, startInstances } from '../../support/sharing.ts';
 import { openStream } from '../../support/streams.ts';
 import { until } from '../../support/until.ts';
 import { needsValkey, startValkey } from '../../support/valkey.ts';
+import { numbers } from '../../support/values.ts';
 
 const accountOf = async (petstore: Petstore, key: string) => {
   const { status, body } = await petstore.send('GET', '/lab/account', { key });
@@ -20,6 +21,9 @@ const resets = {
   minute: Date.parse('2026-06-01T12:01:00Z') / 1000,
   day: Date.parse('2026-06-02T00:00:00Z') / 1000,
 };
+
+/** Limits that a few requests use up. */
+const small = { perMinute: 2, perDay: 100 };
 
 test('the account shows plan, workspace and remaining requests, and consumes none of them', async (t) => {
   const petstore = await startPetstore(t);
@@ -39,26 +43,21 @@ test('the account shows plan, workspace and remaining requests, and consumes non
   assert.deepEqual(await accountOf(petstore, key), fresh);
   const { headers } = await petstore.call('GET', '/pets', { key });
   const account = await accountOf(petstore, key);
-  assert.equal(account.minute.remaining, 59);
-  assert.equal(account.day.remaining, 999);
-  assert.equal(String(account.minute.remaining), headers['x-ratelimit-remaining']);
-  assert.equal(String(account.minute.reset), headers['x-ratelimit-reset']);
+  const { minute, day } = account;
+  assert.deepEqual([minute.remaining, day.remaining], [59, 999]);
+  assert.equal(String(minute.remaining), headers['x-ratelimit-remaining']);
+  assert.equal(String(minute.reset), headers['x-ratelimit-reset']);
   assert.deepEqual(await accountOf(petstore, key), account);
 });
 
 test('the account shows strikes, a ban while it lasts, and the length of the next ban', async (t) => {
-  const petstore = await startPetstore(t);
-  const { key } = await petstore.addKey('enterprise', { perMinute: 2, perDay: 100 });
-  const send = async (count: number) => {
-    for (let i = 0; i < count; i++) await petstore.call('GET', '/pets', { key });
-  };
-  await send(2 + 10);
+  const { store: petstore, key, statuses, ask } = await startWithKey(t, small);
+  await statuses(2 + 10);
   const before = await accountOf(petstore, key);
-  assert.equal(before.minute.remaining, 0);
-  assert.deepEqual([before.strikes, before.strikesAllowed], [10, 10]);
+  assert.deepEqual([before.minute.remaining, before.strikes, before.strikesAllowed], [0, 10, 10]);
   assert.deepEqual(before.ban, { nextSeconds: 60 });
-  await send(1);
-  assert.equal((await petstore.call('GET', '/pets', { key })).body.code, 'key_banned');
+  await statuses(1);
+  assert.equal((await ask()).body.code, 'key_banned');
   const { by, ...ban } = (await accountOf(petstore, key)).ban;
   const times = { since: '2026-06-01T12:00:00.000Z', until: '2026-06-01T12:01:00.000Z' };
   assert.deepEqual(ban, { ...times, nextSeconds: 120 });
@@ -69,16 +68,15 @@ test('the account shows strikes, a ban while it lasts, and the length of the nex
 });
 
 test('the account has the limit header fields of the last response, and Retry-After if a request would be refused', async (t) => {
-  const petstore = await startPetstore(t);
   const fieldsOf = (headers: Record<string, string>) =>
     Object.fromEntries(
       Object.entries(headers)
         .map(([name, value]) => [name.toLowerCase(), value])
         .filter(([name]) => /ratelimit|retry-after/.test(name as string)),
     );
-  const { key } = await petstore.addKey('enterprise', { perMinute: 3, perDay: 5 });
+  const { store: petstore, key, ask, statuses } = await startWithKey(t, { perMinute: 3, perDay: 5 });
   const shown = async (): Promise<unknown[]> => {
-    const { headers } = await petstore.call('GET', '/pets', { key });
+    const { headers } = await ask();
     const account = await accountOf(petstore, key);
     if (headers['x-ratelimit-remaining'] === '0') assert.ok(account.headers['Retry-After']);
     else assert.deepEqual(fieldsOf(account.headers), fieldsOf(headers));
@@ -90,8 +88,8 @@ test('the account has the limit header fields of the last response, and Retry-Af
   petstore.nowMs += 60_000;
   assert.deepEqual(await shown(), ['day', '5', undefined]);
   assert.deepEqual(await shown(), ['day', '5', String(12 * 3_600 - 60)]);
-  for (let i = 0; i < 10; i++) await petstore.call('GET', '/pets', { key });
-  const { headers } = await petstore.call('GET', '/pets', { key });
+  await statuses(10);
+  const { headers } = await ask();
   assert.equal(headers['x-ratelimit-remaining'], '0');
   const account = await accountOf(petstore, key);
   assert.ok(account.ban.until);
@@ -99,19 +97,15 @@ test('the account has the limit header fields of the last response, and Retry-Af
 });
 
 test('the account names the request that caused its ban, without query and secrets, until the ban ends', async (t) => {
-  const petstore = await startPetstore(t);
-  const { key, id } = await petstore.addKey('enterprise', { perMinute: 2, perDay: 100 });
-  const refuse = async (count: number) => {
-    for (let i = 0; i < count; i++) await petstore.call('GET', '/pets', { key });
-  };
-  await refuse(2 + 10);
+  const { store: petstore, key, id, statuses } = await startWithKey(t, small);
+  await statuses(2 + 10);
   assert.equal((await accountOf(petstore, key)).ban.by, undefined);
   // Refused before its body is read, at a path that does not exist.
   const first = await petstore.call('POST', `/pets/${key}/${'x'.repeat(300)}?q=${key}`, {
     ...{ key, body: '{"not": "read', headers: { 'X-Request-Id': 'the-one' } },
   });
   assert.equal(first.body.code, 'key_banned');
-  await refuse(3);
+  await statuses(3);
   const { ban, at } = await accountOf(petstore, key);
   const path = `/v1/pets/pet_***/${'x'.repeat(300)}`.slice(0, 200);
   assert.deepEqual(ban.by, { requestId: 'the-one', method: 'POST', path, at: ban.since });
@@ -124,39 +118,33 @@ test('the account names the request that caused its ban, without query and secre
   petstore.app.startOver();
   assert.deepEqual((await accountOf(petstore, key)).ban, { nextSeconds: 60 });
   petstore.nowMs += 1_000;
-  await refuse(2 + 11);
+  await statuses(2 + 11);
   const again = (await accountOf(petstore, key)).ban;
-  assert.deepEqual([again.by.method, again.by.path, again.by.at], ['GET', '/v1/pets', again.since]);
-  const kept = await petstore.db.read`select count(*) from ban_starts`;
-  assert.equal(Number(kept[0]?.[0]), 1);
+  assert.deepEqual([again.by.method, again.by.path, again.by.at], ['GET', '/v1/pets/1', again.since]);
+  assert.equal((await petstore.db.read`select * from ban_starts`).length, 1);
 });
 
 test('the cause of a ban is stored once in the shared database, and a ban works without it', async (t) => {
-  const petstore = await startPetstore(t);
-  const { key } = await petstore.addKey('enterprise', { perMinute: 2, perDay: 100 });
+  const { store: petstore, key, ask } = await startWithKey(t, small);
   const { writes } = petstore.db.counts;
-  const many = Array.from({ length: 60 }, () => petstore.call('GET', '/pets', { key }));
-  assert.equal((await Promise.all(many)).filter(({ body }) => body.code === 'key_banned').length, 48);
+  const answers = await Promise.all(numbers(60).map(ask));
+  assert.equal(answers.filter(({ body }) => body.code === 'key_banned').length, 48);
   await petstore.saveLimits();
-  assert.equal((await accountOf(petstore, key)).ban.by.path, '/v1/pets');
+  assert.equal((await accountOf(petstore, key)).ban.by.path, '/v1/pets/1');
   assert.ok(petstore.db.counts.writes - writes <= 3, 'one write, and those of the limits');
-  const second = new Petstore(await openTestStorage(petstore.folder), petstore.folder, {});
-  t.after(() => second.close());
-  second.nowMs = petstore.nowMs;
-  assert.equal((await accountOf(second, key)).ban.by.path, '/v1/pets');
+  const second = await restart(t, petstore, { beside: true });
+  assert.equal((await accountOf(second, key)).ban.by.path, '/v1/pets/1');
 
   await petstore.db.write((sql) => sql`drop table ban_starts`);
-  const { key: other } = await petstore.addKey('enterprise', { perMinute: 2, perDay: 100 });
-  for (let i = 0; i < 12; i++) await petstore.call('GET', '/pets', { key: other });
-  const { status } = await petstore.call('GET', '/pets', { key: other });
-  assert.equal(status, 403, 'and the ban applies');
+  const { key: other } = await petstore.addKey('enterprise', small);
+  const last = (await times(13, () => petstore.call('GET', '/pets', { key: other }))).at(-1);
+  assert.equal(last?.status, 403, 'and the ban applies');
   await until(() => petstore.log.some((line) => line.includes('started a ban could not be stored')));
 });
 
 test('without the lab the cause of a ban is not stored', async (t) => {
-  const petstore = await startPetstore(t, { lab: false });
-  const { key } = await petstore.addKey('enterprise', { perMinute: 2, perDay: 100 });
-  for (let i = 0; i < 13; i++) await petstore.call('GET', '/pets', { key });
+  const { store: petstore, statuses } = await startWithKey(t, small, { lab: false });
+  await statuses(13);
   await petstore.app.close();
   assert.deepEqual(await petstore.db.read`select * from ban_starts`, []);
 });
@@ -193,7 +181,6 @@ test('the account counts open streams', async (t) => {
 
 test('with Valkey the account counts all instances, and without it only this one', needsValkey, async (t) => {
   const valkey = await startValkey(t);
-  const clock = () => Date.parse('2026-06-01T12:00:00Z');
   const stores = await startInstances(t, 2, {
     ...{ urls: [valkey.url], timeoutMs: 60_000, connectWithinMs: 60_000, clock },
   });
@@ -204,7 +191,7 @@ test('with Valkey the account counts all instances, and without it only this one
     const { minute, day, strikes, sharing } = await accountOf(store, key);
     assert.deepEqual([minute.remaining, day.remaining, strikes, sharing], [0, 97, 1, 'on']);
   }
-  const { key: rude } = await first.addKey('enterprise', { perMinute: 2, perDay: 100 });
+  const { key: rude } = await first.addKey('enterprise', small);
   for (let i = 0; i < 12; i++) await first.call('GET', '/pets', { key: rude });
   const headers = { 'X-Request-Id': 'the-one' };
   assert.equal((await second?.call('GET', '/pets/1', { key: rude, headers }))?.status, 403);
@@ -223,9 +210,8 @@ test('the examples of the lab are possible: a started recording has no end, and 
   const begun = exampleOf('/recordings', 'post', 201);
   assert.deepEqual([begun.requests, 'endedAt' in begun], [0, false]);
   assert.ok('endedAt' in exampleOf('/recordings/{recordingId}/end', 'post', 200));
-  const account = exampleOf('/account', 'get', 200);
-  assert.match(account.rehearsal.id, /^rhs_/);
-  assert.match(account.recording.id, /^rec_/);
-  assert.deepEqual([account.minute.limit, account.day.limit], [60, 1_000]);
-  assert.ok(account.minute.reset < account.day.reset);
+  const { rehearsal, recording, minute, day } = exampleOf('/account', 'get', 200);
+  assert.match(`${rehearsal.id} ${recording.id}`, /^rhs_\d+ rec_\d+$/);
+  assert.deepEqual([minute.limit, day.limit], [60, 1_000]);
+  assert.ok(minute.reset < day.reset);
 });

@@ -5,10 +5,11 @@ import { maxResetRows, maxResetsPerDay } from '../../../src/lab/lab-bounds.ts';
 import { countToday } from '../../../src/lab/recordings/store.ts';
 import { resetWorkspace } from '../../../src/store/demo/seed.ts';
 import { addCategories, rehearse } from '../../support/lab.ts';
-import { type CallOptions, Petstore, startPetstore } from '../../support/petstore.ts';
+import { restart } from '../../support/limits.ts';
+import { type CallOptions, type Petstore, startPetstore } from '../../support/petstore.ts';
 import { recordingAt, startRecording } from '../../support/recordings.ts';
 import { petstore as runCommand } from '../../support/service.ts';
-import { openTestStorage } from '../../support/storage.ts';
+import { numbers, statusesOf } from '../../support/values.ts';
 
 const nothing = Object.fromEntries(contentKinds.map((kind) => [kind, 0]));
 const demonstration = { ...nothing, categories: 7, pets: 20, orders: 8 };
@@ -20,13 +21,6 @@ const resetNow = (petstore: Petstore, options: CallOptions = {}) =>
 function reset(petstore: Petstore, options: CallOptions = {}) {
   petstore.aheadMs += 1_000;
   return resetNow(petstore, options);
-}
-
-/** The types of the last events. */
-async function lastTypes(petstore: Petstore, count: number): Promise<string[]> {
-  const rows = await petstore.db.read`
-    select type from events where workspace_id = 1 order by id desc limit ${count}`;
-  return rows.map(([type]) => String(type)).reverse();
 }
 
 const storeOf = async (petstore: Petstore, key = petstore.key) => {
@@ -47,17 +41,16 @@ test('a reset restores the demo data for all keys of the workspace, and keeps ke
   await rehearse(petstore, ['internal-error'], { key: rehearsing.key });
   await petstore.call('DELETE', '/pets/5', { key });
   await petstore.call('POST', '/categories', { key, body: { name: 'Dragons' } });
-  const webhook = await petstore.call('POST', '/store/webhooks', {
-    key,
-    body: { url: 'http://127.0.0.1:9/hook' },
-  });
+  const hook = { key, body: { url: 'http://127.0.0.1:9/hook' } };
+  const webhook = await petstore.call('POST', '/store/webhooks', hook);
   assert.equal(webhook.status, 201, webhook.text);
   assert.notDeepEqual(await storeOf(petstore), before);
 
   const { status, body, headers, text } = await reset(petstore, { key });
   assert.equal(status, 200, text);
   assert.deepEqual(body, demonstration);
-  assert.deepEqual(await lastTypes(petstore, 2), ['workspace.reset', 'workspace.seeded']);
+  const events = await petstore.db.read`select type from events where workspace_id = 1 order by id`;
+  assert.deepEqual(events.slice(-2), [['workspace.reset'], ['workspace.seeded']]);
   const event = (await petstore.call('GET', '/store/events?type=workspace.reset')).body[0];
   assert.equal(event.requestId, headers['x-request-id']);
   assert.deepEqual(await storeOf(petstore), before, 'with the ids from before, for the other key');
@@ -88,10 +81,8 @@ test('a reset with an Idempotency-Key happens once, and other Idempotency-Keys a
 
 test('concurrent resets and writes all succeed, and the demo data is intact', async (t) => {
   const petstore = await startPetstore(t);
-  const keys = [
-    petstore.key,
-    ...(await Promise.all([1, 2].map(() => petstore.addKey('pro')))).map(({ key }) => key),
-  ];
+  const others = [await petstore.addKey('pro'), await petstore.addKey('pro')];
+  const keys = [petstore.key, ...others.map(({ key }) => key)];
   for (let round = 1; round <= 5; round++) {
     const writes = keys.flatMap((key) => [
       petstore.call('PATCH', `/pets/${round}`, { key, body: { name: 'Rex' } }),
@@ -104,16 +95,23 @@ test('concurrent resets and writes all succeed, and the demo data is intact', as
   assert.deepEqual((await reset(petstore)).body, demonstration);
 });
 
-test('a request does not reset a large workspace, and the refusal names the command', async (t) => {
+test('a request does not reset a large workspace, and the command that the refusal names makes it small enough again', async (t) => {
   const petstore = await startPetstore(t);
   const { categories, pets, orders } = demonstration;
   await addCategories(petstore, 1, maxResetRows - categories - pets - orders + 1, 100);
   const before = await petstore.content();
   const { status, body } = await reset(petstore);
   assert.deepEqual([status, body.code], [409, 'conflict']);
-  assert.match(body.message, /petstore workspaces reset first/);
+  const [, command = ''] = /"petstore (workspaces reset first.*)"/.exec(body.message) ?? [];
   assert.equal(await petstore.content(), before);
   await petstore.db.write((sql) => sql`delete from categories where id = 100`);
+  assert.deepEqual((await reset(petstore)).body, demonstration);
+
+  await addCategories(petstore, 1, 3 * maxResetRows, 100);
+  await petstore.call('POST', '/categories', { body: { name: 'A' }, headers: { 'Idempotency-Key': 'k' } });
+  assert.equal((await reset(petstore)).status, 409);
+  const { stdout } = runCommand(command.split(' '), { PETSTORE_DATA_DIR: petstore.folder });
+  assert.match(stdout, /has the demo data again/);
   assert.deepEqual((await reset(petstore)).body, demonstration);
 });
 
@@ -130,21 +128,9 @@ test('a workspace with many stored responses can be reset, and the reset removes
   assert.deepEqual(await petstore.db.read`select count(*) from idempotency_keys`, [[25_000]]);
 });
 
-test('the command that the refusal names makes a large workspace small enough for requests again', async (t) => {
-  const petstore = await startPetstore(t);
-  await addCategories(petstore, 1, 3 * maxResetRows, 100);
-  await petstore.call('POST', '/categories', { body: { name: 'A' }, headers: { 'Idempotency-Key': 'k' } });
-  const [, command] = /"petstore (.*)"/.exec((await reset(petstore)).body.message) as string[];
-  const result = runCommand(command?.split(' ') ?? [], { PETSTORE_DATA_DIR: petstore.folder });
-  assert.match(result.stdout, /has the demo data again/);
-  assert.deepEqual((await reset(petstore)).body, demonstration);
-});
-
 test('a response stored before a reset is void at every instance, even if clocks differ', async (t) => {
   const petstore = await startPetstore(t);
-  const other = new Petstore(await openTestStorage(petstore.folder), petstore.folder);
-  t.after(() => other.close());
-  await other.ready;
+  const other = await restart(t, petstore, { beside: true });
   const order = { key: petstore.key, body: { petId: 1 }, headers: { 'Idempotency-Key': 'order' } };
   const place = async (at: Petstore) => {
     const { status, headers, body } = await at.call('POST', '/store/orders', order);
@@ -179,16 +165,13 @@ test('a workspace can be reset once a second, by any of its keys, and others do 
   petstore.stopwatch = () => 0;
   const other = await petstore.addWorkspace('other', true);
   const { key } = await petstore.addKey('free');
-  const answers = await Promise.all(
-    Array.from({ length: 20 }, (_, i) => resetNow(petstore, i % 2 ? { key } : {})),
-  );
+  const answers = await Promise.all(numbers(20).map((n) => resetNow(petstore, n % 2 ? { key } : {})));
   const refused = answers.filter(({ status }) => status !== 200);
   assert.equal(refused.length, 19);
   for (const { status, body, headers } of refused)
     assert.deepEqual([status, body.code, headers['retry-after']], [429, 'rate_limited', '1']);
-  const [[resets] = []] = await petstore.db.read`
-    select count(*) from events where workspace_id = 1 and type = 'workspace.reset'`;
-  assert.equal(Number(resets), 1);
+  const { body: resets } = await petstore.call('GET', '/store/events?type=workspace.reset');
+  assert.equal(resets.length, 1);
   assert.equal((await resetNow(petstore, { key: other.key })).status, 200);
   petstore.aheadMs += 1_000;
   assert.equal((await resetNow(petstore)).status, 200);
@@ -250,18 +233,8 @@ test('after a reset an older Idempotency-Key still replays actions that the rese
     return answers;
   };
   const first = await askAll();
-  assert.deepEqual(
-    first.map(({ status }) => status),
-    [201, 200, 201, 200],
-  );
+  assert.deepEqual(statusesOf(first), [201, 200, 201, 200]);
   assert.equal((await reset(petstore)).status, 200);
-  const again = await askAll();
-  assert.deepEqual(
-    again.map(({ headers }) => headers['idempotency-replayed']),
-    ['true', 'true', 'true', 'true'],
-  );
-  assert.deepEqual(
-    again.map(({ body }) => body),
-    first.map(({ body }) => body),
-  );
+  for (const [i, { headers, body }] of (await askAll()).entries())
+    assert.deepEqual([headers['idempotency-replayed'], body], ['true', first[i]?.body]);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Route } from 'playwright-core';
 import { browserTest as test } from '../../support/browsers.ts';
-import { drawn, visitLab } from '../../support/lab-page.ts';
+import { call } from '../../support/from-code.ts';
+import { drawn, heldRequest, visitLab } from '../../support/lab-page.ts';
 import { openStore } from '../../support/lab-store-tab.ts';
 
 test('responses of a proxy do not change what the page shows of the key, and the page continues', async (t) => {
@@ -10,22 +10,21 @@ test('responses of a proxy do not change what the page shows of the key, and the
   const limits = page.locator('lab-limits h2');
   await limits.waitFor();
   const account = '**/lab/account';
+  const plain = { status: 200, contentType: 'text/plain' };
   for (const answer of [
     { status: 404, contentType: 'text/html', body: '<h1>No such page</h1>' },
     { status: 401, contentType: 'text/html', body: '<h1>Log in</h1>' },
     { status: 503, headers: { 'retry-after': '86400' }, body: '' },
-    { status: 200, contentType: 'text/plain', body: '{}' },
-    {
-      status: 200,
-      contentType: 'text/plain',
-      body: '{"at":"2026","ban":{},"minute":{"reset":1e20},"day":{}}',
-    },
+    { ...plain, body: '{}' },
+    { ...plain, body: '{"at":"2026","ban":{},"minute":{"reset":1e20},"day":{}}' },
   ]) {
     await page.route(account, (route) => route.fulfill(answer));
     await page.getByText(/^Paused since/).waitFor();
     assert.equal(await limits.count(), 1, 'what was shown stays');
-    const again = /The page continues at|trying again/;
-    await page.getByText(again).first().waitFor();
+    await page
+      .getByText(/The page continues at|trying again/)
+      .first()
+      .waitFor();
     await page.unroute(account);
     // A tab that is visible again asks at once, whatever Retry-After says.
     await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
@@ -52,32 +51,25 @@ test('a fault in a response to the page is named, and an empty first page is not
     .locator('lab-store article:has-text("in stock")')
     .getByRole('button', { name: /^Order/ })
     .first();
-  await order.click();
-  await page
-    .getByText(/The fault internal-error is on\./)
-    .first()
-    .waitFor();
-  await order.click();
-  await page
-    .getByText(/The request may have taken effect\./)
-    .first()
-    .waitFor();
+  for (const text of [/The fault internal-error is on\./, /The request may have taken effect\./]) {
+    await order.click();
+    await page.getByText(text).first().waitFor();
+  }
 });
 
 test('after somebody removes the recording, the page shows the next one', async (t) => {
-  const { store, origin, open } = await visitLab(t);
+  const { store, open } = await visitLab(t);
   const recording = await store.record();
   const page = await open();
   await page.getByRole('button', { name: 'Stop recording' }).waitFor();
-  const headers = { authorization: `Bearer ${store.key}` };
-  const { status } = await fetch(`${origin}/lab/recordings/${recording.id}`, { method: 'DELETE', headers });
+  const { status } = await call(store, 'DELETE', `/recordings/${recording.id}`, { start: '/lab' });
   assert.equal(status, 204);
   await page.getByRole('button', { name: 'Watch my client' }).click();
   await page.getByRole('button', { name: 'Stop recording' }).waitFor();
 });
 
 test('many clicks start one recording', async (t) => {
-  const { store, origin, open } = await visitLab(t);
+  const { store, open } = await visitLab(t);
   const page = await open();
   await page.getByRole('button', { name: 'Watch my client' }).waitFor();
   await page.evaluate(`(function press() {
@@ -86,21 +78,17 @@ test('many clicks start one recording', async (t) => {
     if (button) setTimeout(press, 1);
   })()`);
   await page.getByRole('button', { name: 'Stop recording' }).waitFor();
-  const headers = { authorization: `Bearer ${store.key}` };
-  const recordings = (await (await fetch(`${origin}/lab/recordings`, { headers })).json()) as unknown[];
-  assert.equal(recordings.length, 1);
+  assert.equal((await call(store, 'GET', '/recordings', { start: '/lab' })).body.length, 1);
 });
 
 test('a recording that begins and ends between two readings of the account is shown', async (t) => {
   const { store, open } = await visitLab(t);
   const page = await open();
   const recordBetween = async (name: string) => {
-    const asked = Promise.withResolvers<Route>();
-    await page.route('**/lab/account', asked.resolve, { times: 1 });
     // The page reads the next page after this one.
-    const reading = await asked.promise;
+    const reading = await heldRequest(page, '**/lab/account');
     const recording = await store.record({ name });
-    await fetch(`${store.baseUrl}/categories`, { headers: { authorization: `Bearer ${store.key}` } });
+    await call(store, 'GET', '/categories');
     await recording.end();
     await reading.continue();
   };
@@ -122,7 +110,7 @@ test('a recording that begins and ends between two readings of the account is sh
 test('a failed report card shows its failure only at its own recording', async (t) => {
   const { store, open } = await visitLab(t);
   const judged = await store.record({ name: 'judged' });
-  await fetch(`${store.baseUrl}/categories`, { headers: { authorization: `Bearer ${store.key}` } });
+  await call(store, 'GET', '/categories');
   const empty = await store.record({ name: 'empty' });
   const page = await open();
   const recordings = page.getByLabel('Recording', { exact: true });
@@ -139,10 +127,7 @@ test('a failed report card shows its failure only at its own recording', async (
   await showEmpty();
   await failure.waitFor({ state: 'detached' });
   await page.unroute(report);
-  const asked = Promise.withResolvers<Route>();
-  await page.route(report, asked.resolve);
-  await recordings.selectOption(judged.id);
-  const late = await asked.promise;
+  const late = await heldRequest(page, report, () => recordings.selectOption(judged.id));
   await showEmpty();
   const answered = page.waitForResponse(report);
   await late.fulfill({ status: 500 });

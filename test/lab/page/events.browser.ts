@@ -1,28 +1,23 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
+import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { findings } from '../../support/axe.ts';
 import { browsers, browserTest as test } from '../../support/browsers.ts';
-import { excessWidth, type LabVisit, stillClock, visitLab } from '../../support/lab-page.ts';
-import { listen } from '../../support/receiver.ts';
+import { call } from '../../support/from-code.ts';
+import {
+  excessWidth,
+  heldRequest,
+  type LabVisit,
+  type Look,
+  stillClock,
+  visitLab,
+} from '../../support/lab-page.ts';
+import { serve } from '../../support/receiver.ts';
 import { until } from '../../support/until.ts';
+import { numbers } from '../../support/values.ts';
 
 const partOf = (page: Page, part = 'events') => page.locator(`lab-${part}`);
 const rows = (page: Page) => partOf(page).locator('.events > details');
-
-/** Sends a request of a client, and returns its answer. */
-async function send({ store }: LabVisit, method: string, path: string, body?: object) {
-  const response = await fetch(`${store.baseUrl}${path}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${store.key}`,
-      'content-type': 'application/json',
-      'x-request-id': 'client-1',
-    },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  return (await response.json()) as { id: number };
-}
 
 /** Opens the stream, and waits until the service says that it is open. */
 async function openStream(page: Page): Promise<void> {
@@ -30,14 +25,36 @@ async function openStream(page: Page): Promise<void> {
   await partOf(page).getByText('live', { exact: true }).waitFor();
 }
 
+/** The page at the tab of events, with an open stream. */
+async function openEvents(t: TestContext, look: Look = {}, options?: Parameters<typeof visitLab>[1]) {
+  const { store, open } = await visitLab(t, options);
+  const page = await open(undefined, { at: 'events', ...look });
+  await openStream(page);
+  return { store, open, page };
+}
+
+/** The page at the tab of webhooks, which shows one for each URL. */
+async function openWebhooks(t: TestContext, ...urls: string[]) {
+  const { store, open } = await visitLab(t);
+  for (const url of urls) await call(store, 'POST', '/store/webhooks', { body: { url } });
+  const page = await open(undefined, { at: 'webhooks' });
+  const part = partOf(page, 'webhooks');
+  await part.getByRole('button', { name: 'Show the webhooks' }).click();
+  return { store, page, part, reload: part.getByRole('button', { name: /^Reload(?! deliveries)/ }) };
+}
+
+const rename = (store: LabVisit['store'], id: number, name: string) =>
+  call(store, 'PATCH', `/pets/${id}`, { body: { name } });
+
 for (const { name, skip, launch } of browsers)
   test(`the page shows events at once, with their changes, in ${name}`, { skip }, async (t) => {
-    const lab = await visitLab(t, {}, launch);
-    const page = await lab.open(undefined, { at: 'events' });
+    const { store, open } = await visitLab(t, {}, launch);
+    const page = await open(undefined, { at: 'events' });
     await partOf(page).getByText('This counts as 1 request.').waitFor();
     await openStream(page);
-    const pet = await send(lab, 'POST', '/pets', { name: 'Smaug', categoryId: 1 });
-    await send(lab, 'POST', '/store/orders', { petId: pet.id });
+    const { body: pet } = await call(store, 'POST', '/pets', { body: { name: 'Smaug', categoryId: 1 } });
+    const headers = { 'x-request-id': 'client-1' };
+    await call(store, 'POST', '/store/orders', { body: { petId: pet.id }, headers });
     const sold = rows(page).filter({ hasText: `pet ${pet.id} Smaug: status available → pending` });
     await sold.waitFor();
     assert.deepEqual(await rows(page).locator('.badge').allInnerTexts(), [
@@ -54,7 +71,7 @@ for (const { name, skip, launch } of browsers)
     assert.match(await sold.innerText(), /Unchanged: id \d+, name Smaug, categoryId 1/);
 
     // Rows do not move while the user reads. A button counts the new ones.
-    await send(lab, 'PATCH', `/pets/${pet.id}`, { name: 'Golden' });
+    await rename(store, pet.id, 'Golden');
     await partOf(page).getByRole('button', { name: 'Show 1 new event' }).waitFor();
     assert.equal(await rows(page).count(), 4);
     await sold.locator('summary:focus').waitFor();
@@ -69,17 +86,15 @@ for (const { name, skip, launch } of browsers)
     // A stream opened again has the events since it was closed.
     await partOf(page).getByLabel('Type').selectOption('');
     await partOf(page).getByRole('button', { name: 'Close the stream' }).click();
-    await send(lab, 'PATCH', `/pets/${pet.id}`, { name: 'Smaug' });
+    await rename(store, pet.id, 'Smaug');
     await partOf(page).getByRole('button', { name: 'Open the stream again' }).click();
     await rows(page).filter({ hasText: 'name Golden → Smaug' }).waitFor();
   });
 
-test('hostile text in events stays text, on narrow screens too', async (t) => {
-  const lab = await visitLab(t);
-  const page = await lab.open(undefined, { at: 'events', width: 390, colorScheme: 'dark' });
-  await openStream(page);
+test('hostile text in events stays text, also on narrow screens with text of twice the size', async (t) => {
+  const { store, page } = await openEvents(t, { width: 390, colorScheme: 'dark' });
   const name = `<img src=x onerror=alert(1)> \u202egnp.exe ${'x'.repeat(150)}`;
-  await send(lab, 'POST', '/pets', { name, categoryId: 1 });
+  await call(store, 'POST', '/pets', { body: { name, categoryId: 1 } });
   await rows(page).first().locator('summary').click();
   await rows(page).first().locator('ins').first().waitFor();
   const text = await rows(page).first().innerText();
@@ -90,29 +105,23 @@ test('hostile text in events stays text, on narrow screens too', async (t) => {
   assert.deepEqual([...new Set(await page.evaluate<number[]>(lines))], [1]);
   assert.equal(await excessWidth(page), 0);
   assert.deepEqual(await findings(page, ['lab-events']), []);
+  await page.evaluate("document.styleSheets[0].insertRule('html { font-size: 200% }')");
+  assert.equal(await excessWidth(page), 0);
 });
 
 test('the page keeps and renders the newest of many events', async (t) => {
-  const lab = await visitLab(t);
-  const page = await lab.open(undefined, { at: 'events' });
-  await openStream(page);
+  const { store, page } = await openEvents(t);
   for (let sent = 0; sent < 600; sent += 20)
-    await Promise.all(
-      Array.from({ length: 20 }, (_, index) =>
-        send(lab, 'PATCH', `/pets/${(index % 10) + 1}`, { name: `pet ${sent + index}` }),
-      ),
-    );
+    await Promise.all(numbers(20, sent).map((n) => rename(store, (n % 10) + 1, `pet ${n}`)));
   await rows(page).locator('.event-id').getByText('600', { exact: true }).waitFor();
   await partOf(page).getByText('Showing the newest 100 of 500 events.').waitFor();
   assert.equal(await rows(page).count(), 100);
 });
 
 test('a stream that is closed before its first event misses none', async (t) => {
-  const lab = await visitLab(t);
-  const page = await lab.open(undefined, { at: 'events' });
-  await openStream(page);
+  const { store, open, page } = await openEvents(t);
   await partOf(page).getByRole('button', { name: 'Close the stream' }).click();
-  await send(lab, 'PATCH', '/pets/2', { name: 'Smaug' });
+  await rename(store, 2, 'Smaug');
   // The page says why the stream is closed, until it is open again.
   await page.route('**/events/stream*', (route) => route.fulfill({ status: 502 }), { times: 1 });
   await partOf(page).getByRole('button', { name: 'Open the stream' }).click();
@@ -121,7 +130,7 @@ test('a stream that is closed before its first event misses none', async (t) => 
   await partOf(page).locator('.note').waitFor({ state: 'detached' });
 
   // Without a place, events between two streams are unknown.
-  const other = await lab.open(undefined, { at: 'events' });
+  const other = await open(undefined, { at: 'events' });
   await other.route('**/events/stream*', (route) =>
     route.fulfill({ contentType: 'text/event-stream', body: 'retry: 1\n\n' }),
   );
@@ -130,13 +139,11 @@ test('a stream that is closed before its first event misses none', async (t) => 
 });
 
 test('the page says when the stream of a banned key continues, and its buttons are disabled until then', async (t) => {
-  const lab = await visitLab(t, { ...stillClock, plan: 'free' });
-  const page = await lab.open(undefined, { at: 'events' });
-  await openStream(page);
-  await send(lab, 'PATCH', '/pets/1', { name: 'Smaug' });
+  const { store, page } = await openEvents(t, {}, { ...stillClock, plan: 'free' });
+  await rename(store, 1, 'Smaug');
   await rows(page).first().waitFor();
   for (let sent = 0; sent < 130; sent += 10)
-    await Promise.all(Array.from({ length: 10 }, () => send(lab, 'GET', '/pets?limit=1')));
+    await Promise.all(numbers(10).map(() => call(store, 'GET', '/pets?limit=1')));
   const note = partOf(page).getByText('This key is banned: the stream');
   await note.waitFor();
   await partOf(page).getByText('paused', { exact: true }).waitFor();
@@ -148,50 +155,34 @@ test('the page says when the stream of a banned key continues, and its buttons a
     .waitFor();
   assert.ok(await partOf(page).getByRole('button', { name: 'Open the stream again' }).isDisabled());
   await page.getByRole('tab', { name: 'Webhooks' }).click();
-  const show = partOf(page, 'webhooks').getByRole('button', { name: 'Show the webhooks' });
+  const webhooks = partOf(page, 'webhooks');
+  const show = webhooks.getByRole('button', { name: 'Show the webhooks' });
   assert.ok(await show.isDisabled());
-  await partOf(page, 'webhooks')
-    .getByText('This key is banned: this tab cannot send requests until')
-    .waitFor();
-  await lab.store.clock.advance('2 minutes');
+  await webhooks.getByText('This key is banned: this tab cannot send requests until').waitFor();
+  await store.clock.advance('2 minutes');
   await show.click();
-  await partOf(page, 'webhooks').getByText('There is no webhook yet.').waitFor();
-});
-
-test('on a phone with text of twice the size nothing is wider than the screen', async (t) => {
-  const lab = await visitLab(t);
-  const page = await lab.open(undefined, { at: 'events', width: 390 });
-  await page.evaluate("document.styleSheets[0].insertRule('html { font-size: 200% }')");
-  await openStream(page);
-  await send(lab, 'PATCH', '/pets/1', { name: 'Smaug' });
-  await rows(page).first().waitFor();
-  assert.equal(await excessWidth(page), 0);
+  await webhooks.getByText('There is no webhook yet.').waitFor();
 });
 
 test('another key does not see events of the key before', async (t) => {
-  const lab = await visitLab(t);
-  const { key } = await lab.store.addWorkspace('other');
-  const page = await lab.open(undefined, { at: 'events' });
-  await openStream(page);
-  await send(lab, 'PATCH', '/pets/1', { name: 'Smaug' });
+  const { store, page } = await openEvents(t);
+  const { key } = await store.addWorkspace('other');
+  await rename(store, 1, 'Smaug');
   await rows(page).first().waitFor();
   await page.evaluate(`location.hash = 'key=${key}'`);
   await partOf(page).getByRole('button', { name: 'Open the stream' }).waitFor();
   assert.equal(await rows(page).count(), 0);
   await openStream(page);
-  await send(lab, 'PATCH', '/pets/1', { name: 'Golden' });
+  await rename(store, 1, 'Golden');
   await partOf(page).getByText('No event yet.').waitFor();
 });
 
 for (const { name, skip, launch } of browsers)
   test(`a webhook is added, tested, viewed and removed, in ${name}`, { skip }, async (t) => {
     let status = 500;
-    const { port } = await listen(
-      t,
-      createServer((_request, response) => response.writeHead(status).end()),
-    );
-    const lab = await visitLab(t, {}, launch);
-    const page = await lab.open(undefined, { at: 'webhooks', width: 390 });
+    const port = await serve(t, (_request, response) => response.writeHead(status).end());
+    const { open } = await visitLab(t, {}, launch);
+    const page = await open(undefined, { at: 'webhooks', width: 390 });
     const part = partOf(page, 'webhooks');
     await part.getByRole('button', { name: 'Show the webhooks 1 request' }).click();
     await part.getByText('There is no webhook yet.').waitFor();
@@ -230,48 +221,36 @@ for (const { name, skip, launch } of browsers)
   });
 
 test('the page says whether there are more webhooks and deliveries, and when a refusal ends', async (t) => {
-  const { port } = await listen(
-    t,
-    createServer((_request, response) => response.writeHead(204).end()),
-  );
-  const lab = await visitLab(t);
+  const port = await serve(t, (_request, response) => response.writeHead(204).end());
   const url = `http://127.0.0.1:${port}/`;
-  for (let sent = 0; sent < 3; sent++) await send(lab, 'POST', '/store/webhooks', { url });
-  for (let sent = 0; sent < 3; sent++) await send(lab, 'POST', '/store/webhooks/1/ping');
-  const page = await lab.open(undefined, { at: 'webhooks' });
-  const part = partOf(page, 'webhooks');
+  const { store, part, reload } = await openWebhooks(t, url, url, url);
+  for (let sent = 0; sent < 3; sent++) await call(store, 'POST', '/store/webhooks/1/ping');
   const list = part.getByRole('region', { name: 'webhook 1' });
-  await part.getByRole('button', { name: 'Show the webhooks' }).click();
   await list.getByRole('button', { name: 'Show deliveries' }).click();
   await list.locator('.deliveries > li').nth(2).waitFor();
   // The row moves to the top, and the focus with it.
   await list.getByRole('button', { name: 'Send again' }).nth(2).press('Enter');
-  await until(
-    async () => (await list.locator('.deliveries > li').first().locator('button:focus').count()) === 1,
-  );
+  await list.locator('.deliveries > li').first().locator('button:focus').waitFor();
   assert.equal(await part.getByText('more').count(), 0);
   // The page reads the list a moment later. The faults must not touch that.
   await list.locator('button[aria-disabled=true]').waitFor({ state: 'detached' });
 
-  await lab.store.rehearse([{ fault: 'small-pages' }]);
-  await part.getByRole('button', { name: /^Reload(?! deliveries)/ }).click();
+  await store.rehearse([{ fault: 'small-pages' }]);
+  await reload.click();
   await part.getByText('There are more webhooks than these.').waitFor();
   await list.getByRole('button', { name: 'Reload deliveries' }).click();
   await list.getByText('These are the newest 2. There are more.').waitFor();
 
-  await lab.store.rehearse([{ fault: 'rate-limited', retryAfterSeconds: 30 }]);
-  await part.getByRole('button', { name: /^Reload(?! deliveries)/ }).click();
+  await store.rehearse([{ fault: 'rate-limited', retryAfterSeconds: 30 }]);
+  await reload.click();
   const failure = part.getByRole('alert');
   await failure.getByText(/You can retry at \d\d:\d\d:\d\d\.$/).waitFor();
-  await part.getByRole('button', { name: /^Reload(?! deliveries)/ }).click();
+  await reload.click();
   await failure.getByText(/It was not sent: .* before \d\d:\d\d:\d\d\.$/).waitFor();
 });
 
 test('a typed webhook is kept during an outage, and sent afterwards', async (t) => {
-  const lab = await visitLab(t);
-  const page = await lab.open(undefined, { at: 'webhooks' });
-  const part = partOf(page, 'webhooks');
-  await part.getByRole('button', { name: 'Show the webhooks' }).click();
+  const { page, part, reload } = await openWebhooks(t);
   await part.getByRole('button', { name: 'Add a webhook' }).click();
   const account = '**/lab/account';
   const url = part.getByLabel('URL');
@@ -287,16 +266,13 @@ test('a typed webhook is kept during an outage, and sent afterwards', async (t) 
   assert.equal(await part.locator('.webhook').count(), 0);
   await page.keyboard.press('Enter');
   await part.locator('.webhook').waitFor();
-  await part.getByRole('button', { name: /^Reload(?! deliveries)/ }).focus();
+  await reload.focus();
   await page.route(account, (route) => route.abort());
   await part.locator('h2:focus').waitFor();
 });
 
 test('each secret of a webhook stays until the user hides it, also while the service is away', async (t) => {
-  const lab = await visitLab(t);
-  const page = await lab.open(undefined, { at: 'webhooks' });
-  const part = partOf(page, 'webhooks');
-  await part.getByRole('button', { name: 'Show the webhooks' }).click();
+  const { page, part } = await openWebhooks(t);
   const secrets = part.locator('.secret');
   for (const id of [1, 2]) {
     await part.getByRole('button', { name: 'Add a webhook' }).click();
@@ -318,74 +294,39 @@ test('each secret of a webhook stays until the user hides it, also while the ser
 });
 
 test('a late, older list does not bring a removed webhook back', async (t) => {
-  const lab = await visitLab(t);
-  for (const id of [1, 2]) await send(lab, 'POST', '/store/webhooks', { url: `http://127.0.0.1:1/${id}` });
-  const page = await lab.open(undefined, { at: 'webhooks' });
-  const part = partOf(page, 'webhooks');
-  await part.getByRole('button', { name: 'Show the webhooks' }).click();
+  const { page, part, reload } = await openWebhooks(t, 'http://127.0.0.1:1/1', 'http://127.0.0.1:1/2');
   const first = part.getByRole('region', { name: 'webhook 1' });
   await first.waitFor();
-  const listed = Promise.withResolvers<void>();
-  const removed = Promise.withResolvers<void>();
-  await page.route(/\/webhooks(\?|$)/, async (route) => {
-    const response = await route.fetch();
-    listed.resolve();
-    await removed.promise;
-    await route.fulfill({ response });
-  });
-  await part.getByRole('button', { name: /^Reload(?! deliveries)/ }).click();
-  await listed.promise;
+  const late = await heldRequest(page, /\/webhooks(\?|$)/, () => reload.click());
+  const response = await late.fetch();
   await first.getByRole('button', { name: 'Remove' }).click();
   await first.getByRole('button', { name: 'Yes, remove it' }).click();
   await first.waitFor({ state: 'detached' });
-  removed.resolve();
+  await late.fulfill({ response });
   await part.locator('button:not([aria-disabled=true])', { hasText: 'Reload' }).waitFor();
   assert.equal(await part.locator('.webhook').count(), 1);
 });
 
 test('a late, older list does not remove a delivery', async (t) => {
-  const lab = await visitLab(t);
-  await send(lab, 'POST', '/store/webhooks', { url: 'http://127.0.0.1:1/' });
-  const page = await lab.open(undefined, { at: 'webhooks' });
-  const part = partOf(page, 'webhooks');
-  await part.getByRole('button', { name: 'Show the webhooks' }).click();
+  const { page, part } = await openWebhooks(t, 'http://127.0.0.1:1/');
   await part.getByRole('button', { name: 'Show deliveries' }).click();
   await part.getByText('Nothing was sent to it yet.').waitFor();
-  const listed = Promise.withResolvers<void>();
-  const sent = Promise.withResolvers<void>();
-  await page.route(
-    /\/deliveries\?/,
-    async (route) => {
-      const response = await route.fetch();
-      listed.resolve();
-      await sent.promise;
-      await route.fulfill({ response });
-    },
-    { times: 1 },
-  );
   const idle = (name: string) => part.locator('button[aria-disabled=false]', { hasText: name });
-  await idle('Reload deliveries').click();
-  await listed.promise;
+  const late = await heldRequest(page, /\/deliveries\?/, () => idle('Reload deliveries').click());
+  const response = await late.fetch();
   await idle('Ping').click();
   await part.locator('.deliveries > li').waitFor();
   // The page shows the list from after the delivery.
   await idle('Ping').waitFor();
-  sent.resolve();
+  await late.fulfill({ response });
   await idle('Reload deliveries').waitFor();
   assert.equal(await part.locator('.deliveries > li').count(), 1);
 });
 
 test('the page shows that a receiver disabled its webhook, until the webhook is enabled', async (t) => {
   let status = 410;
-  const { port } = await listen(
-    t,
-    createServer((_request, response) => response.writeHead(status).end()),
-  );
-  const lab = await visitLab(t);
-  await send(lab, 'POST', '/store/webhooks', { url: `http://127.0.0.1:${port}/` });
-  const page = await lab.open(undefined, { at: 'webhooks' });
-  const part = partOf(page, 'webhooks');
-  await part.getByRole('button', { name: 'Show the webhooks' }).click();
+  const port = await serve(t, (_request, response) => response.writeHead(status).end());
+  const { store, part } = await openWebhooks(t, `http://127.0.0.1:${port}/`);
   await part.getByRole('button', { name: 'Ping' }).click();
   await part.getByText('disabled: its receiver returned 410').waitFor();
   await part.getByRole('button', { name: 'Send again' }).click();
@@ -397,7 +338,7 @@ test('the page shows that a receiver disabled its webhook, until the webhook is 
   assert.equal(await part.getByRole('alert').count(), 0);
 
   // Another program can disable it, too.
-  await send(lab, 'PATCH', '/store/webhooks/1', { enabled: false });
+  await call(store, 'PATCH', '/store/webhooks/1', { body: { enabled: false } });
   await part.getByRole('button', { name: 'Ping' }).click();
   await part.getByText('disabled by a request').waitFor();
   await part.getByRole('button', { name: 'Enable' }).waitFor();

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
+import type { LabTypes } from '../../../src/client/index.ts';
 import { faults } from '../../../src/lab/faults/list.ts';
 import { findings } from '../../support/axe.ts';
 import { browsers, browserTest as test } from '../../support/browsers.ts';
-import { excessWidth, type LabVisit, visitLab } from '../../support/lab-page.ts';
+import { call } from '../../support/from-code.ts';
+import { excessWidth, heldRequest, type LabVisit, visitLab } from '../../support/lab-page.ts';
 import { until } from '../../support/until.ts';
 
 /** How many faults a group has. */
@@ -26,9 +29,14 @@ const faultOf = (page: Page, name: string) =>
 const performed = (page: Page) => partOf(page).locator('.performed > li');
 const shows = (page: Page, text: string | RegExp) => partOf(page).getByText(text).first().waitFor();
 
-/** Sends a request with the first key, and returns the status. */
-const ask = async ({ store }: LabVisit, path = '/pets') =>
-  (await fetch(`${store.baseUrl}${path}`, { headers: { authorization: `Bearer ${store.key}` } })).status;
+/** A store, and its page with the open drawer of faults. */
+async function openFaults(t: TestContext, launch?: Parameters<typeof visitLab>[2]) {
+  const { store, open } = await visitLab(t, {}, launch);
+  return { store, page: await open(undefined, { at: 'faults' }) };
+}
+
+/** The status of a request. */
+const ask = async (store: LabVisit['store'], path = '/pets') => (await call(store, 'GET', path)).status;
 
 /** Types a new value. */
 async function enter(input: Locator, text: string): Promise<void> {
@@ -44,8 +52,7 @@ async function areOn(page: Page, names: string[]): Promise<void> {
 
 for (const { name, skip, launch } of browsers)
   test(`a fault is switched on, performed, changed and switched off, in ${name}`, { skip }, async (t) => {
-    const lab = await visitLab(t, {}, launch);
-    const page = await lab.open(lab.store.key, { at: 'faults' });
+    const { store, page } = await openFaults(t, launch);
 
     // A group without active faults is folded, and unfolds by the keyboard.
     const failures = groupOf(page, 'Failures and refusals');
@@ -57,7 +64,7 @@ for (const { name, skip, launch } of browsers)
     await switchOf(page, 'unavailable').and(page.locator(':focus')).press('Space');
     await failures.getByText(`1 of ${count} on`).waitFor();
     await shows(page, 'Active');
-    assert.equal(await ask(lab), 503);
+    assert.equal(await ask(store), 503);
     await performed(page).getByText('1 performed').waitFor();
 
     // A second fault keeps the first one. The rehearsal starts again.
@@ -84,27 +91,26 @@ for (const { name, skip, launch } of browsers)
     await switchOf(page, 'unavailable').uncheck();
     await switchOf(page, 'unavailable').and(page.locator(':focus')).waitFor();
     await until(async () => (await performed(page).count()) === 1);
-    assert.equal(await ask(lab), 200);
+    assert.equal(await ask(store), 200);
     await switchOf(page, 'delay').uncheck();
     await shows(page, 'The last rehearsal');
     assert.equal(await performed(page).count(), 1);
   });
 
 test('the switches follow and keep a rehearsal that a command starts, and show its end', async (t) => {
-  const lab = await visitLab(t);
-  const page = await lab.open(lab.store.key, { at: 'faults' });
+  const { store, page } = await openFaults(t);
   await shows(page, 'No fault is on.');
   const minutes = partOf(page).getByLabel(/Next rehearsal:\s+minutes/);
   assert.equal(await minutes.inputValue(), '10');
 
-  const begun = await lab.store.rehearse([
+  const begun = await store.rehearse([
     { fault: 'near-limit', remaining: 3 },
     { fault: 'internal-error', operation: 'listPets', times: 2 },
     { fault: 'internal-error', operation: 'getPet' },
   ]);
   await areOn(page, ['near-limit', 'internal-error']);
   assert.equal(await performed(page).count(), 3);
-  assert.equal(await ask(lab), 500);
+  assert.equal(await ask(store), 500);
   await performed(page).filter({ hasText: 'listPets' }).getByText('1 performed, 1 left').waitFor();
   assert.equal(await begun.performed('internal-error'), 1);
 
@@ -125,14 +131,14 @@ test('the switches follow and keep a rehearsal that a command starts, and show i
 
   const usedUp = faultOf(page, 'internal-error').getByText('used up');
   assert.equal(await usedUp.count(), 0);
-  for (const path of ['/pets', '/pets', '/pets/1']) assert.equal(await ask(lab, path), 500);
+  for (const path of ['/pets', '/pets', '/pets/1']) assert.equal(await ask(store, path), 500);
   await usedUp.waitFor();
-  await lab.store.clock.advance('9 minutes');
+  await store.clock.advance('9 minutes');
   await partOf(page)
     .locator('.left')
     .filter({ hasText: /^0:\d\d$/ })
     .waitFor();
-  await lab.store.clock.advance('2 minutes');
+  await store.clock.advance('2 minutes');
   await shows(page, 'The last rehearsal');
   await areOn(page, []);
   assert.equal(await usedUp.count(), 0);
@@ -141,21 +147,9 @@ test('the switches follow and keep a rehearsal that a command starts, and show i
 });
 
 test('every fault is in a group, says what it does, and accepts its parameters', async (t) => {
-  const lab = await visitLab(t);
-  const page = await lab.open(lab.store.key, { at: 'faults' });
+  const { store, page } = await openFaults(t);
   await unfold(page);
-  const answer = await fetch(`${lab.origin}/lab/faults`, {
-    headers: { authorization: `Bearer ${lab.store.key}` },
-  });
-  const catalogue = (await answer.json()) as {
-    name: string;
-    group: string;
-    level: string;
-    goodClient: string;
-    operations: string[];
-    takesOperation: boolean;
-    parameters: { name: string; default?: number; values?: string[] }[];
-  }[];
+  const catalogue: LabTypes.Fault[] = (await call(store, 'GET', '/faults', { start: '/lab' })).body;
   assert.equal(await partOf(page).getByRole('switch').count(), catalogue.length);
   for (const { name, level, goodClient, operations, takesOperation, parameters } of catalogue) {
     const fault = faultOf(page, name);
@@ -185,15 +179,13 @@ test('every fault is in a group, says what it does, and accepts its parameters',
     assert.equal(await excessWidth(page), 0);
     assert.deepEqual(await findings(page, ['lab-faults']), []);
     const minutes = partOf(page).locator('.minutes');
-    const heights = [minutes, minutes.locator('input')].map(async (one) => (await one.boundingBox())?.height);
-    const [whole, input] = await Promise.all(heights);
-    assert.equal(whole, input, 'its words are on one line');
+    const [whole, input] = [await minutes.boundingBox(), await minutes.locator('input').boundingBox()];
+    assert.equal(whole?.height, input?.height, 'its words are on one line');
   }
 });
 
 test('a parameter with named values is chosen from a list', async (t) => {
-  const lab = await visitLab(t);
-  const page = await lab.open(lab.store.key, { at: 'faults' });
+  const { store, page } = await openFaults(t);
   await unfold(page);
   const fault = faultOf(page, 'retry-after-odd');
   await fault.locator('summary').click();
@@ -204,16 +196,14 @@ test('a parameter with named values is chosen from a list', async (t) => {
   await shape.selectOption('ten-days');
   await switchOf(page, 'retry-after-odd').check();
   await shows(page, 'every operation · shape ten-days · times 1');
-  const headers = { authorization: `Bearer ${lab.store.key}` };
-  const answer = await fetch(`${lab.store.baseUrl}/pets`, { headers });
-  assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '864000']);
+  const { status, headers } = await call(store, 'GET', '/pets');
+  assert.deepEqual([status, headers['retry-after']], [503, '864000']);
   assert.equal(await shape.inputValue(), 'ten-days');
 });
 
 test('quick changes of several switches all count, and another key sees none of them', async (t) => {
-  const lab = await visitLab(t);
-  const { key: other } = await lab.store.addWorkspace('other');
-  const page = await lab.open(lab.store.key, { at: 'faults' });
+  const { store, page } = await openFaults(t);
+  const { key: other } = await store.addWorkspace('other');
   await groupOf(page, 'Values').waitFor();
   const names = ['new-fields', 'small-pages', 'new-status'];
   await page.evaluate(
@@ -230,8 +220,7 @@ test('quick changes of several switches all count, and another key sees none of 
 });
 
 test('input survives until the next frame, a change of another switch, and a missing response', async (t) => {
-  const lab = await visitLab(t);
-  const page = await lab.open(lab.store.key, { at: 'faults' });
+  const { store, page } = await openFaults(t);
   await unfold(page);
   for (const name of ['delay', 'near-limit']) await faultOf(page, name).locator('summary').click();
   const remaining = faultOf(page, 'near-limit').getByLabel('remaining');
@@ -267,30 +256,23 @@ test('input survives until the next frame, a change of another switch, and a mis
 
   // The page shows what a command starts, and keeps the inputs of the other faults.
   await delayMs.fill('9');
-  await lab.store.rehearse([{ fault: 'near-limit', remaining: 3 }]);
+  await store.rehearse([{ fault: 'near-limit', remaining: 3 }]);
   await areOn(page, ['near-limit']);
   assert.equal(await remaining.inputValue(), '3');
   assert.equal(await delayMs.inputValue(), '9');
 });
 
 test('a switch changes the newest rehearsal, even if a command just started it', async (t) => {
-  const lab = await visitLab(t);
-  const page = await lab.open(lab.store.key, { at: 'faults' });
+  const { store, page } = await openFaults(t);
   await unfold(page);
+  const reading = await heldRequest(page, '**/lab/account');
   // The page has not read this yet.
-  let release = () => {};
-  const released = new Promise<void>((resolve) => (release = resolve));
-  await page.route('**/lab/account', async (route) => {
-    await released;
-    await route.continue();
-  });
-  await lab.store.rehearse([{ fault: 'small-pages', operation: 'listPets' }]);
+  await store.rehearse([{ fault: 'small-pages', operation: 'listPets' }]);
   await switchOf(page, 'new-fields').check();
   await areOn(page, ['small-pages', 'new-fields']);
   await performed(page).filter({ hasText: 'listPets' }).waitFor();
-  release();
-  await page.unrouteAll({ behavior: 'wait' });
-  await lab.store.rehearse([{ fault: 'new-status' }]);
+  await reading.continue();
+  await store.rehearse([{ fault: 'new-status' }]);
   await areOn(page, ['new-status']);
   await partOf(page).getByRole('button', { name: 'End the rehearsal' }).press('Enter');
   await shows(page, 'The last rehearsal');
@@ -298,17 +280,16 @@ test('a switch changes the newest rehearsal, even if a command just started it',
 });
 
 test('a reset of the store removes the rehearsals, and the page shows the next one', async (t) => {
-  const lab = await visitLab(t);
-  const page = await lab.open(lab.store.key, { at: 'faults' });
+  const { store, page } = await openFaults(t);
   await groupOf(page, 'Values').waitFor();
-  await lab.store.clock.advance('1 hour');
-  await lab.store.rehearse([{ fault: 'new-fields' }]);
+  await store.clock.advance('1 hour');
+  await store.rehearse([{ fault: 'new-fields' }]);
   await areOn(page, ['new-fields']);
-  await lab.store.reset();
+  await store.reset();
   await shows(page, 'No fault is on.');
   assert.equal(await performed(page).count(), 0);
   // The clock went back, too.
-  await lab.store.rehearse([{ fault: 'new-status' }]);
+  await store.rehearse([{ fault: 'new-status' }]);
   await areOn(page, ['new-status']);
   await switchOf(page, 'new-status').uncheck();
   await shows(page, 'The last rehearsal');
@@ -316,8 +297,7 @@ test('a reset of the store removes the rehearsals, and the page shows the next o
 });
 
 test('the page does not start a rehearsal with a fraction of minutes, and says what is allowed', async (t) => {
-  const lab = await visitLab(t);
-  const page = await lab.open(lab.store.key, { at: 'faults' });
+  const { page } = await openFaults(t);
   await unfold(page);
   const minutes = partOf(page).getByLabel(/Next rehearsal:\s+minutes/);
   for (const entered of ['0', '0.5', '1441']) {

@@ -3,7 +3,9 @@ import type { Page } from 'playwright-core';
 import type { Account } from '../../../src/lab/account/schema.ts';
 import { findings } from '../../support/axe.ts';
 import { browsers, browserTest as test } from '../../support/browsers.ts';
+import { call } from '../../support/from-code.ts';
 import { type LabVisit, sharedLab, visitLab } from '../../support/lab-page.ts';
+import { times } from '../../support/limits.ts';
 
 const noon = { clock: new Date('2026-06-01T12:00:17Z') };
 /** The bar and its details, and the demo that sends bursts. */
@@ -20,22 +22,12 @@ const shows = (page: Page, text: string | RegExp) => part(page).getByText(text).
 /** Waits until a picture has a label: a window, or the strip of a burst. */
 const draws = (page: Page, name: string) => part(page).getByRole('img', { name, exact: true }).waitFor();
 
-async function send({ store }: LabVisit, key: string, count: number): Promise<void> {
-  const headers = { authorization: `Bearer ${key}` };
-  for (let i = 0; i < count; i++) await fetch(`${store.baseUrl}/pets?limit=1`, { headers });
-}
-
 let workspaces = 0;
 /** A key of the plan free, in its own workspace, after a number of requests. */
-async function addFree(visit: LabVisit, sent = 0): Promise<string> {
-  const { key } = await visit.store.addWorkspace(`free-${++workspaces}`, { plan: 'free', seed: false });
-  await send(visit, key, sent);
+async function addFree({ store }: LabVisit, sent = 0): Promise<string> {
+  const { key } = await store.addWorkspace(`free-${++workspaces}`, { plan: 'free', seed: false });
+  await times(sent, () => call(store, 'GET', '/pets?limit=1', { key }));
   return key;
-}
-
-async function enter(page: Page, key: string): Promise<void> {
-  await page.getByLabel('API key').fill(key);
-  await page.getByRole('button', { name: 'Use key' }).click();
 }
 
 /** Changes the account, such as to a state that only several instances have. */
@@ -104,11 +96,10 @@ test('a page counts down by the clock of the service, and uses up no limits', as
   const page = await visit.open(await addFree(visit));
   // The day hardly ends during the test.
   const reset = page.locator('lab-limits .reset').last();
-  const left = async () =>
-    (await reset.innerText())
-      .replace('resets in ', '')
-      .split(':')
-      .reduce((sum, text) => 60 * sum + Number(text), 0);
+  const left = async () => {
+    const parts = (await reset.innerText()).replace('resets in ', '').split(':');
+    return parts.reduce((sum, text) => 60 * sum + Number(text), 0);
+  };
   const leftAtFirst = await left();
   const dayEnds = (seconds: number) => seconds > leftAtFirst;
   for (let before = leftAtFirst, steps = 0; steps < 3; ) {
@@ -158,34 +149,27 @@ test('the page shows the header fields of a response, marks those that apply, an
   await button(page, 'Copy').click();
   await shows(page, /The text is selected/);
   const selected = String(await page.evaluate('String(getSelection())'));
-  assert.ok(
-    lines.every((line) => selected.includes(line)),
-    selected,
-  );
+  for (const line of lines) assert.ok(selected.includes(line), selected);
 });
 
 test('a ban names its cause as text, and opens that request if it was recorded', async (t) => {
   const visit = await atNoon();
   const key = await addFree(visit, 120);
-  const headers = { authorization: `Bearer ${key}`, 'x-request-id': 'own' };
-  const first = { ...headers, 'x-request-id': 'began-it' };
-  assert.equal((await fetch(`${visit.store.baseUrl}/orders`, { headers: first })).status, 403);
+  const ask = (path: string, id: string) =>
+    call(visit.store, 'GET', path, { key, headers: { 'x-request-id': id } });
+  assert.equal((await ask('/orders', 'began-it')).status, 403);
   const page = await visit.open(key, {}, t);
   await openDetails(page);
   await shows(page, /Started by\s+GET \/v1\/orders at 12:00:\d\d UTC,\s+request began-it\./);
   const path = `/v1/<img src=x onerror=alert(1)>\u202e${'y'.repeat(10_000)}`;
-  let by: Account['ban']['by'] = {
-    requestId: 'own',
-    method: 'GET',
-    path,
-    at: '2026-06-01T12:00:17.000Z',
-  };
+  const at = '2026-06-01T12:00:17.000Z';
+  let by: Account['ban']['by'] = { requestId: 'own', method: 'GET', path, at };
   await rewriteAccount(page, (account) => {
     account.ban.by = by as NonNullable<typeof by>;
     if (!by) delete account.ban.by;
   });
   const recording = await visit.store.record({ key });
-  await fetch(`${visit.store.baseUrl}/pets`, { headers });
+  await ask('/pets', 'own');
   await shows(page, /GET \/v1\/<img src=x onerror=alert\(1\)>/);
   assert.equal(await page.locator('lab-limits img').count(), 0);
   await button(page, 'Show this request').click();
@@ -198,8 +182,7 @@ test('a ban names its cause as text, and opens that request if it was recorded',
   await button(page, 'Start recording').dblclick();
   await shows(page, /A recording is active/);
   assert.equal(await page.locator(':focus').innerText(), 'Limits');
-  const recordings = await fetch(`${visit.origin}/lab/recordings`, { headers });
-  assert.equal(((await recordings.json()) as unknown[]).length, 2);
+  assert.equal((await call(visit.store, 'GET', '/recordings', { key, start: '/lab' })).body.length, 2);
 });
 
 test('while a rehearsal is active, the page says that responses may differ from the limits', async (t) => {
@@ -247,7 +230,8 @@ test('a burst can be stopped, and another key sees nothing of it', async (t) => 
   for (const id of bursts) assert.match(id, /^lab-page-demo-/);
   await page.getByRole('button', { name: 'Forget key' }).click();
   await page.locator('lab-limits:not(:has(*))').waitFor({ state: 'attached' });
-  await enter(page, await addFree(visit));
+  await page.getByLabel('API key').fill(await addFree(visit));
+  await page.getByRole('button', { name: 'Use key' }).click();
   await draws(page, '60 of 60 left in this minute');
   assert.equal(await page.locator('lab-ban-demo .strip').count(), 0);
 });

@@ -6,6 +6,7 @@ import { labPageUrlWithKey } from '../../../src/http/target.ts';
 import { type KeyAccount, pageTitleOf } from '../../../src/lab/page/account.ts';
 import { labPagePaths } from '../../../src/lab/serve-lab-page.ts';
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
+import { recordedIn, startRecording } from '../../support/recordings.ts';
 
 const maxBytes = 60_000;
 
@@ -14,10 +15,13 @@ const store = await startPetstore({ after }, { seed: false });
 const get = (store: Petstore, url: string, headers: Record<string, string> = {}) =>
   store.app.inject({ url, headers });
 
-/** Every path of the page with its text, except the redirect with a slash at the end. */
+/** The page and its files, without the redirect. */
+const paths = labPagePaths.filter((path) => path !== '/lab/');
+
+/** Every path of the page with its text. */
 async function served(store: Petstore): Promise<Map<string, string>> {
   const texts = new Map<string, string>();
-  for (const path of labPagePaths.filter((path) => path !== '/lab/')) {
+  for (const path of paths) {
     const { statusCode, body } = await get(store, path);
     assert.equal(statusCode, 200, path);
     texts.set(path, body);
@@ -28,10 +32,7 @@ async function served(store: Petstore): Promise<Map<string, string>> {
 /** The URLs that a page loads and links. */
 const targetsOf = (path: string, text: string): string[] =>
   path === '/lab'
-    ? text
-        .matchAll(/(?:src|href)="([^"#]+)[^"]*"/g)
-        .map(([, target]) => target as string)
-        .toArray()
+    ? Array.from(text.matchAll(/(?:src|href)="([^"#]+)[^"]*"/g), ([, target = '']) => target)
     : [];
 
 test('/lab is the page, also with a trailing slash and behind a proxy that strips a prefix', async (t) => {
@@ -108,18 +109,13 @@ test('the page may load only from its own origin, run no inline script or style,
 });
 
 test('the files of the page are compressed if the client accepts it, and get 304 if it has them', async () => {
-  for (const path of labPagePaths.filter((path) => path !== '/lab/')) {
+  for (const path of paths) {
     const first = await get(store, path, { 'accept-encoding': 'gzip' });
     assert.equal(first.headers['content-encoding'], 'gzip', path);
     const headers = { 'accept-encoding': 'gzip', 'if-none-match': first.headers.etag as string };
     const again = await get(store, path, headers);
     assert.deepEqual([again.statusCode, again.body], [304, ''], path);
   }
-});
-
-test('without a lab the page and its files are 404', async (t) => {
-  const store = await startPetstore(t, { seed: false, lab: false });
-  for (const path of labPagePaths) assert.equal((await get(store, path)).statusCode, 404, path);
 });
 
 test('the URL of the page has the key behind #', () => {
@@ -149,7 +145,7 @@ test('the title shows the remaining requests, the ban, or why the page is paused
 
 test("the page's client marks its requests with the token of its page, and a recording shows it", async (t) => {
   const store = await startPetstore(t);
-  await store.send('POST', '/lab/recordings', { body: {} });
+  const recording = await startRecording(store);
   const origin = await store.listen();
   const page = await (await fetch(`${origin}/lab`)).text();
   const querySelector = (selector: string) => {
@@ -164,10 +160,6 @@ test("the page's client marks its requests with the token of its page, and a rec
   const { petstore } = operationsFor(store.key, new AbortController().signal);
   await petstore.getPet(1);
   await store.call('GET', '/pets/1');
-  const { body } = await store.send('GET', '/lab/recordings');
-  const requests = (await store.send('GET', `/lab/recordings/${body[0].id}/requests`)).body;
-  assert.deepEqual(
-    requests.map(({ labPage }: { labPage?: boolean }) => labPage),
-    [true, undefined],
-  );
+  const [ofPage, other] = await recordedIn(store, recording);
+  assert.deepEqual([ofPage.labPage, other.labPage], [true, undefined]);
 });

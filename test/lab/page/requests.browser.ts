@@ -2,26 +2,15 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import type { Locator, Page, Response, Route } from 'playwright-core';
+import type { Locator, Page, Response } from 'playwright-core';
 import { labPageHeader } from '../../../src/lab/lab-page-token.ts';
 import { findings } from '../../support/axe.ts';
 import { browsers, browserTest as test } from '../../support/browsers.ts';
-import { drawn, type LabVisit, type Look, visitLab } from '../../support/lab-page.ts';
+import { call } from '../../support/from-code.ts';
+import { drawn, heldRequest, type LabVisit, type Look, visitLab } from '../../support/lab-page.ts';
+import { numbers } from '../../support/values.ts';
 
 const run = promisify(execFile);
-
-/** Sends a request of a client; undefined if there is no answer. */
-const clientOf =
-  ({ store }: LabVisit, key = store.key) =>
-  (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
-    fetch(store.baseUrl + path, {
-      method,
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    }).then(
-      (answer) => answer.status,
-      () => undefined,
-    );
 
 const rows = (page: Page) => page.locator('lab-requests .list .line');
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
@@ -68,7 +57,6 @@ for (const { name, skip, launch } of browsers) {
   test(`requests of a client appear at once, and can be opened, in ${name}`, { skip }, async (t) => {
     const lab = await visitLab(t, {}, launch);
     const page = await lab.open();
-    const send = clientOf(lab);
     await button(page, 'Watch my client').click();
     await page.getByText('Waiting for the first request.').waitFor();
     await page.locator('lab-requests h2:focus').waitFor();
@@ -86,7 +74,7 @@ for (const { name, skip, launch } of browsers) {
     await run('/bin/sh', ['-c', line.replace(/pet_\w+…/, lab.store.key)]);
     await page.getByText('/v1/pets?limit=2').last().waitFor();
     const body = '{"petId":10000000000000003,"quantity":1}';
-    await send('POST', '/store/orders', body, { 'x-mine': 'quiet' });
+    await call(lab.store, 'POST', '/store/orders', { body, headers: { 'x-mine': 'quiet' } });
     await rows(page).filter({ hasText: '/v1/store/orders' }).click();
     const details = page.getByRole('region', { name: 'Request 2' });
     assert.match(await details.innerText(), /x-mine: \(not kept\)[\s\S]*"petId": 10000000000000003,/);
@@ -102,15 +90,13 @@ for (const { name, skip, launch } of browsers) {
 test('filters select requests, requests of the page are hidden, and hostile text stays text', async (t) => {
   const lab = await visitLab(t);
   await lab.store.record({ name: '<b>me</b>' });
-  const send = clientOf(lab);
-  await send('GET', '/pets/999999');
-  await send('GET', '/categories');
-  await send('GET', '/pets?limit=2', undefined, { 'x-request-id': 'lab-page-1' });
-  const ofPage = await asPage(lab);
+  await call(lab.store, 'GET', '/pets/999999');
+  await call(lab.store, 'GET', '/categories');
+  await call(lab.store, 'GET', '/pets?limit=2', { headers: { 'x-request-id': 'lab-page-1' } });
   const hostile = `<img src=x onerror="throw 1">\u202e${'a'.repeat(2_000)}`;
-  await send('POST', '/pets', { name: hostile, categoryId: 1 });
-  await send('GET', `/${encodeURI(hostile)}`);
-  await send('GET', '/categories', undefined, ofPage);
+  await call(lab.store, 'POST', '/pets', { body: { name: hostile, categoryId: 1 } });
+  await call(lab.store, 'GET', `/${encodeURI(hostile)}`);
+  await call(lab.store, 'GET', '/categories', { headers: await asPage(lab) });
   const page = await openWithRows(lab, { width: 390, height: 844, colorScheme: 'dark' });
   assert.equal(await rows(page).count(), 5);
   assert.match(await page.locator('lab-requests').innerText(), /: 6 requests; 1 of them sent by this page/);
@@ -141,9 +127,8 @@ test('filters select requests, requests of the page are hidden, and hostile text
 
 test('new rows wait while the user reads, and the page shows a text that it cannot copy', async (t) => {
   const lab = await visitLab(t);
-  await lab.store.record();
-  const send = clientOf(lab);
-  await send('PUT', '/inventory/1', { quantity: 3 }, { 'if-match': '*' });
+  const recording = await lab.store.record();
+  await call(lab.store, 'PUT', '/inventory/1', { body: { quantity: 3 }, headers: { 'if-match': '*' } });
   const page = await openWithRows(lab);
   await rows(page).first().focus();
   await page.keyboard.press('Enter');
@@ -152,24 +137,20 @@ test('new rows wait while the user reads, and the page shows a text that it cann
   const line = await page.locator('textarea.to-copy').inputValue();
   assert.equal(await page.evaluate('getSelection().toString()'), line);
   await run('/bin/sh', ['-c', line], { env: { ...process.env, PETSTORE_API_KEY: lab.store.key } });
-  await send('GET', '/categories');
+  await call(lab.store, 'GET', '/categories');
   await button(page, '2 new').waitFor();
   assert.equal(await rows(page).count(), 1);
   await button(page, '2 new').click();
   await rows(page).nth(2).waitFor();
   const [, again, first] = await rows(page).allInnerTexts();
-  const withoutTimes = (text = '') =>
-    text
-      .replaceAll(/#\d|\d+:[\d:.]+|[\d.]+ m?s|gap/g, '')
-      .replaceAll(/\s+/g, ' ')
-      .trim();
+  const withoutTimes = (text = '') => text.replaceAll(/#\d|\d+:[\d:.]+|[\d.]+ m?s|gap|\s/g, '');
   assert.equal(withoutTimes(again), withoutTimes(first));
   // Nothing moves during a press, nor while a row is open.
   await rows(page).first().hover();
   await page.mouse.down();
   const isOf4 = async (answer: Response) => /"id":"4"/.test(await answer.text().catch(() => ''));
   const read = page.waitForResponse(isOf4);
-  await send('GET', '/pets/1');
+  await call(lab.store, 'GET', '/pets/1');
   await read;
   await drawn(page);
   await page.mouse.up();
@@ -180,21 +161,18 @@ test('new rows wait while the user reads, and the page shows a text that it cann
   await page.getByText('“another”, since').waitFor();
   await page.getByText('Waiting for the first request.').waitFor();
   assert.equal(await rows(page).count(), 0);
-  await send('GET', '/tags', undefined, await asPage(lab));
+  await call(lab.store, 'GET', '/tags', { headers: await asPage(lab) });
   await button(page, 'This page 1').waitFor();
   assert.equal(await page.locator('lab-requests .list').count(), 0);
   await button(page, 'This page 1').click();
   await rows(page).filter({ hasText: '/v1/tags' }).waitFor();
   const recordings = page.getByLabel('Recording', { exact: true });
-  const mayRead = Promise.withResolvers<void>();
-  await page.route('**/requests?*', async (route) => {
-    await mayRead.promise;
-    await route.continue();
-  });
-  await recordings.selectOption({ index: 1 });
+  const reading = await heldRequest(page, `**/recordings/${recording.id}/requests?*`, () =>
+    recordings.selectOption(recording.id),
+  );
   await page.getByText('■ Ended').waitFor();
   assert.equal(await page.getByText('No request was recorded.').count(), 0);
-  mayRead.resolve();
+  await reading.continue();
   await rows(page).nth(2).waitFor();
   assert.equal(await button(page, 'Record again').count(), 0);
   assert.deepEqual(await findings(page, ['lab-requests']), []);
@@ -203,8 +181,8 @@ test('new rows wait while the user reads, and the page shows a text that it cann
   await lab.store.record({ name: 'a third' });
   await page.getByText('“a third”, since').waitFor();
   assert.equal(await recordings.locator('option').count(), 3);
-  await send('GET', '/categories');
-  await send('GET', '/pets/1');
+  await call(lab.store, 'GET', '/categories');
+  await call(lab.store, 'GET', '/pets/1');
   await rows(page).first().waitFor();
   assert.equal(await path.inputValue(), 'pets');
   assert.equal(await rows(page).count(), 1);
@@ -215,12 +193,14 @@ test('a report card links to the rows, the timeline shows early retries, and ano
   const { store } = lab;
   await store.record();
   await store.rehearse([{ fault: 'rate-limited', operation: 'listCategories', retryAfterSeconds: 3 }]);
-  const send = clientOf(lab);
-  assert.equal(await send('GET', '/categories'), 429);
-  await store.clock.advance(1_000);
-  assert.equal(await send('GET', '/categories'), 429);
-  await store.clock.advance(3_000);
-  assert.equal(await send('GET', '/categories'), 200);
+  for (const [passedMs, status] of [
+    [0, 429],
+    [1_000, 429],
+    [3_000, 200],
+  ] as const) {
+    await store.clock.advance(passedMs);
+    assert.equal((await call(store, 'GET', '/categories')).status, status);
+  }
   const page = await openWithRows(lab);
   await page.locator('lab-report').scrollIntoViewIfNeeded();
   await page.locator('lab-report .checks .failed', { hasText: 'retry-after.obeyed' }).waitFor();
@@ -246,10 +226,8 @@ test('a report card links to the rows, the timeline shows early retries, and ano
   );
   assert.equal(await page.locator('.attempt .too-soon').count(), 1);
   assert.equal(await page.evaluate('document.activeElement.dataset.id'), '2');
-  assert.match(
-    (await page.locator('.wait.too-soon title').allTextContents()).join(),
-    /Retry-After 3 s: too soon/,
-  );
+  const titles = await page.locator('.wait.too-soon title').allTextContents();
+  assert.match(titles.join(), /Retry-After 3 s: too soon/);
   assert.match(
     String(await page.locator('.lane [role=img]').getAttribute('aria-label')),
     /^#1 GET \/v1\/categories: 429, 429 after 1[\d.]* s, 200 after [\d.]+ s$/,
@@ -270,11 +248,10 @@ test('a report card links to the rows, the timeline shows early retries, and ano
 test('the page keeps the newest of thousands of requests, renders a hundred, and reads older ones on demand', async (t) => {
   const lab = await visitLab(t);
   await lab.store.record();
-  const send = clientOf(lab);
-  for (let i = 0; i < 6; i++) await send('GET', '/categories');
-  await send('GET', '/pets/1');
+  for (let i = 0; i < 6; i++) await call(lab.store, 'GET', '/categories');
+  await call(lab.store, 'GET', '/pets/1');
   for (let i = 0; i < 22; i++)
-    await Promise.all(Array.from({ length: 50 }, (_, j) => send('GET', `/categories?limit=${(j % 9) + 1}`)));
+    await Promise.all(numbers(50).map((n) => call(lab.store, 'GET', `/categories?limit=${(n % 9) + 1}`)));
   const page = await openWithRows(lab);
   await page.getByText('1 to 100 of 1,000 requests').waitFor();
   assert.equal(await rows(page).count(), 100);
@@ -294,13 +271,7 @@ test('the page keeps the newest of thousands of requests, renders a hundred, and
   const evidence = deprecated.getByRole('button', { name: 'Show request 7', exact: true });
   // The page has to read it. If the user opens something else, that stays open.
   const old = /requests\?after=6&/;
-  const hold = async () => {
-    const asked = Promise.withResolvers<Route>();
-    await page.route(old, asked.resolve, { times: 1 });
-    await evidence.click();
-    return asked.promise;
-  };
-  const late = await hold();
+  const late = await heldRequest(page, old, () => evidence.click());
   await rows(page).first().click();
   const answered = page.waitForResponse(old);
   await late.continue();
@@ -315,7 +286,7 @@ test('the page keeps the newest of thousands of requests, renders a hundred, and
   const { log } = JSON.parse(await readFile(await (await saved).path(), 'utf8'));
   assert.deepEqual([log.entries.length, log.comment], [1_107, undefined]);
   assert.equal(await focused(page), 'HAR');
-  await hold();
+  await heldRequest(page, old, () => evidence.click());
   const other = await lab.store.addWorkspace('other');
   await page.evaluate(`location.hash = 'key=${other.key}'`);
   await page.getByText('Point your client here').waitFor();

@@ -1,16 +1,8 @@
 import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
 import { browserTest as test } from '../../support/browsers.ts';
 import { call } from '../../support/from-code.ts';
-import {
-  atEvents,
-  card,
-  has,
-  lab,
-  openButton,
-  openStore,
-  sentBy,
-  visit,
-} from '../../support/lab-store-tab.ts';
+import { atEvents, card, has, openButton, openStore, sentBy, visit } from '../../support/lab-store-tab.ts';
 
 test('the page reads the first hundred pets of a larger workspace', async (t) => {
   const { store, page } = await visit(t);
@@ -65,27 +57,22 @@ test('no event is missed while the lists are read', async (t) => {
 });
 
 test('with a limited or banned key the store stays visible, and says when it continues', async (t) => {
-  const { store, page } = await visit(t, { quota: { perMinute: 12, perDay: 1_000 } });
+  const { service, store, page } = await visit(t, { quota: { perMinute: 12, perDay: 1_000 } });
   await openStore(page);
   const ask = () => call(store, 'GET', '/pets/1');
+  const says = (text: string | RegExp) => page.locator('lab-store').getByText(text).waitFor();
   while ((await ask()).status === 200);
-  await page
-    .locator('lab-store')
-    .getByText('This key has used all requests of the minute: this tab cannot send requests until')
-    .waitFor();
+  await says('This key has used all requests of the minute: this tab cannot send requests until');
   const order = page.getByRole('button', { name: 'Order one Bella' });
   assert.ok(await order.isDisabled());
   while ((await ask()).status === 429);
-  await page
-    .locator('lab-store')
-    .getByText(
-      /This key is banned: this tab cannot send requests until \d\d:\d\d:\d\d\. The data stays visible\./,
-    )
-    .waitFor();
+  await says(
+    /This key is banned: this tab cannot send requests until \d\d:\d\d:\d\d\. The data stays visible\./,
+  );
   await page.locator('lab-store h2').getByText('paused').waitFor();
   await page.locator('lab-events').getByText('paused', { exact: true }).waitFor({ state: 'attached' });
   assert.equal(await page.locator('lab-store article').count(), 20);
-  await (await lab()).store.clock.advance('2 minutes');
+  await service.clock.advance('2 minutes');
   await page.locator('lab-store .note').waitFor({ state: 'detached' });
   assert.ok(await order.isEnabled());
   await order.click();
@@ -108,13 +95,10 @@ test('with a limited or banned key the store stays visible, and says when it con
 });
 
 test('the page says that the stream ended, and opens it again; another key sees nothing of it', async (t) => {
-  const { store, page } = await visit(t, {}, { tolerated: /\/v1\/store\/events\/stream/ });
-  const { key } = await (await lab()).store.addWorkspace('other', { seed: false });
-  const headers = { 'content-type': 'application/json' };
-  const body = JSON.stringify({ code: 'not_found', message: 'A proxy forgot it.', status: 404 });
-  await page.route('**/events/stream', (route) => route.fulfill({ status: 404, headers, body }), {
-    times: 1,
-  });
+  const { service, store, page } = await visit(t, {}, { tolerated: /\/v1\/store\/events\/stream/ });
+  const { key } = await service.addWorkspace('other', { seed: false });
+  const json = { code: 'not_found', message: 'A proxy forgot it.', status: 404 };
+  await page.route('**/events/stream', (route) => route.fulfill({ status: 404, json }), { times: 1 });
   await openStore(page);
   await page
     .getByText('The stream of events has ended: A proxy forgot it. The data may be outdated.')
@@ -131,21 +115,31 @@ test('the page says that the stream ended, and opens it again; another key sees 
   await page.getByText('There is no pet in this workspace.').waitFor();
 });
 
-test('when large-ids begins or ends, the page says that the lists are outdated', async (t) => {
-  const { store, page } = await visit(t);
-  await openStore(page);
-  const again = page.getByRole('button', { name: 'Open it again' });
-  const rehearsal = await (await lab()).store.rehearse([{ fault: 'large-ids' }], { key: store.key });
-  await page.getByText('The fault large-ids has started, so all ids have changed.').first().waitFor();
-  await again.click();
-  await again.waitFor({ state: 'detached' });
-  await rehearsal.end();
-  await page.getByText('The fault large-ids has ended, so all ids have changed.').first().waitFor();
-  await again.click();
-  await card(page, 1).getByRole('button', { name: 'Order one Bella' }).click();
-  await card(page, 1).getByText('201 order 9').waitFor();
-  await has(page, 1, '3 in stock');
-});
+for (const [how, reopen] of [
+  ['from the store', (page: Page) => page.getByRole('button', { name: 'Open it again' }).click()],
+  ['from the tab of events', (page: Page) => atEvents(page, /^Open the stream/)],
+] as const)
+  test(`when large-ids begins or ends, the lists are outdated until the stream is opened again ${how}`, async (t) => {
+    const { service, store, page } = await visit(t);
+    await openStore(page);
+    const outdated = async (why: string) => {
+      await page.getByText(`The fault large-ids has ${why}, so all ids have changed.`).first().waitFor();
+      await reopen(page);
+    };
+    const live = page.locator('lab-store h2').getByText('live');
+    const rehearsal = await service.rehearse([{ fault: 'large-ids' }], { key: store.key });
+    await outdated('started');
+    await card(page, 1).waitFor({ state: 'detached' });
+    await live.waitFor();
+    await page.getByRole('button', { name: 'Order one Bella' }).click();
+    await page.locator('lab-store article').getByText('3 in stock', { exact: true }).first().waitFor();
+    await rehearsal.end();
+    await outdated('ended');
+    await has(page, 1, '3 in stock');
+    await live.waitFor();
+    await card(page, 1).getByRole('button', { name: 'Order one Bella' }).click();
+    await card(page, 1).getByText('201 order 10').waitFor();
+  });
 
 test('a stream that continues from its position has the missed events', async (t) => {
   const { store, page } = await visit(t);
@@ -159,24 +153,6 @@ test('a stream that continues from its position has the missed events', async (t
   await page.locator('lab-store h2').getByText('live').waitFor();
   assert.equal(await page.locator('lab-store .note').count(), 0);
   assert.equal(sent.length, 6, 'no list is read again');
-});
-
-test('after the ids changed, reopening the stream reads the lists again', async (t) => {
-  const { store, page } = await visit(t);
-  await openStore(page);
-  const live = page.locator('lab-store h2').getByText('live');
-  const rehearsal = await (await lab()).store.rehearse([{ fault: 'large-ids' }], { key: store.key });
-  await page.getByText('The fault large-ids has started, so all ids have changed.').first().waitFor();
-  await atEvents(page, /^Open the stream/);
-  await card(page, 1).waitFor({ state: 'detached' });
-  await live.waitFor();
-  await page.getByRole('button', { name: 'Order one Bella' }).click();
-  await page.locator('lab-store article').getByText('3 in stock', { exact: true }).first().waitFor();
-  await rehearsal.end();
-  await page.getByText('The fault large-ids has ended, so all ids have changed.').first().waitFor();
-  await atEvents(page, /^Open the stream/);
-  await has(page, 1, '3 in stock');
-  await live.waitFor();
 });
 
 test('after a reset, the lists are read when the stream is connected', async (t) => {

@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { findings } from '../../support/axe.ts';
 import { browsers, browserTest as test } from '../../support/browsers.ts';
 import { call } from '../../support/from-code.ts';
-import { visitLab } from '../../support/lab-page.ts';
+import { heldRequest, visitLab } from '../../support/lab-page.ts';
 import {
   atEvents,
   card,
   has,
-  lab,
   openButton,
   openStore,
   panel,
@@ -56,7 +55,7 @@ for (const browser of browsers)
   });
 
 test('of two orders for the last unit only one succeeds, and both responses are shown', async (t) => {
-  const { store, page } = await visit(t, {}, { tolerated: /^no randomness$/ });
+  const { service, store, page } = await visit(t, {}, { tolerated: /^no randomness$/ });
   const sent = sentBy(page);
   const keys = new Set<string | undefined>();
   page.on('request', (request) => {
@@ -66,11 +65,9 @@ test('of two orders for the last unit only one succeeds, and both responses are 
   await twice(page).click();
   await panel(page).getByText('Two orders for the last Cleo: only one succeeds').waitFor();
   assert.deepEqual((await panel(page).locator('.large').allTextContents()).toSorted(), ['201', '409']);
-  assert.match(
-    await panel(page).innerText(),
-    /insufficient_stock[\s\S]*order 9|order 9[\s\S]*insufficient_stock/,
-  );
-  const ids = (await panel(page).innerText()).match(/lab-page-\w{4}…/g);
+  const text = await panel(page).innerText();
+  assert.match(text, /insufficient_stock[\s\S]*order 9|order 9[\s\S]*insufficient_stock/);
+  const ids = text.match(/lab-page-\w{4}…/g);
   assert.equal(new Set(ids).size, 2);
   await panel(page).getByText('Pet 7 has too few units in stock: needed 1, available 0.').waitFor();
   await has(page, 7, 'none in stock');
@@ -82,12 +79,9 @@ test('of two orders for the last unit only one succeeds, and both responses are 
     const { body: items } = await call(store, 'GET', '/inventory?limit=100');
     for (const { petId } of items.filter(({ quantity }: { quantity: number }) => quantity === 1))
       await call(store, 'PATCH', `/inventory/${petId}`, { body: { quantity: 5 } });
-    await page
-      .locator('lab-store')
-      .getByText('1 in stock', { exact: true })
-      .first()
-      .waitFor({ state: 'detached' });
-    await (await lab()).store.rehearse([{ fault: 'internal-error', operation: 'placeOrder', times: 2 }], {
+    const single = page.locator('lab-store').getByText('1 in stock', { exact: true });
+    await single.first().waitFor({ state: 'detached' });
+    await service.rehearse([{ fault: 'internal-error', operation: 'placeOrder', times: 2 }], {
       key: store.key,
     });
     await twice(page).click();
@@ -165,13 +159,8 @@ test('a response stays at a pet until the pet changes again', async (t) => {
 
 test("the lists are read only after the page's own stream has begun", async (t) => {
   const { store, page } = await visit(t);
-  const begins = Promise.withResolvers<void>();
-  await page.route('**/events/stream', async (route) => {
-    await begins.promise;
-    await route.continue();
-  });
   const sent = sentBy(page);
-  await openButton(page).click();
+  const stream = await heldRequest(page, '**/events/stream', () => openButton(page).click());
   await using _ = await streamOf(store);
   await page.getByRole('button', { name: 'Details' }).click();
   await page.locator('lab-limits dd').getByText('1', { exact: true }).waitFor();
@@ -180,7 +169,7 @@ test("the lists are read only after the page's own stream has begun", async (t) 
   await page.waitForResponse('**/lab/account');
   assert.deepEqual(sent, ['GET /store/events/stream']);
   await call(store, 'POST', '/store/orders', { body: { petId: 2, quantity: 2 } });
-  begins.resolve();
+  await stream.continue();
   await has(page, 2, 'none in stock');
   await page.locator('lab-store h2').getByText('live').waitFor();
 });
@@ -227,23 +216,16 @@ test('after a reset no pet and no order shows an earlier response', async (t) =>
   await act();
 
   // A late answer to a request before the reset counts as old, too.
-  const isReset = Promise.withResolvers<void>();
-  await page.route('**/v1/store/orders', async (route) => {
-    const response = await route.fetch();
-    await isReset.promise;
-    await route.fulfill({ response });
-  });
-  const sent = page.waitForRequest('**/v1/store/orders');
-  await card(page, 2).getByRole('button', { name: 'Order one Rex' }).click();
-  await sent;
+  const order = card(page, 2).getByRole('button', { name: 'Order one Rex' });
+  const late = await heldRequest(page, '**/v1/store/orders', () => order.click());
+  const response = await late.fetch();
   await has(page, 2, '1 in stock');
   await call(store, 'POST', '/workspace/reset', { start: '/lab' });
   await panel(page).waitFor({ state: 'detached' });
-  isReset.resolve();
+  await late.fulfill({ response });
   await done.getByText('Order 1 of Rex').waitFor();
   assert.equal(await answers.count(), 0);
   assert.equal(await done.locator('li').count(), 4, 'what was answered stays in its list');
-  await page.unroute('**/v1/store/orders');
 
   // The page itself resets it, without an open stream.
   await atEvents(page, 'Close the stream');
@@ -264,14 +246,11 @@ test('after a reset no pet and no order shows an earlier response', async (t) =>
 
 test('axe finds no fault in the store', async (t) => {
   const { store, page } = await visit(t, {}, { width: 390, height: 844, reducedMotion: 'reduce' });
-  await call(store, 'POST', '/pets', { body: { name: '\u202Ex'.repeat(100), categoryId: 7 } });
-  const { body: category } = await call(store, 'POST', '/categories', {
-    body: { name: '\u200b'.repeat(100) },
-  });
-  const { body: pet } = await call(store, 'POST', '/pets', {
-    body: { name: '\u200b'.repeat(100), categoryId: category.id },
-  });
-  await call(store, 'POST', '/store/orders', { body: { petId: pet.id } });
+  const make = async (path: string, body: object) => (await call(store, 'POST', path, { body })).body;
+  await make('/pets', { name: '\u202Ex'.repeat(100), categoryId: 7 });
+  const category = await make('/categories', { name: '\u200b'.repeat(100) });
+  const pet = await make('/pets', { name: '\u200b'.repeat(100), categoryId: category.id });
+  await make('/store/orders', { petId: pet.id });
   await openStore(page);
   for (const place of ['h3', 'article h4', '.orders li']) {
     const name = page.locator(`lab-store ${place} bdi`, { hasText: '\\u200b\\u200b' });

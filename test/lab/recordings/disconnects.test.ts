@@ -1,32 +1,33 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { rehearse } from '../../support/lab.ts';
-import { type Petstore, startPetstore } from '../../support/petstore.ts';
+import { performedOf, rehearse } from '../../support/lab.ts';
+import { type Petstore, startListening } from '../../support/petstore.ts';
 import { recordedIn, recordingAt, startRecording } from '../../support/recordings.ts';
 import { until } from '../../support/until.ts';
 
 /** Sends a request on a connection of its own. */
-async function open(t: TestContext, petstore: Petstore, method = 'GET', path = '/pets/1'): Promise<Socket> {
-  const { port } = petstore.app.server.address() as { port: number };
-  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => {});
+function open(t: TestContext, petstore: Petstore, path = '/pets/1'): Socket {
+  const socket = petstore.connect(`GET /v1${path} HTTP/1.1\r\nHost: a\r\nX-API-Key: ${petstore.key}\r\n\r\n`);
   t.after(() => socket.destroy());
-  await once(socket, 'connect');
-  socket.write(`${method} /v1${path} HTTP/1.1\r\nHost: a\r\nX-API-Key: ${petstore.key}\r\n\r\n`);
   return socket;
 }
 
-/** A recorded store that delays its first `getPet`. */
+/** A store that listens, and is recorded. */
+async function startRecorded(t: TestContext) {
+  const petstore = await startListening(t);
+  return { petstore, recording: await startRecording(petstore) };
+}
+
+/** The same, with a request that a delay holds back. */
 async function startDelayed(t: TestContext, delayMs: number) {
-  const petstore = await startPetstore(t);
-  await petstore.listen();
-  const recording = await startRecording(petstore);
+  const { petstore, recording } = await startRecorded(t);
   const { id } = await rehearse(petstore, [{ fault: 'delay', operation: 'getPet', delayMs }]);
-  const isHeld = async () =>
-    (await petstore.send('GET', `/lab/rehearsals/${id}`)).body.faults[0].performed === 1;
-  return { petstore, recording, held: () => until(isHeld) };
+  const socket = open(t, petstore);
+  await until(async () => (await performedOf(petstore, id))[0] === 1);
+  return { petstore, recording, socket };
 }
 
 const leaving = {
@@ -36,16 +37,13 @@ const leaving = {
 
 for (const [how, leave] of Object.entries(leaving))
   test(`a client that ${how} its connection before its response is recorded once as left, also at the end of a recording`, async (t) => {
-    const { petstore, recording, held } = await startDelayed(t, 800);
-    const socket = await open(t, petstore);
-    await held();
+    const { petstore, recording, socket } = await startDelayed(t, 800);
     leave(socket);
     await until(async () => (await recordingAt(petstore, recording)).requests === 1);
     assert.equal((await petstore.send('POST', `${recording}/end`)).body.requests, 1);
     const [{ left, status, fault, durationMs, operation }] = await recordedIn(petstore, recording);
-    assert.deepEqual([left, status, operation], [true, undefined, 'getPet']);
-    assert.equal(fault, 'delay');
-    assert.ok(durationMs < 800, String(durationMs));
+    assert.deepEqual([left, status, fault, operation], [true, undefined, 'delay', 'getPet']);
+    assert.ok(durationMs > 0 && durationMs < 800, String(durationMs));
     const { entries } = (await petstore.send('GET', `${recording}/har`)).body.log;
     assert.deepEqual([entries[0].comment, entries[0].response.status], ['1 delay client disconnected', 0]);
     // The operation is still performed, and not recorded again.
@@ -54,9 +52,7 @@ for (const [how, leave] of Object.entries(leaving))
   });
 
 test('a client that closes its half is recorded as left, with the response that it gets', async (t) => {
-  const { petstore, recording, held } = await startDelayed(t, 300);
-  const socket = await open(t, petstore);
-  await held();
+  const { petstore, recording, socket } = await startDelayed(t, 300);
   socket.end();
   const [answer] = await once(socket.setEncoding('utf8'), 'data');
   assert.match(answer, /^HTTP\/1.1 200 /);
@@ -65,9 +61,7 @@ test('a client that closes its half is recorded as left, with the response that 
 });
 
 test('an ended recording stores no request that ends later, and counts one that began before as left out', async (t) => {
-  const { petstore, recording, held } = await startDelayed(t, 300);
-  const socket = await open(t, petstore);
-  await held();
+  const { petstore, recording, socket } = await startDelayed(t, 300);
   const ended = await petstore.send('POST', `${recording}/end`);
   assert.deepEqual([ended.body.requests, ended.body.leftOut], [0, 0]);
   petstore.nowMs += 50;
@@ -79,9 +73,7 @@ test('an ended recording stores no request that ends later, and counts one that 
 });
 
 test('a request that began before the next recording belongs to the one before, and later requests do not', async (t) => {
-  const { petstore, recording, held } = await startDelayed(t, 300);
-  const socket = await open(t, petstore);
-  await held();
+  const { petstore, recording, socket } = await startDelayed(t, 300);
   await startRecording(petstore);
   petstore.nowMs += 50;
   await petstore.call('GET', '/pets/2');
@@ -92,10 +84,8 @@ test('a request that began before the next recording belongs to the one before, 
 });
 
 test('a client that reads its whole response has not left, even if it then closes', async (t) => {
-  const petstore = await startPetstore(t);
-  await petstore.listen();
-  const recording = await startRecording(petstore);
-  const socket = await open(t, petstore);
+  const { petstore, recording } = await startRecorded(t);
+  const socket = open(t, petstore);
   await once(socket, 'data');
   socket.end();
   await once(socket, 'close');
@@ -104,7 +94,7 @@ test('a client that reads its whole response has not left, even if it then close
 });
 
 const followEvents = (t: TestContext, petstore: Petstore) =>
-  open(t, petstore, 'GET', '/store/events/stream?after=0');
+  open(t, petstore, '/store/events/stream?after=0');
 
 /** The only recorded request, after it was recorded. */
 async function onlyRecorded(petstore: Petstore, recording: string) {
@@ -114,11 +104,9 @@ async function onlyRecorded(petstore: Petstore, recording: string) {
 }
 
 for (const [how, leave] of Object.entries(leaving))
-  test(`for a stream whose client ${how} its connection, the recording has the silence before that`, async (t) => {
-    const petstore = await startPetstore(t);
-    await petstore.listen();
-    const recording = await startRecording(petstore);
-    const socket = await followEvents(t, petstore);
+  test(`a stream whose client ${how} its connection is recorded at its end, with its duration and the silence before`, async (t) => {
+    const { petstore, recording } = await startRecorded(t);
+    const socket = followEvents(t, petstore);
     let text = '';
     socket.setEncoding('utf8').on('data', (piece) => (text += piece));
     await until(() => text.includes('event: '));
@@ -126,19 +114,22 @@ for (const [how, leave] of Object.entries(leaving))
     await petstore.call('POST', '/categories', { body: { name: 'Dragons' } });
     await until(() => text.includes('Dragons'));
     await setTimeout(50);
+    assert.equal((await recordedIn(petstore, recording)).length, 1);
     leave(socket);
     await until(async () => (await recordingAt(petstore, recording)).requests === 2);
-    const [, { left, status, silenceMs, durationMs }] = await recordedIn(petstore, recording);
-    assert.deepEqual([left, status], [undefined, 200]);
+    const [first, stream] = await recordedIn(petstore, recording);
+    const { left, status, operation, silenceMs, durationMs } = stream;
+    assert.deepEqual([left, status, operation], [undefined, 200, 'streamEvents']);
     assert.ok(silenceMs >= 45 && silenceMs <= durationMs - 100, `${silenceMs} of ${durationMs}`);
+    assert.ok(durationMs > first.durationMs && stream.at <= first.at);
+    const { entries } = (await petstore.send('GET', `${recording}/har`)).body.log;
+    assert.equal(entries[0].comment, '2', 'an HTTP Archive is in the order of time');
   });
 
 test('the silence of a stream without events begins with its head', async (t) => {
-  const petstore = await startPetstore(t);
-  await petstore.listen();
-  const recording = await startRecording(petstore);
+  const { petstore, recording } = await startRecorded(t);
   await rehearse(petstore, ['stream-silent']);
-  const socket = await followEvents(t, petstore);
+  const socket = followEvents(t, petstore);
   await once(socket, 'data');
   await setTimeout(100);
   socket.end();
@@ -154,11 +145,9 @@ const serviceEnds: Record<string, { faults: Parameters<typeof rehearse>[1]; end?
 };
 for (const [how, { faults, end }] of Object.entries(serviceEnds))
   test(`no silence is recorded for a stream if the service ${how}`, async (t) => {
-    const petstore = await startPetstore(t);
-    await petstore.listen();
-    const recording = await startRecording(petstore);
+    const { petstore, recording } = await startRecorded(t);
     if (faults.length > 0) await rehearse(petstore, faults);
-    const socket = await followEvents(t, petstore);
+    const socket = followEvents(t, petstore);
     // The client closes its side when the service has closed its own.
     socket.on('end', () => socket.end());
     const closed = new Promise((resolve) => socket.resume().once('close', resolve));

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Petstore, startPetstore } from '../../support/petstore.ts';
+import { restart } from '../../support/limits.ts';
+import { startPetstore } from '../../support/petstore.ts';
 import { recordedIn, startRecording } from '../../support/recordings.ts';
 import { newReportJobWorker } from '../../support/report-job-worker.ts';
-import { openTestStorage } from '../../support/storage.ts';
+import { numbers } from '../../support/values.ts';
 
-const order = { petId: 1, quantity: 1 };
 const idsOf = (rows: { id: string }[]) => rows.map(({ id }) => Number(id));
-const range = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
 
 test('a reader follows a recording by the last id, without gaps and repeats', async (t) => {
   const petstore = await startPetstore(t);
@@ -15,26 +14,22 @@ test('a reader follows a recording by the last id, without gaps and repeats', as
   const followed: { id: string }[] = [];
   const follow = async () => {
     const last = followed.at(-1)?.id ?? 0;
-    const { status, body } = await petstore.send('GET', `${recording}/requests?after=${last}&limit=100`);
-    assert.equal(status, 200);
+    const { body } = await petstore.send('GET', `${recording}/requests?after=${last}&limit=100`);
     followed.push(...body);
     return body.length;
   };
   assert.equal(await follow(), 0);
   for (let round = 1; round <= 5; round++) {
     for (let i = 0; i < round; i++) {
-      await petstore.call('POST', '/store/orders', { body: order });
+      await petstore.call('POST', '/store/orders', { body: { petId: 1 } });
       await petstore.call('GET', `/pets/${i + 1}`);
     }
     assert.equal(await follow(), 2 * round);
     assert.equal(await follow(), 0);
   }
-  assert.deepEqual(idsOf(followed), range(1, 30));
+  assert.deepEqual(idsOf(followed), numbers(30));
   // Another instance, which has not followed the recording, links them all at once.
-  const options = { reportJobWorker: newReportJobWorker() };
-  const other = new Petstore(await openTestStorage(petstore.folder), petstore.folder, options);
-  t.after(() => other.close());
-  other.nowMs = petstore.nowMs;
+  const other = await restart(t, petstore, { beside: true, reportJobWorker: newReportJobWorker() });
   assert.deepEqual(followed, await recordedIn(other, recording, petstore.key));
   assert.equal(followed.filter((one) => 'gapMs' in one).length, 30 - 6, 'attempts after the first at each');
 });
@@ -60,9 +55,7 @@ test('pages after a request continue by their cursor, and end with the last requ
 test('following a long recording reads only new requests', async (t) => {
   const petstore = await startPetstore(t);
   const recording = await startRecording(petstore);
-  const send = async (count: number) => {
-    await Promise.all(Array.from({ length: count }, () => petstore.call('GET', '/pets/1')));
-  };
+  const send = (count: number) => Promise.all(numbers(count).map(() => petstore.call('GET', '/pets/1')));
   const readsOf = async (after: number) => {
     const { reads } = petstore.db.counts;
     const { body } = await petstore.send('GET', `${recording}/requests?after=${after}&limit=100`);
@@ -74,10 +67,10 @@ test('following a long recording reads only new requests', async (t) => {
   t.mock.method(performance, 'now', () => nowMs);
   await petstore.send('GET', recording);
   const all = await readsOf(895);
-  assert.deepEqual(all.ids, range(896, 5));
+  assert.deepEqual(all.ids, numbers(5, 896));
   await send(3);
   const few = await readsOf(900);
-  assert.deepEqual(few.ids, range(901, 3));
+  assert.deepEqual(few.ids, numbers(3, 901));
   assert.ok(few.reads < all.reads - 1, `${all.reads} and then ${few.reads} reads`);
   assert.ok((await readsOf(903)).reads < few.reads, 'and nothing is linked where nothing is new');
 });

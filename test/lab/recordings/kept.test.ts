@@ -9,10 +9,18 @@ import { maxKeptSize, maxRecordedHead } from '../../../src/lab/lab-bounds.ts';
 import { deleteOldRecordings, deleteRemoved } from '../../../src/lab/recordings/store.ts';
 import { deleteWorkspace } from '../../../src/store/workspaces/store.ts';
 import { filledTables } from '../../support/content.ts';
-import { Petstore, startPetstore } from '../../support/petstore.ts';
-import { deletionsOf, recordedIn, recordingAt, startRecording } from '../../support/recordings.ts';
-import { openTestStorage } from '../../support/storage.ts';
+import { restart, times } from '../../support/limits.ts';
+import { startPetstore } from '../../support/petstore.ts';
+import {
+  deletionsOf,
+  holdRecordings,
+  recordedIn,
+  recordingAt,
+  startRecording,
+  valuesOf,
+} from '../../support/recordings.ts';
 import { until } from '../../support/until.ts';
+import { numbers } from '../../support/values.ts';
 
 const dayMs = 86_400_000;
 
@@ -37,10 +45,8 @@ test('no credential and no value of an unknown header is stored or shown', async
   const get = (path: string, headers: Record<string, string> = {}) => petstore.call('GET', path, { headers });
   await get('/pets/1', fields);
   await petstore.call('GET', '/pets/1', { key: null, headers: { 'x-api-key': key } });
-  await get(`/pets/${key}`);
-  await get(`/${key}`);
-  await get(`/pets/%E0%${key}`);
-  await get(`/pets?${key}=${key}&api_key=${key.replace('_', '%255F')}`);
+  const query = `?${key}=${key}&api_key=${key.replace('_', '%255F')}`;
+  for (const path of [`/pets/${key}`, `/${key}`, `/pets/%E0%${key}`, `/pets${query}`]) await get(path);
   const inBody = { name: key, url: 'https://me:canary-of-a-password@a.example/', secret: webhookSecret };
   await petstore.call('POST', '/pets', { body: inBody, headers: fields });
   await petstore.call('POST', '/pets', { body: `{"a":"${key}"` });
@@ -55,40 +61,29 @@ test('no credential and no value of an unknown header is stored or shown', async
   const stored = tables.map(({ name }) => petstore.db.read`select * from ${identifier(name)}`);
   const all = JSON.stringify([await Promise.all(shown), await Promise.all(stored)]);
   assert.ok(all.includes('pet_***') && all.includes('whsec_***'));
-  const secrets = {
-    unknown,
-    key: key.slice(4, 24),
-    webhook: webhookSecret.slice(6),
-    password: 'canary-of-a-password',
-  };
-  for (const [name, secret] of Object.entries(secrets)) {
+  for (const secret of [unknown, key.slice(4, 24), webhookSecret.slice(6), 'canary-of-a-password']) {
     // Names of header fields are in lower case.
-    assert.ok(!all.toLowerCase().includes(secret.toLowerCase()), name);
-    assert.ok(!petstore.log.join('').includes(secret), `${name} in the log`);
+    assert.ok(!all.toLowerCase().includes(secret.toLowerCase()), secret);
+    assert.ok(!petstore.log.join('').includes(secret), `${secret} in the log`);
   }
 });
 
 test('the first 8 KiB of a text body are kept, in whole characters, and of other bodies only the size', async (t) => {
   const petstore = await startPetstore(t);
   const recording = await startRecording(petstore);
-  const send = (body: string | Uint8Array) => petstore.call('POST', '/pets', { body });
-  await send('é'.repeat(8_000));
-  await send(`a${'é'.repeat(8_000)}`);
-  await send(Buffer.of(0xff, 0xfe, 1));
-  await send('a\u0000b');
-  await send('\u0000');
-  await send('');
+  const sent: [sent: string | Uint8Array, kept: string | undefined, bytes: number][] = [
+    ['é'.repeat(8_000), 'é'.repeat(4_096), 16_000],
+    [`a${'é'.repeat(8_000)}`, `a${'é'.repeat(4_095)}`, 16_001],
+    [Buffer.of(0xff, 0xfe, 1), '(3 bytes that are not text)', 3],
+    ['a\u0000b', '(3 bytes that are not text)', 3],
+    ['\u0000', '(1 byte that is not text)', 1],
+    ['', undefined, 0],
+  ];
+  for (const [body] of sent) await petstore.call('POST', '/pets', { body });
   const recorded = await recordedIn(petstore, recording);
   assert.deepEqual(
     recorded.map(({ body, bodyBytes }) => [body, bodyBytes]),
-    [
-      ['é'.repeat(4_096), 16_000],
-      [`a${'é'.repeat(4_095)}`, 16_001],
-      ['(3 bytes that are not text)', 3],
-      ['(3 bytes that are not text)', 3],
-      ['(1 byte that is not text)', 1],
-      [undefined, 0],
-    ],
+    sent.map(([, kept, bytes]) => [kept, bytes]),
   );
 });
 
@@ -97,30 +92,31 @@ test('a recording keeps a bounded number of requests and counts the others', asy
   const recording = await startRecording(petstore);
   for (let i = 0; i < 2; i++) await petstore.call('GET', '/pets/1');
   assert.equal((await recordingAt(petstore, recording)).requests, 2);
-  await Promise.all(Array.from({ length: 5 }, () => petstore.call('GET', '/pets/1')));
+  await Promise.all(numbers(5).map(() => petstore.call('GET', '/pets/1')));
   const { requests, leftOut } = await recordingAt(petstore, recording);
   assert.deepEqual([requests, leftOut], [3, 4]);
   assert.equal((await recordedIn(petstore, recording)).length, 3);
 });
 
-test('a key has its newest 20 recordings; older ones are removed with their requests', async (t) => {
+test('a new recording of a key removes those before the newest 20, and the oldest ones until the rest fits the limit', async (t) => {
   const petstore = await startPetstore(t);
   const first = await startRecording(petstore);
   await petstore.call('GET', '/pets/1');
   assert.equal((await recordedIn(petstore, first)).length, 1);
-  const paths = [first];
-  for (let i = 0; i < 20; i++) {
+  const startNext = () => {
     petstore.nowMs++;
-    paths.push(await startRecording(petstore));
-  }
-  const { body } = await petstore.send('GET', '/lab/recordings');
-  assert.deepEqual(
-    body.map(({ id }: { id: string }) => `/lab/recordings/${id}`),
-    paths.slice(1).reverse(),
-  );
+    return startRecording(petstore);
+  };
+  const newest = await times(20, startNext);
+  const listed = async () =>
+    valuesOf((await petstore.send('GET', '/lab/recordings')).body, 'id').map((id) => `/lab/recordings/${id}`);
+  assert.deepEqual(await listed(), newest.toReversed());
   assert.equal((await petstore.send('GET', `${first}/requests`)).status, 404);
   await deleteOldRecordings(petstore.db, petstore.nowMs);
   assert.deepEqual(await petstore.db.read`select * from recorded_requests`, []);
+  await petstore.db.write((sql) => sql`update recordings set size = ${maxKeptSize / 8}`);
+  const last = await startNext();
+  assert.deepEqual(await listed(), [last, ...newest.slice(-8).reverse()]);
 });
 
 test('the requests of a removed or expired recording are deleted 200 at once, and nobody sees a part of it', async (t) => {
@@ -216,11 +212,8 @@ test('requests right before a stop are kept', async (t) => {
   const petstore = await startPetstore(t);
   const recording = await startRecording(petstore);
   await petstore.call('GET', '/pets/1');
-  await petstore.app.close();
-  const again = new Petstore(await openTestStorage(petstore.folder), petstore.folder);
-  t.after(() => again.close());
-  again.key = petstore.key;
-  assert.equal((await recordedIn(again, recording)).length, 1);
+  const again = await restart(t, petstore);
+  assert.equal((await recordedIn(again, recording, petstore.key)).length, 1);
 });
 
 test('a key without an active recording causes no write', async (t) => {
@@ -237,60 +230,31 @@ test('a key without an active recording causes no write', async (t) => {
   assert.equal(petstore.db.counts.writes, writes);
 });
 
-test('requests are left out while too many wait to be written', async (t) => {
-  const petstore = await startPetstore(t, { recorderBounds: { maxUnwritten: 1_000 } });
-  const recording = await startRecording(petstore);
-  const held = Promise.withResolvers<void>();
-  const holding = petstore.db.write(async (sql) => {
-    await sql`update recordings set kept = kept`;
-    await held.promise;
+for (const [bound, recorderBounds] of [
+  ['characters of a recording', { maxRecordedSize: 3_000 }],
+  ['requests that wait to be written', { maxUnwritten: 1_000 }],
+] as const)
+  test(`requests beyond the limit of ${bound} succeed, and are counted as left out`, async (t) => {
+    const petstore = await startPetstore(t, { recorderBounds });
+    const recording = await startRecording(petstore);
+    const release = holdRecordings(petstore);
+    const answers = await Promise.all(numbers(20).map(() => petstore.call('GET', '/pets/1')));
+    assert.ok(answers.every(({ status }) => status === 200));
+    await release();
+    const { requests, leftOut } = await recordingAt(petstore, recording);
+    assert.ok(requests > 0 && requests < 10, String(requests));
+    assert.equal(requests + leftOut, 20);
   });
-  const answers = await Promise.all(Array.from({ length: 20 }, () => petstore.call('GET', '/pets/1')));
-  assert.ok(answers.every(({ status }) => status === 200));
-  held.resolve();
-  await holding;
-  const { requests, leftOut } = await recordingAt(petstore, recording);
-  assert.ok(requests > 0 && requests < 10, String(requests));
-  assert.equal(requests + leftOut, 20);
-});
-
-test('a recording keeps a bounded number of characters and counts the requests beyond it', async (t) => {
-  const petstore = await startPetstore(t, { recorderBounds: { maxRecordedSize: 3_000 } });
-  const recording = await startRecording(petstore);
-  for (let i = 0; i < 20; i++) await petstore.call('GET', '/pets/1');
-  const { requests, leftOut } = await recordingAt(petstore, recording);
-  assert.ok(requests > 0 && requests < 10, String(requests));
-  assert.equal(requests + leftOut, 20);
-});
-
-test('a new recording of a key removes its oldest ones until the rest fits the limit', async (t) => {
-  const petstore = await startPetstore(t);
-  const old = await startRecording(petstore);
-  await petstore.call('GET', '/pets/1');
-  assert.equal((await recordedIn(petstore, old)).length, 1);
-  await petstore.db.write((sql) => sql`update recordings set size = ${maxKeptSize + 1}`);
-  petstore.nowMs++;
-  const young = await startRecording(petstore);
-  assert.equal((await petstore.send('GET', old)).status, 404);
-  await deleteOldRecordings(petstore.db, petstore.nowMs);
-  assert.deepEqual(await petstore.db.read`select * from recorded_requests`, []);
-  assert.equal((await petstore.send('GET', young)).status, 200);
-});
 
 test('a recording that fills its share of the queue leaves room for others', async (t) => {
   const petstore = await startPetstore(t, { recorderBounds: { maxUnwrittenOfOne: 1_000 } });
   const greedy = await startRecording(petstore);
   const other = await petstore.addWorkspace('other', true);
   const modest = await startRecording(petstore, other.key);
-  const held = Promise.withResolvers<void>();
-  const holding = petstore.db.write(async (sql) => {
-    await sql`update recordings set kept = kept`;
-    await held.promise;
-  });
-  await Promise.all(Array.from({ length: 20 }, () => petstore.call('GET', '/pets/1')));
+  const release = holdRecordings(petstore);
+  await Promise.all(numbers(20).map(() => petstore.call('GET', '/pets/1')));
   await petstore.call('GET', '/pets/1', { key: other.key });
-  held.resolve();
-  await holding;
+  await release();
   assert.ok((await recordingAt(petstore, greedy)).leftOut > 0);
   assert.equal((await recordedIn(petstore, modest, other.key)).length, 1);
 });

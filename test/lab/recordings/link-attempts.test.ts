@@ -3,16 +3,20 @@ import { test } from 'node:test';
 import { fingerprintOf, linkAttempts } from '../../../src/lab/recordings/link-attempts.ts';
 import { cut, finds, key, post } from '../../support/findings.ts';
 
-/** The fingerprints of linked requests, one second apart. */
-const linked = (...fingerprints: string[]) => {
-  const attempts = fingerprints.map((fingerprint, number) => ({
-    ...{ number, fingerprint },
-    ...{ atUs: number * 1_000_000, tookUs: 1_000 },
+/** Requests with these fingerprints, one second apart, with the attempts before them. */
+const linkOf = (fingerprints: string[]) => {
+  const attempts = fingerprints.map((fingerprint, index) => ({
+    ...{ number: index + 1, fingerprint },
+    ...{ atUs: index * 1_000_000, tookUs: 1_000 },
   }));
-  return [...linkAttempts(attempts).values()].map(
-    ({ fingerprint, isGuessed }) => `${fingerprint}${isGuessed ? '?' : ''}`,
-  );
+  return linkAttempts(attempts).values().toArray();
 };
+
+const linked = (...fingerprints: string[]) =>
+  linkOf(fingerprints).map(({ fingerprint, isGuessed }) => `${fingerprint}${isGuessed ? '?' : ''}`);
+
+/** The number of the attempt before each request. */
+const repeatedBy = (...fingerprints: string[]) => linkOf(fingerprints).map(({ before }) => before);
 
 test('a request whose body was not read is identified by its Idempotency-Key, or else guessed', () => {
   const unread = (key?: string) => fingerprintOf('head', undefined, key);
@@ -47,15 +51,6 @@ test('a request repeats the last ended attempt, and none if another is in flight
     ],
   );
 });
-
-/** The number of the attempt before each request. Requests are one second apart. */
-const repeatedBy = (...fingerprints: string[]) => {
-  const attempts = fingerprints.map((fingerprint, index) => ({
-    ...{ number: index + 1, fingerprint },
-    ...{ atUs: index * 1_000_000, tookUs: 1_000 },
-  }));
-  return [...linkAttempts(attempts).values()].map(({ before }) => before);
-};
 
 test('attempts with one Idempotency-Key belong together, and an unread body matches no other key', () => {
   const [long, short] = ['head of 69 bytes', 'head of 68 bytes'];

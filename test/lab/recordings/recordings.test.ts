@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { deleteRemoved } from '../../../src/lab/recordings/store.ts';
 import { exchange } from '../../support/exchange.ts';
-import { startPetstore } from '../../support/petstore.ts';
-import { recordedIn, recordingAt, startRecording, valuesOf } from '../../support/recordings.ts';
-import { openStream } from '../../support/streams.ts';
-import { until } from '../../support/until.ts';
+import { startListening, startPetstore } from '../../support/petstore.ts';
+import {
+  holdRecordings,
+  recordedIn,
+  recordingAt,
+  startRecording,
+  valuesOf,
+} from '../../support/recordings.ts';
 
 const order = { petId: 1, quantity: 1 };
 
@@ -104,11 +107,8 @@ test('a recording keeps nothing more after it was ended, replaced, expired or re
     assert.equal((await recordedIn(petstore, recording)).length, count);
     assert.equal((await recordingAt(petstore, recording)).requests, count);
   }
-  const { body } = await petstore.send('GET', '/lab/recordings');
-  assert.deepEqual(
-    new Set(body.map(({ id }: { id: string }) => `/lab/recordings/${id}`)),
-    new Set([expired, ended, replaced]),
-  );
+  const listed = valuesOf((await petstore.send('GET', '/lab/recordings')).body, 'id');
+  assert.deepEqual(new Set(listed.map((id) => `/lab/recordings/${id}`)), new Set([expired, ended, replaced]));
   await deleteRemoved(petstore.db);
   assert.equal((await petstore.db.read`select * from recorded_requests`).length, 4);
 });
@@ -197,38 +197,15 @@ test('requests of every kind are recorded: HEAD, OPTIONS, unknown paths, wrong m
   );
 });
 
-test('a stream is recorded at its end with its duration', async (t) => {
-  const petstore = await startPetstore(t);
-  const origin = await petstore.listen();
-  const recording = await startRecording(petstore);
-  const stream = await openStream(t, origin, { key: petstore.key });
-  await petstore.call('GET', '/pets/1');
-  assert.equal((await recordedIn(petstore, recording)).length, 1);
-  stream.cut();
-  await until(async () => (await recordingAt(petstore, recording)).requests === 2);
-  const [first, second] = await recordedIn(petstore, recording);
-  assert.equal(second.operation, 'streamEvents');
-  assert.ok(second.durationMs > first.durationMs && second.at <= first.at);
-  const { entries } = (await petstore.send('GET', `${recording}/har`)).body.log;
-  assert.equal(entries[0].comment, '2', 'an HTTP Archive is in the order of time');
-});
-
 test('a request with an incomplete body is recorded', async (t) => {
-  const petstore = await startPetstore(t);
-  await petstore.listen();
+  const petstore = await startListening(t);
   const recording = await startRecording(petstore);
-  const head = `POST /v1/pets HTTP/1.1\r\nHost: a\r\nX-API-Key: ${petstore.key}\r\nContent-Type: application/json\r\n`;
-  assert.equal(
-    (await exchange(petstore, `${head}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`)).status,
-    400,
-  );
-  const atLab = head.replace('/v1/pets', '/lab/rehearsals');
-  assert.equal(
-    (await exchange(petstore, `${atLab}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`)).status,
-    400,
-  );
-  const [broken, ...rest] = await recordedIn(petstore, recording);
-  assert.deepEqual(rest, []);
+  const fields = `Host: a\r\nX-API-Key: ${petstore.key}\r\nContent-Type: application/json\r\n`;
+  const rest = `${fields}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`;
+  for (const path of ['/v1/pets', '/lab/rehearsals'])
+    assert.equal((await exchange(petstore, `POST ${path} HTTP/1.1\r\n${rest}`)).status, 400);
+  const [broken, ...others] = await recordedIn(petstore, recording);
+  assert.deepEqual(others, []);
   const { method, target, status, code, headers } = broken;
   assert.deepEqual(
     [method, target, status, code, headers['x-api-key'], 'body' in broken],
@@ -236,55 +213,21 @@ test('a request with an incomplete body is recorded', async (t) => {
   );
 });
 
-test('a request whose client leaves before the response is recorded', async (t) => {
-  const petstore = await startPetstore(t);
-  const origin = await petstore.listen();
-  const recording = await startRecording(petstore);
-  const held = Promise.withResolvers<void>();
-  const holding = petstore.db.write(async (sql) => {
-    await sql`update orders set quantity = quantity where workspace_id = 1 and id = 1`;
-    await held.promise;
-  });
-  const leaving = new AbortController();
-  const headers = { authorization: `Bearer ${petstore.key}` };
-  const asked = once(petstore.app.server, 'request');
-  const given = fetch(`${origin}/v1/store/orders/1`, { method: 'DELETE', headers, signal: leaving.signal });
-  await asked;
-  await setTimeout(60);
-  leaving.abort();
-  await assert.rejects(given);
-  await setTimeout(50);
-  held.resolve();
-  await holding;
-  await until(async () => (await recordingAt(petstore, recording)).requests === 1);
-  const [{ operation, left, durationMs }] = await recordedIn(petstore, recording);
-  assert.deepEqual([operation, left], ['cancelOrder', true]);
-  assert.ok(durationMs >= 50, String(durationMs));
-});
-
 test('a recording is read in pages, and as an HTTP Archive', async (t) => {
   const petstore = await startPetstore(t);
-  const origin = await petstore.listen();
   const recording = await startRecording(petstore);
-  const headers = { authorization: `Bearer ${petstore.key}`, 'content-type': 'application/json' };
-  const { status } = await fetch(`${origin}/v1/store/orders?a=1&b=%20`, {
-    ...{ method: 'POST', headers, body: JSON.stringify(order) },
-  });
-  assert.equal(status, 400);
+  assert.equal((await petstore.call('POST', '/store/orders?a=1&b=%20', { body: order })).status, 400);
   for (let i = 0; i < 4; i++) await petstore.call('GET', '/pets/1');
   const recorded = await recordedIn(petstore, recording, petstore.key, 2);
   assert.deepEqual(valuesOf(recorded, 'id'), ['1', '2', '3', '4', '5']);
   const { log } = (await petstore.send('GET', `${recording}/har`)).body;
-  assert.equal(log.version, '1.2');
-  assert.equal(log.entries.length, 5);
+  assert.deepEqual([log.version, log.entries.length], ['1.2', 5]);
   const { request, response, time, timings, startedDateTime } = log.entries[0];
-  assert.equal(request.url, 'http://localhost:8080/v1/store/orders?a=1&b=%20');
-  assert.deepEqual(request.queryString, [
-    { name: 'a', value: '1' },
-    { name: 'b', value: ' ' },
-  ]);
-  assert.deepEqual(request.postData, { mimeType: 'application/json', text: JSON.stringify(order) });
-  assert.deepEqual([request.bodySize, request.headersSize], [24, -1]);
+  assert.partialDeepStrictEqual(request, {
+    ...{ url: 'http://localhost:8080/v1/store/orders?a=1&b=%20', bodySize: 24, headersSize: -1 },
+    queryString: ['1', ' '].map((value, i) => ({ name: 'ab'[i], value })),
+    postData: { mimeType: 'application/json', text: JSON.stringify(order) },
+  });
   assert.deepEqual([response.status, response.statusText], [400, 'Bad Request']);
   assert.ok(response.content.size > 20 && response.bodySize === response.content.size);
   assert.match(response.content.mimeType, /^application\/json/);
@@ -293,8 +236,7 @@ test('a recording is read in pages, and as an HTTP Archive', async (t) => {
 });
 
 test('a recording shows which requests shared a connection', async (t) => {
-  const petstore = await startPetstore(t);
-  await petstore.listen();
+  const petstore = await startListening(t);
   const recording = await startRecording(petstore);
   const get = (fields: string) =>
     `GET /v1/pets/1 HTTP/1.1\r\nHost: a\r\nX-API-Key: ${petstore.key}\r\n${fields}\r\n`;
@@ -313,16 +255,11 @@ test('a recording contains all earlier requests, even while those of other keys 
     const { key } = await petstore.addWorkspace(`key ${i}`, true);
     others.push({ key, recording: await startRecording(petstore, key) });
   }
-  const held = Promise.withResolvers<void>();
-  const holding = petstore.db.write(async (sql) => {
-    await sql`update recordings set kept = kept`;
-    await held.promise;
-  });
+  const release = holdRecordings(petstore);
   for (const { key } of others) await petstore.call('GET', '/pets/1', { key });
   // The first of them is being written while the last is read.
   await setTimeout(50);
   const reading = others.map(({ key, recording }) => recordedIn(petstore, recording, key));
-  held.resolve();
-  await holding;
+  await release();
   for (const recorded of await Promise.all(reading)) assert.equal(recorded.length, 1);
 });

@@ -7,45 +7,36 @@ import { forgetOldRehearsals } from '../../../src/lab/rehearsals/store.ts';
 import { assertTouched, endRehearsal, rehearsalOf, rehearse } from '../../support/lab.ts';
 import { times } from '../../support/limits.ts';
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
+import { valuesOf } from '../../support/recordings.ts';
+import { statusesOf } from '../../support/values.ts';
 
 const dayMs = 86_400_000;
 
 const getPets = (store: Petstore) => store.call('GET', '/pets');
 const getOrders = (store: Petstore) => store.call('GET', '/store/orders');
 const statuses = async (count: number, act: () => ReturnType<typeof getPets>) =>
-  (await times(count, act)).map(({ status }) => status);
+  statusesOf(await times(count, act));
 
-test('a rehearsal lasts ten minutes by default, and at most a day', async (t) => {
+test('a rehearsal has from 1 to 100 faults, and lasts ten minutes by default, and at most a day', async (t) => {
   const store = await startPetstore(t);
   const lasts = async (options?: { expiresInSeconds: number }) =>
     Date.parse((await rehearse(store, ['unavailable'], options)).expiresAt) - store.nowMs;
   assert.equal(await lasts(), 600_000);
   assert.equal(await lasts({ expiresInSeconds: 86_400 }), dayMs);
-  const tooLong = { faults: [{ fault: 'unavailable' }], expiresInSeconds: 86_401 };
-  assert.equal((await store.send('POST', '/lab/rehearsals', { body: tooLong })).status, 400);
+  const statusOf = async (faults: number, expiresInSeconds?: number) => {
+    const body = { faults: Array(faults).fill({ fault: 'unavailable' }), expiresInSeconds };
+    return (await store.send('POST', '/lab/rehearsals', { body })).status;
+  };
+  assert.equal(await statusOf(1, 86_401), 400);
+  assert.deepEqual([await statusOf(0), await statusOf(100), await statusOf(101)], [400, 201, 400]);
 });
 
 test('a key may send 600 requests a minute to the lab, and is not banned for more', async (t) => {
   const store = await startPetstore(t);
-  const answers = await times(1_300, () => store.send('GET', '/lab/rehearsals'));
-  assert.deepEqual(
-    answers.map(({ status }) => status),
-    Array.from({ length: 1_300 }, (_, i) => (i < 600 ? 200 : 429)),
-  );
+  const answered = await statuses(1_300, () => store.send('GET', '/lab/rehearsals'));
+  assert.deepEqual(answered, [...Array(600).fill(200), ...Array(700).fill(429)]);
   store.nowMs += 60_000;
   assert.equal((await store.send('GET', '/lab/rehearsals')).status, 200);
-});
-
-test('a rehearsal has at most 100 faults', async (t) => {
-  const store = await startPetstore(t);
-  const post = (length: number) => {
-    const faults = Array.from({ length }, () => ({ fault: 'unavailable' }));
-    return store.send('POST', '/lab/rehearsals', { body: { faults } });
-  };
-  assert.deepEqual(
-    await Promise.all([0, 100, 101].map(async (n) => (await post(n)).status)),
-    [400, 201, 400],
-  );
 });
 
 test('an invalid rehearsal is refused, and the message says where and why', async (t) => {
@@ -97,8 +88,6 @@ test('conditions for different operations apply independently', async (t) => {
   assert.deepEqual(await statuses(3, () => getOrders(store)), [200, 200, 429]);
 });
 
-type CatalogueParameter = LabTypes.FaultParameter;
-
 test('the catalogue lists every fault with the defaults that a rehearsal uses', async (t) => {
   const store = await startPetstore(t);
   const faults = (await store.send('GET', '/lab/faults')).body;
@@ -106,8 +95,8 @@ test('the catalogue lists every fault with the defaults that a rehearsal uses', 
   for (const { name, kind, takesOperation, parameters, operations: its, ...texts } of faults) {
     const { group, level, does, goodClient, bites } = texts;
     assert.ok(group && levels.includes(level) && does && goodClient && bites);
-    const given = (pick: (one: CatalogueParameter) => unknown) =>
-      Object.fromEntries(parameters.map((one: CatalogueParameter) => [one.name, pick(one)]));
+    const given = (pick: (one: LabTypes.FaultParameter) => unknown) =>
+      Object.fromEntries(parameters.map((one: LabTypes.FaultParameter) => [one.name, pick(one)]));
     const usual = given((one) => one.values?.[0] ?? one.default);
     const [fault] = (await rehearse(store, [name])).faults;
     const counted = { fault: name, ...usual, performed: 0 };
@@ -146,11 +135,8 @@ test('progress is shown per operation, or per key, and is final when the rehears
   assert.deepEqual(await endRehearsal(store, id), over, 'it ended before');
 
   const next = await rehearse(store, faults);
-  const ended = await endRehearsal(store, next.id);
-  assert.deepEqual(
-    ended.faults.map(({ remaining }) => remaining),
-    [0, 7],
-  );
+  const { faults: ended } = await endRehearsal(store, next.id);
+  assert.deepEqual([ended[0]?.remaining, ended[1]?.remaining], [0, 7]);
 });
 
 test('a request changes only the progress of its own operation', async (t) => {
@@ -158,8 +144,8 @@ test('a request changes only the progress of its own operation', async (t) => {
   const { id } = await rehearse(store, Array(100).fill({ fault: 'unavailable', after: 10_000 }));
   const paths = ['/pets', '/store/orders', '/categories', '/inventory', '/store/events'];
   for (const path of paths) await store.call('GET', path);
-  const rows = await store.db
-    .read`select operation, state from rehearsal_progress where rehearsal_id = ${id}`;
+  const { read } = store.db;
+  const rows = await read`select operation, state from rehearsal_progress where rehearsal_id = ${id}`;
   assert.equal(rows.length, paths.length);
   for (const [operation, state] of rows)
     assert.ok(String(state).length < 8_192, `${operation}: ${String(state).length}`);
@@ -167,8 +153,7 @@ test('a request changes only the progress of its own operation', async (t) => {
 
 test('the newest 20 rehearsals of a key are kept, each for a day after its planned end', async (t) => {
   const store = await startPetstore(t);
-  const list = async () =>
-    (await store.send('GET', '/lab/rehearsals')).body.map(({ id }: { id: string }) => id);
+  const list = async () => valuesOf((await store.send('GET', '/lab/rehearsals')).body, 'id');
   const made = await times(22, async () => {
     store.nowMs += 1;
     return (await rehearse(store, ['unavailable'])).id;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { fragment, join, type Sql } from '../../../src/db/sql.ts';
+import type { Sql } from '../../../src/db/sql.ts';
 import { maxParameters } from '../../../src/http/input.ts';
 import { archiveBounds, maxWaitingReportJobs } from '../../../src/lab/lab-bounds.ts';
 import { deleteOldRecordings } from '../../../src/lab/recordings/store.ts';
@@ -11,44 +11,27 @@ import { ReportJobQueue } from '../../../src/lab/report-jobs/report-jobs.ts';
 import type { ReadRows } from '../../../src/lab/report-jobs/run-report-job.ts';
 import { Petstore, startPetstore } from '../../support/petstore.ts';
 import { openRaw, rawRequest } from '../../support/raw-client.ts';
-import { startRecording } from '../../support/recordings.ts';
+import { fillRecording, startRecording } from '../../support/recordings.ts';
 import { newReportJobWorker } from '../../support/report-job-worker.ts';
 import { until } from '../../support/until.ts';
+import { numbers, statusesOf } from '../../support/values.ts';
+import { connectionsOf } from '../../support/wire.ts';
 
-/** Puts this many requests into a recording with one request. Only their bodies differ. */
-async function fill(petstore: Petstore, count: number, body: string): Promise<void> {
-  const [row] = await petstore.db.read`select recording_id, at_us, fingerprint, facts from recorded_requests`;
-  const [id, atUs, fingerprint, facts] = row as [string, number, string, string];
-  await petstore.db.write(async (sql) => {
-    for (let number = 2; number <= count; number += 200) {
-      const rows = Array.from(
-        { length: Math.min(200, count + 1 - number) },
-        (_, i) =>
-          fragment`(1, ${id}, ${number + i}, ${atUs + number + i}, 1, ${fingerprint}, ${facts}, ${body})`,
-      );
-      await sql`insert into recorded_requests
-        (workspace_id, recording_id, number, at_us, took_us, fingerprint, facts, body) values ${join(rows, ', ')}`;
-    }
-    await sql`update recordings set kept = ${count}`;
-  });
-}
-
+/** A store with an ended recording of this many requests with this body. */
 async function filled(t: Parameters<typeof startPetstore>[0], count: number, body: string) {
   const petstore = await startPetstore(t);
   const recording = await startRecording(petstore);
   await petstore.call('GET', '/pets/1');
   await petstore.send('POST', `${recording}/end`);
   await petstore.send('GET', recording);
-  await fill(petstore, count, body);
+  await fillRecording(petstore, recording, count);
+  await petstore.db.write((sql) => sql`update recorded_requests set body = ${body}`);
   return { petstore, recording };
 }
 
 /** The numbers of requests in all archives of a recording, one list for each. */
-async function archivesOf(
-  petstore: Petstore,
-  recording: string,
-): Promise<{ numbers: number[]; size: number }[]> {
-  const archives = [];
+async function archivesOf(petstore: Petstore, recording: string) {
+  const archives: { numbers: number[]; size: number }[] = [];
   for (let path: string | undefined = `${recording}/har`; path; ) {
     const { body, text, status } = await petstore.send('GET', path);
     assert.equal(status, 200, text);
@@ -71,10 +54,8 @@ test('an HTTP Archive has a bounded number of requests and size, and names the n
   const large = await filled(t, count, 'x'.repeat(length));
   const archives = await archivesOf(large.petstore, large.recording);
   assert.equal(archives.length, Math.ceil((count * length) / archiveBounds.characters));
-  assert.deepEqual(
-    archives.flatMap(({ numbers }) => numbers),
-    Array.from({ length: count }, (_, i) => i + 1),
-  );
+  const listed = archives.flatMap(({ numbers }) => numbers);
+  assert.deepEqual(listed, numbers(count));
   assert.ok(Math.max(...archives.map(({ size }) => size)) < 2 * archiveBounds.characters);
 });
 
@@ -105,17 +86,12 @@ test('building a report reads no bodies, and few rows at once', async (t) => {
 /** Holds each reading of rows until it is released, and counts them. */
 function holdRows(petstore: Petstore) {
   const read = petstore.db.read;
-  const held = { asked: 0, release: () => {} };
-  let released = new Promise<void>((resolve) => {
-    held.release = () => {
-      released = Promise.resolve();
-      resolve();
-    };
-  });
+  const released = Promise.withResolvers<void>();
+  const held = { asked: 0, release: released.resolve };
   const holding: Sql = async (strings, ...values) => {
     if (strings.join('').includes('from recorded_requests')) {
       held.asked++;
-      await released;
+      await released.promise;
     }
     return read(strings, ...values);
   };
@@ -198,15 +174,11 @@ test('a report job beyond the limit of its key gets 429', async (t) => {
   const held = holdRows(petstore);
   const paths = ['har', 'requests', 'report', 'report/markdown', 'report/junit', 'har'];
   const answers = paths.map((path) => petstore.send('GET', `${recording}/${path}`));
-  for (const refused of await Promise.all(answers.slice(1 + maxWaitingReportJobs))) {
-    assert.equal(refused.status, 429);
-    assert.equal(refused.body.code, 'rate_limited');
-    assert.equal(refused.headers['retry-after'], '1');
-  }
+  for (const { status, body, headers } of await Promise.all(answers.slice(1 + maxWaitingReportJobs)))
+    assert.deepEqual([status, body.code, headers['retry-after']], [429, 'rate_limited', '1']);
   held.release();
-  const statuses = (await Promise.all(answers)).map(({ status }) => status);
-  assert.equal(statuses.filter((status) => status === 200).length, 1 + maxWaitingReportJobs);
-  assert.equal(statuses.filter((status) => status === 429).length, paths.length - 1 - maxWaitingReportJobs);
+  const made = await Promise.all(answers.slice(0, 1 + maxWaitingReportJobs));
+  assert.deepEqual(statusesOf(made), Array(1 + maxWaitingReportJobs).fill(200));
 });
 
 for (const [how, leave] of [
@@ -221,13 +193,11 @@ for (const [how, leave] of [
     const asking = rawRequest(petstore, 'GET', '').replace('/v1', `${recording}/report`);
     for (const { send } of clients) send(asking);
     await until(() => held.asked === 1);
-    const connections = () =>
-      new Promise<number>((resolve) => petstore.app.server.getConnections((_, n) => resolve(n)));
     for (const { socket } of clients) leave(socket);
     // Only then does the service know that all have left. One still waits for its rows.
-    await until(async () => (await connections()) <= 1);
+    await until(async () => (await connectionsOf(petstore)) <= 1);
     held.release();
-    await until(async () => (await connections()) === 0);
+    await until(async () => (await connectionsOf(petstore)) === 0);
     // The queue is free again, and a small page succeeds.
     const { body } = await petstore.send('GET', `${recording}/requests?limit=1`);
     assert.equal(body.length, 1);
@@ -277,9 +247,9 @@ test('a report is built once for each state of its recording, and shared by all 
   other.key = petstore.key;
   t.after(() => other.app.close());
   assert.equal((await other.send('GET', `${recording}/report`)).text, first.text);
-  const [markdown, junit] = ['markdown', 'junit'].map((form) => `${recording}/report/${form}`);
-  assert.match((await petstore.send('GET', markdown as string)).text, /^# Report card/);
-  assert.match((await petstore.send('GET', junit as string)).text, /<testsuites/);
+  const formOf = async (form: string) => (await petstore.send('GET', `${recording}/report/${form}`)).text;
+  assert.match(await formOf('markdown'), /^# Report card/);
+  assert.match(await formOf('junit'), /<testsuites/);
   assert.equal(held.asked, asked);
 
   await petstore.db.write((sql) => sql`update recording_reports set version = version - 1`);
@@ -312,8 +282,7 @@ for (const what of ['report', 'har', 'requests'])
     await petstore.send('DELETE', recording);
     held.release();
     const { status, body } = await reportJob;
-    assert.equal(status, 404);
-    assert.equal(body.code, 'not_found');
+    assert.deepEqual([status, body.code], [404, 'not_found']);
   });
 
 test('other requests run while a recording is read', async (t) => {
@@ -331,49 +300,42 @@ test('other requests run while a recording is read', async (t) => {
 });
 
 const task = {
-  kind: 'report',
-  workspaceId: 1,
-  recordingId: 'rec_1',
-  requests: 1_000_000,
-  beganAtMs: 0,
-} as const;
-const noRows: ReadRows = async () => [];
+  ...({ kind: 'report', workspaceId: 1, recordingId: 'rec_1' } as const),
+  ...{ requests: 1_000_000, beganAtMs: 0 },
+};
+const { signal } = new AbortController();
+
+/** A worker that stops with the test. */
+function startWorker(t: TestContext, ...bounds: Parameters<typeof newReportJobWorker>) {
+  const worker = newReportJobWorker(...bounds);
+  t.after(() => worker.close());
+  return worker;
+}
 
 test('a thread that runs out of memory fails its report job, and the next gets a new thread', async (t) => {
-  const worker = newReportJobWorker({ limitMs: 300_000, maxMiB: 24 });
-  t.after(() => worker.close());
-  const { signal } = new AbortController();
+  const worker = startWorker(t, { limitMs: 300_000, maxMiB: 24 });
   let number = 0;
   const endless: ReadRows = async () =>
     Array.from({ length: 500 }, () => [++number, number, 1, `${'x'.repeat(2_000)}${number}.`]);
   await assert.rejects(worker.make(task, endless, signal), /The thread that reads recordings failed/);
-  const { bytes } = await worker.make(task, noRows, signal);
+  const { bytes } = await worker.make(task, async () => [], signal);
   assert.equal(JSON.parse(new TextDecoder().decode(bytes)).verdict, 'incomplete');
 });
 
 test('a report job that takes too long fails', async (t) => {
-  const worker = newReportJobWorker({ limitMs: 200, maxMiB: 512 });
-  t.after(() => worker.close());
-  const { signal } = new AbortController();
-  await assert.rejects(
-    worker.make(task, () => new Promise(() => {}), signal),
-    /took more than 200 ms/,
-  );
+  const worker = startWorker(t, { limitMs: 200, maxMiB: 512 });
+  const endless = worker.make(task, () => new Promise(() => {}), signal);
+  await assert.rejects(endless, /took more than 200 ms/);
 });
 
 test('a report job fails if the storage fails, with the same error', async (t) => {
-  const worker = newReportJobWorker();
-  t.after(() => worker.close());
-  const leaving = new AbortController();
-  const away = worker.make(task, () => Promise.reject(new Error('away')), leaving.signal);
+  const worker = startWorker(t);
+  const away = worker.make(task, () => Promise.reject(new Error('away')), signal);
   await assert.rejects(away, /^Error: away$/);
-  const reportJob = worker.make(
-    task,
-    async () => {
-      leaving.abort(new Error('gone'));
-      return [[1, 1, 1, 'a.b.']];
-    },
-    leaving.signal,
-  );
-  await assert.rejects(reportJob, /^Error: gone$/);
+  const leaving = new AbortController();
+  const leave: ReadRows = async () => {
+    leaving.abort(new Error('gone'));
+    return [[1, 1, 1, 'a.b.']];
+  };
+  await assert.rejects(worker.make(task, leave, leaving.signal), /^Error: gone$/);
 });

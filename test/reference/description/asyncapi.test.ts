@@ -29,11 +29,9 @@ test('the headers of webhooks equal those in OpenAPI 3.1', () => {
   const { webhooks } = inJsonSchema.get(description);
   const { properties, required } = components.messageTraits.signed.headers;
   for (const { post } of Object.values<{ post: { parameters: Parameter[] } }>(webhooks)) {
-    const described = post.parameters.map(({ name, description, example }) => [
-      name,
-      { type: 'string', description, examples: [example] },
-    ]);
-    assert.deepEqual(properties, Object.fromEntries(described));
+    for (const { name, description, example } of post.parameters)
+      assert.deepEqual(properties[name], { type: 'string', description, examples: [example] });
+    assert.equal(Object.keys(properties).length, post.parameters.length);
     assert.deepEqual(required, Object.keys(properties));
   }
 });
@@ -41,15 +39,13 @@ test('the headers of webhooks equal those in OpenAPI 3.1', () => {
 type Parameter = { name: string; description: string; example: string };
 
 test('the stream channel matches its operation', () => {
-  const { streamEvents } = eventsDescription.operations;
+  const { summary, description, bindings } = eventsDescription.operations.streamEvents;
   const operation = operations.find(({ id }) => id === 'streamEvents');
-  assert.equal(channels.stream.address, operation?.path);
-  assert.equal(streamEvents.summary, operation?.summary);
-  assert.equal(streamEvents.description, operation?.description);
   assert.deepEqual(
-    Object.keys(streamEvents.bindings.http.query.properties),
-    Object.keys(operation?.query ?? {}),
+    [channels.stream.address, summary, description],
+    [operation?.path, operation?.summary, operation?.description],
   );
+  assert.deepEqual(Object.keys(bindings.http.query.properties), Object.keys(operation?.query ?? {}));
 });
 
 test('every example of a message is valid, and a changed one is not', () => {

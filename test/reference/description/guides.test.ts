@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { globSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { operations } from '../../../src/api/operations.ts';
 import { errorCodes } from '../../../src/foundation/errors.ts';
 import { banRules, maxStreams, type Plan, plans } from '../../../src/foundation/settings/plans.ts';
-import type { Deprecation } from '../../../src/http/operation.ts';
 import { fileOf } from '../../../src/reference/description/guide-names.ts';
 import { guides } from '../../../src/reference/description/guides.ts';
+import { blocksOf } from '../../support/pasted.ts';
 import { pythonWithRequests, whyNo } from '../../support/programs.ts';
+import { serve } from '../../support/receiver.ts';
 import { ampleKey, startService } from '../../support/service.ts';
 import { temporaryStorage } from '../../support/storage.ts';
 
@@ -48,15 +46,12 @@ test('each file is a guide; guides have only lower headings, and use the configu
 
 test('the guide to rate limits has the numbers of the plans and of bans', () => {
   const published = rows('Rate limits', /^(Free|Pro|Business|Enterprise)$/);
-  const decided = Object.entries(plans).map(([plan, quota]) => [
-    plan,
-    quota?.perMinute,
-    quota?.perDay,
-    maxStreams[plan as Plan],
-  ]);
   assert.deepEqual(
     published.map(([plan, ...quota]) => [plan?.toLowerCase(), ...quota.map(toNumber)]),
-    decided,
+    Object.entries(plans).map(([plan, quota]) => [
+      ...[plan, quota?.perMinute, quota?.perDay],
+      maxStreams[plan as Plan],
+    ]),
   );
   const text = guide('Rate limits').replaceAll('\n', ' ');
   // "more than the requests per minute of its plan"
@@ -83,23 +78,16 @@ test('the guide to versions names unstable and deprecated operations as their de
       .map(({ id }) => `\`${id}\``);
     assert.equal(rows('Versioning', new RegExp(`^\`${stability}\`$`))[0]?.[2], ids.join(', '));
   }
-  for (const { id, deprecated } of operations.filter(({ deprecated }) => deprecated)) {
-    const { since, sunset, successor } = deprecated as Deprecation;
-    assert.ok(
-      guide('Versioning').includes(
-        `\`${id}\` has been deprecated since ${since}, and its sunset date is ${sunset}`,
-      ),
-    );
-    assert.ok(guide('Versioning').includes(`Its successor is \`${successor}\``));
+  for (const { id, deprecated } of operations) {
+    if (!deprecated) continue;
+    const { since, sunset, successor } = deprecated;
+    for (const sentence of [
+      `\`${id}\` has been deprecated since ${since}, and its sunset date is ${sunset}`,
+      `Its successor is \`${successor}\``,
+    ])
+      assert.ok(guide('Versioning').includes(sentence), sentence);
   }
 });
-
-/** The fenced blocks of a guide, in order. */
-const blocksOf = (description: string) =>
-  [...description.matchAll(/```(\w+)\n([\s\S]*?)```/g)].map(([, language, code]) => ({
-    language: language as string,
-    code: code as string,
-  }));
 
 /** Webhook receivers do not end, so another test runs them. */
 const isReceiver = (code: string) => /createServer|HTTPServer/.test(code);
@@ -130,14 +118,12 @@ function assertShown(printed: string, language: 'json' | 'http', shown: string):
 /** A service that answers with these statuses in turn and repeats the last. Returns its URL and the times of requests. */
 async function stub(t: TestContext, statuses: number[], headers: Record<string, string>) {
   const askedAtMs: number[] = [];
-  const server = createServer((_request, response) => {
+  const port = await serve(t, (_request, response) => {
     const status = statuses[Math.min(askedAtMs.length, statuses.length - 1)] as number;
     askedAtMs.push(performance.now());
     response.writeHead(status, status < 400 ? {} : headers).end('[]');
-  }).listen(0, '127.0.0.1');
-  t.after(() => server.close());
-  await once(server, 'listening');
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, askedAtMs };
+  });
+  return { url: `http://127.0.0.1:${port}/v1`, askedAtMs };
 }
 
 /** Runs the retry of the guide in each language. Returns the last status and the times of its requests. */
@@ -203,9 +189,8 @@ describe('examples', { concurrency: true, skip }, () => {
   });
 
   test('the retry code of the guide gives up after five attempts', async (t) => {
-    for (const { status, askedAtMs } of await retries(t, [503], {})) {
+    for (const { status, askedAtMs } of await retries(t, [503], {}))
       assert.deepEqual([status, askedAtMs.length], [503, 5]);
-    }
   });
 
   test('the retry code of the guide does not wait a day, and repeats only what can succeed', async (t) => {

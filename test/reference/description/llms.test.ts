@@ -5,8 +5,8 @@ import { errorCodes } from '../../../src/foundation/errors.ts';
 import { labUrlOf } from '../../../src/http/target.ts';
 import { events } from '../../../src/store/events/schema.ts';
 import { baseUrl, description, resolve, validator } from '../../support/description.ts';
-import { Petstore, startPetstore } from '../../support/petstore.ts';
-import { openTestStorage } from '../../support/storage.ts';
+import { restart } from '../../support/limits.ts';
+import { type Petstore, startPetstore } from '../../support/petstore.ts';
 
 const maxCharacters = 12_000;
 
@@ -43,24 +43,20 @@ test('llms.txt has every error code below its status, and every event type', asy
   const text = await read(store);
   for (const [code, [status]] of Object.entries(errorCodes))
     assert.match(text, new RegExp(`^- ${status}: .*\`${code}\``, 'm'));
-  const types = [...text.matchAll(/^- `(\w+\.\w+)`: /gm)].map(([, type]) => type);
-  assert.deepEqual(
-    types,
-    events.map(({ type }) => type),
-  );
+  const types = events.map(({ type }) => type);
+  assert.deepEqual(text.match(/(?<=^- `)\w+\.\w+(?=`: )/gm), types);
 });
 
 test('without a lab llms.txt keeps its size and its operations', async (t) => {
-  const off = new Petstore(await openTestStorage(store.folder), store.folder, { lab: false });
-  t.after(() => off.close());
+  const off = await restart(t, store, { beside: true, lab: false });
   const text = await read(off);
   assert.ok(!text.includes(labUrlOf(baseUrl)));
   assert.equal(text.match(/^- `[A-Z]+ \//gm)?.length, operations.length);
 });
 
-/**
- * A small program that knows only llms.txt. It finds an operation by the description in its line.
- */
+type Event = { type: string; data: { id?: number } };
+
+/** A small program that knows only llms.txt. It finds an operation by the description in its line. */
 class Reader {
   readonly #text: string;
   readonly #header: [name: string, value: string];
@@ -130,11 +126,9 @@ test('a program that reads only llms.txt lists, creates, orders and follows even
   assert.deepEqual([order.petId, order.quantity], [pet.id, place.body.quantity]);
 
   const [after] = history.query;
-  const news: { type: string; data: { id?: number } }[] = await reader.send(
-    history.method,
-    `${history.url}?${after}=${last}`,
-  );
-  const idsOf = (type: string) => news.filter((event) => event.type === type).map(({ data }) => data.id);
-  assert.deepEqual(idsOf(reader.eventType('A pet was added')), [pet.id]);
-  assert.deepEqual(idsOf(reader.eventType('An order was placed')), [order.id]);
+  const news = await reader.send(history.method, `${history.url}?${after}=${last}`);
+  const byType = Map.groupBy(news as Event[], ({ type }) => type);
+  const idsOf = (words: string) => byType.get(reader.eventType(words))?.map(({ data }) => data.id);
+  assert.deepEqual(idsOf('A pet was added'), [pet.id]);
+  assert.deepEqual(idsOf('An order was placed'), [order.id]);
 });

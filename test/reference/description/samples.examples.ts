@@ -14,7 +14,8 @@ import { temporaryFolder } from '../../support/folder.ts';
 import { rehearse } from '../../support/lab.ts';
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
 import { freePort } from '../../support/port.ts';
-import { pythonWithRequests, working } from '../../support/programs.ts';
+import { needs, pythonWithRequests, working } from '../../support/programs.ts';
+import { startRecording } from '../../support/recordings.ts';
 import { fill } from '../../support/resources.ts';
 
 const run = promisify(execFile);
@@ -24,11 +25,14 @@ const atOnce = availableParallelism();
 const runners: Record<string, { file: string; command: string | undefined }> = {
   cURL: { file: 'sample.sh', command: working('curl', ['--version']) && working('bash', ['--version']) },
   JavaScript: { file: 'sample.mjs', command: process.execPath },
-  Python: {
-    file: 'sample.py',
-    command: pythonWithRequests,
-  },
+  Python: { file: 'sample.py', command: pythonWithRequests },
 };
+const labels = Object.keys(runners);
+const needsAll = (...some: string[]) =>
+  needs(
+    some.every((label) => runners[label]?.command),
+    `program that runs samples in ${some.join(', ')}`,
+  );
 
 interface Sample extends CodeSample {
   id: string;
@@ -37,20 +41,18 @@ interface Sample extends CodeSample {
 }
 
 async function servedSamples(store: Petstore): Promise<Sample[]> {
-  return (await Promise.all(apis.map(({ start }) => samplesAt(store, start)))).flat();
-}
-
-async function samplesAt(store: Petstore, start: string): Promise<Sample[]> {
-  const { body } = await store.send('GET', `${start}/openapi.json`, { key: null });
   type Described = { operationId: string; responses: object; 'x-codeSamples': CodeSample[] };
-  const operations = Object.values<Record<string, Described>>(body.paths).flatMap(Object.values<Described>);
-  return operations.flatMap((operation) => {
-    const status = Object.keys(operation.responses).find((status) => status.startsWith('2')) as string;
-    return operation['x-codeSamples'].map((sample) => ({ ...sample, id: operation.operationId, status }));
+  const bodies = await Promise.all(
+    apis.map(async ({ start }) => (await store.send('GET', `${start}/openapi.json`, { key: null })).body),
+  );
+  const items = bodies.flatMap(({ paths }) => Object.values<Record<string, Described>>(paths));
+  return items.flatMap(Object.values<Described>).flatMap(({ operationId: id, responses, ...described }) => {
+    const status = Object.keys(responses).find((status) => status.startsWith('2')) as string;
+    return described['x-codeSamples'].map((sample) => ({ ...sample, id, status }));
   });
 }
 
-/** Starts a store whose description has its real URL. */
+/** A store whose description has its real URL. */
 async function startListening(t: TestContext): Promise<Petstore> {
   const port = await freePort();
   const store = await startPetstore(t, { seed: false, baseUrl: `http://127.0.0.1:${port}/v1` });
@@ -64,35 +66,25 @@ async function outputOf(folder: string, { id, label, source }: Sample, key: stri
   const path = join(folder, `${id}-${file}`);
   writeFileSync(path, source);
   const env = { PATH: process.env.PATH, HOME: process.env.HOME, PETSTORE_API_KEY: key };
-  const { stdout } = await run(command, [path], { env, timeout: 20_000 });
-  return stdout;
+  return (await run(command, [path], { env, timeout: 20_000 })).stdout;
 }
 
-test('every operation has a sample in cURL, JavaScript and Python', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  const byOperation = Map.groupBy(await servedSamples(store), ({ id }) => id);
-  assert.equal(byOperation.size, apis.flatMap(({ operations }) => operations).length);
-  for (const [id, samples] of byOperation) {
-    assert.deepEqual(
-      samples.map(({ label }) => label),
-      ['cURL', 'JavaScript', 'Python'],
-      id,
-    );
-  }
-});
-
-test('samples name their requirements and fit into a narrow page', async (t) => {
-  const store = await startPetstore(t, { seed: false });
-  for (const { id, label, source } of await servedSamples(store)) {
+test('every operation has a sample in each language, which names its requirements and fits into a narrow page', async (t) => {
+  const samples = await servedSamples(await startPetstore(t, { seed: false }));
+  const ids = apis.flatMap(({ operations }) => operations.map(({ id }) => id));
+  assert.deepEqual(
+    samples.map(({ id, label }) => `${id} ${label}`).sort(),
+    ids.flatMap((id) => labels.map((label) => `${id} ${label}`)).sort(),
+  );
+  for (const { id, label, source } of samples) {
     if (label === 'Python') assert.match(source, /^# Needs requests: pip install requests\n/, id);
     for (const line of source.split('\n'))
       assert.ok(apis.reduce((text, { url }) => text.replace(url, ''), line).length <= 72, `${id}: ${line}`);
   }
 });
 
-for (const [label, { command }] of Object.entries(runners)) {
-  const skip = !command && !process.env.CI && `${label} cannot be run here`;
-  test(`every ${label} sample gets the status that its operation documents`, { skip }, async (t) => {
+for (const label of labels)
+  test(`every ${label} sample gets the status that its operation documents`, needsAll(label), async (t) => {
     const store = await startListening(t);
     const folder = temporaryFolder(t);
     const samples = (await servedSamples(store)).filter((sample) => sample.label === label);
@@ -114,7 +106,6 @@ for (const [label, { command }] of Object.entries(runners)) {
     };
     await Promise.all(Array.from({ length: atOnce }, work));
   });
-}
 
 /** A store, a sample, and a key with a used-up window. */
 async function prepareRefusal(t: TestContext, label: string, quota: Quota) {
@@ -136,20 +127,20 @@ async function prepareRefusal(t: TestContext, label: string, quota: Quota) {
 
 // They spend most of their time waiting.
 describe('refusals', { concurrency: true }, () => {
-  for (const [label, { command }] of Object.entries(runners)) {
-    const skip = !command && !process.env.CI && `${label} cannot be run here`;
+  for (const label of labels) {
+    test(
+      `a ${label} sample that gets 429 waits for Retry-After, and then succeeds`,
+      needsAll(label),
+      async (t) => {
+        const { sample, key, statuses } = await prepareRefusal(t, label, { perMinute: 1, perDay: 10 });
+        const startedMs = performance.now();
+        assert.match(await outputOf(temporaryFolder(t), sample, key), /\b200\b/);
+        assert.deepEqual(statuses, [429, 200]);
+        assert.ok(performance.now() - startedMs >= 1_000, 'it waited for a second');
+      },
+    );
 
-    test(`a ${label} sample that gets 429 waits for Retry-After, and then succeeds`, {
-      skip,
-    }, async (t) => {
-      const { sample, key, statuses } = await prepareRefusal(t, label, { perMinute: 1, perDay: 10 });
-      const startedMs = performance.now();
-      assert.match(await outputOf(temporaryFolder(t), sample, key), /\b200\b/);
-      assert.deepEqual(statuses, [429, 200]);
-      assert.ok(performance.now() - startedMs >= 1_000, 'it waited for a second');
-    });
-
-    test(`a ${label} sample does not wait a day`, { skip }, async (t) => {
+    test(`a ${label} sample does not wait a day`, needsAll(label), async (t) => {
       const { sample, key, statuses } = await prepareRefusal(t, label, { perMinute: 10, perDay: 1 });
       await assert.rejects(outputOf(temporaryFolder(t), sample, key));
       assert.deepEqual(statuses, [429]);
@@ -179,15 +170,15 @@ async function reportOf(store: Petstore, folder: string, sample: Sample, rehears
   const { key } = await store.addWorkspace(`${rehearsed.fault} ${sample.label}`, true);
   await fill(store, key);
   await rehearse(store, [rehearsed], { key });
-  const { body: recording } = await store.send('POST', '/lab/recordings', { key, body: {} });
+  const recording = await startRecording(store, key);
   const output = await outputOf(folder, sample, key).catch(({ stdout }) => stdout as string);
-  const { body: report } = await store.send('GET', `/lab/recordings/${recording.id}/report`, { key });
-  const named = (result: string) =>
-    (report.checks as { name: string; result: string }[])
-      .filter((check) => check.result === result)
-      .map(({ name }) => name);
+  const { body: report } = await store.send('GET', `${recording}/report`, { key });
+  const { passed = [], failed = [] } = Object.groupBy(
+    report.checks as { name: string; result: string }[],
+    ({ result }) => result,
+  );
   const last = [...output.matchAll(/^(?:HTTP\/1\.1 )?(\d{3})\b/gm)].at(-1)?.[1];
-  return { last, passed: named('passed'), failed: named('failed') };
+  return { last, passed: passed.map(({ name }) => name), failed: failed.map(({ name }) => name) };
 }
 
 /** curl does not retry bans, and can retry broken connections only together with every refusal. */
@@ -196,32 +187,33 @@ const givesUp: Record<string, { last: string | undefined; failed: string[] }> = 
   reset: { last: undefined, failed: ['failures.retried'] },
 };
 
-test('under limits, bans, failures and resets the samples pass every check of the lab that applies', {
-  skip:
-    Object.values(runners).some(({ command }) => !command) && !process.env.CI && 'not all can be run here',
-}, async (t) => {
-  const store = await startListening(t);
-  Object.defineProperty(store, 'nowMs', { get: () => Date.now() });
-  const folder = temporaryFolder(t);
-  const samples = await servedSamples(store);
-  const next = rehearsals
-    .flatMap((rehearsal) =>
-      samples
-        .filter(({ id }) => id === rehearsal.rehearsed.operation)
-        .map((sample) => ({ ...rehearsal, sample })),
-    )
-    .values();
-  const work = async () => {
-    for (const { rehearsed, checks, sample } of next) {
-      const { fault } = rehearsed;
-      const title = `${fault} on ${sample.id} in ${sample.label}`;
-      const { last, passed, failed } = await reportOf(store, folder, sample, rehearsed);
-      const given = sample.label === 'cURL' ? givesUp[fault] : undefined;
-      assert.deepEqual(failed, given?.failed ?? [], title);
-      assert.equal(last, given ? given.last : sample.status, title);
-      const missing = checks.filter((check) => !passed.includes(check));
-      if (!given) assert.deepEqual(missing, [], `${title}: ${passed}`);
-    }
-  };
-  await Promise.all(Array.from({ length: 4 * atOnce }, work));
-});
+test(
+  'under limits, bans, failures and resets the samples pass every check of the lab that applies',
+  needsAll(...labels),
+  async (t) => {
+    const store = await startListening(t);
+    Object.defineProperty(store, 'nowMs', { get: () => Date.now() });
+    const folder = temporaryFolder(t);
+    const samples = await servedSamples(store);
+    const next = rehearsals
+      .flatMap((rehearsal) =>
+        samples
+          .filter(({ id }) => id === rehearsal.rehearsed.operation)
+          .map((sample) => ({ ...rehearsal, sample })),
+      )
+      .values();
+    const work = async () => {
+      for (const { rehearsed, checks, sample } of next) {
+        const { fault } = rehearsed;
+        const title = `${fault} on ${sample.id} in ${sample.label}`;
+        const { last, passed, failed } = await reportOf(store, folder, sample, rehearsed);
+        const given = sample.label === 'cURL' ? givesUp[fault] : undefined;
+        assert.deepEqual(failed, given?.failed ?? [], title);
+        assert.equal(last, given ? given.last : sample.status, title);
+        const missing = checks.filter((check) => !passed.includes(check));
+        if (!given) assert.deepEqual(missing, [], `${title}: ${passed}`);
+      }
+    };
+    await Promise.all(Array.from({ length: 4 * atOnce }, work));
+  },
+);

@@ -23,15 +23,13 @@ const fits = (text: string, { pattern, maxLength = Number.POSITIVE_INFINITY }: F
 /** The schemas of all parameters of this name, by the id of their operation. */
 function formsOf(document: unknown, name: string): [string, Form][] {
   const { paths, components } = JSON.parse(JSON.stringify(document));
-  return Object.values(paths).flatMap((methods) =>
-    Object.values(
-      methods as Record<string, { operationId: string; parameters?: { $ref?: string }[] }>,
-    ).flatMap(({ operationId, parameters = [] }) =>
-      parameters
-        .map(({ $ref, ...own }) => ($ref ? components.parameters[$ref.split('/').at(-1) as string] : own))
-        .filter((parameter) => parameter.name === name)
-        .map(({ schema }): [string, Form] => [operationId, schema]),
-    ),
+  type Described = { operationId: string; parameters?: { $ref?: string }[] };
+  const described = Object.values<Record<string, Described>>(paths).flatMap(Object.values<Described>);
+  return described.flatMap(({ operationId, parameters = [] }) =>
+    parameters
+      .map(({ $ref, ...own }) => ($ref ? components.parameters[$ref.split('/').at(-1) as string] : own))
+      .filter((parameter) => parameter.name === name)
+      .map(({ schema }): [string, Form] => [operationId, schema]),
   );
 }
 
@@ -70,12 +68,10 @@ for (const [id, form] of cursorForms)
       fc.string(),
       fc.stringMatching(new RegExp(form.pattern)),
     );
-    fc.assert(
-      fc.property(some, (cursor) =>
-        assert.equal(fits(cursor, form), readCursor(id, cursor) !== undefined, cursor),
-      ),
-      { numRuns: 500 },
+    const isAsDescribed = fc.property(some, (cursor) =>
+      assert.equal(fits(cursor, form), readCursor(id, cursor) !== undefined, cursor),
     );
+    fc.assert(isAsDescribed, { numRuns: 500 });
     fc.assert(fc.property(numbers, (number) => fits(writeCursor(id, number), form)));
   });
 
@@ -90,11 +86,9 @@ test('a list returns 400 exactly for cursors that do not match the pattern', asy
     const { status } = await store.call('GET', `/pets?cursor=${cursor}`);
     assert.equal(status, fits(cursor, form) ? 200 : 400, cursor);
   }
-  const beyond = await store.call(
-    'GET',
-    `/store/events?cursor=${writeCursor('listEvents', '999999999999999999')}`,
-  );
-  assert.match(beyond.body.message, /^Event 999999999999999999 does not exist yet/);
+  const cursor = writeCursor('listEvents', '999999999999999999');
+  const { body } = await store.call('GET', `/store/events?cursor=${cursor}`);
+  assert.match(body.message, /^Event 999999999999999999 does not exist yet/);
 });
 
 test('webhook URLs must match the pattern; a URL that matches is refused only because of its host', async () => {
@@ -144,22 +138,17 @@ test('an Idempotency-Key that matches the pattern is accepted', () => {
       return false;
     }
   };
-  // Not valid in a header field, so it never arrives.
-  const comes = (key: string) => /^[!-~](?:[ -~]*[!-~])?$/.test(key);
-  fc.assert(
-    fc.property(keys.filter(comes), (key) => assert.equal(isTaken(key), fits(key, form), key)),
-    { numRuns: 1_000 },
-  );
+  // Others are not valid in a header field, so they never arrive.
+  const arriving = keys.filter((key) => /^[!-~](?:[ -~]*[!-~])?$/.test(key));
+  const isAsDescribed = fc.property(arriving, (key) => assert.equal(isTaken(key), fits(key, form), key));
+  fc.assert(isAsDescribed, { numRuns: 1_000 });
 });
 
 test('If-Match and If-None-Match accept everything that matches their pattern', () => {
   for (const name of ['If-Match', 'If-None-Match']) {
     const [, form] = formsOf(documents[0], name)[0] as [string, Form];
-    fc.assert(
-      fc.property(fc.stringMatching(new RegExp(form.pattern)), (tags) => {
-        parseEntityTags(name, tags);
-      }),
-    );
+    const tags = fc.stringMatching(new RegExp(form.pattern));
+    fc.assert(fc.property(tags, (text) => void parseEntityTags(name, text)));
   }
 });
 

@@ -47,9 +47,8 @@ const nullOf = (variant: JsonObject, other: JsonObject, document: Document) =>
     ? { type: resolve(other, document).type, nullable: true, enum: [null] }
     : inOldWords(variant, document);
 
-function without(document: Document, ...names: string[]): Document {
-  return Object.fromEntries(Object.entries(document).filter(([name]) => !names.includes(name)));
-}
+const without = (document: Document, names: string[]) =>
+  Object.fromEntries(Object.entries(document).filter(([name]) => !names.includes(name)));
 
 for (const { name, versions } of apis) {
   const [in30, in31, in32] = versions;
@@ -84,10 +83,9 @@ for (const { name, versions } of apis) {
     const copy = { ...in32, components: { ...in32.components, schemas }, paths: structuredClone(in32.paths) };
     const stream = (document: Document) => document.paths['/store/events/stream']?.get.responses[200].content;
     if (stream(in32)) copy.paths['/store/events/stream'].get.responses[200].content = stream(in31);
-    assert.deepEqual(
-      { ...without(copy, 'tags', 'openapi') },
-      { ...without(in31, 'tags', 'openapi', 'x-tagGroups') },
-    );
+    assert.ok(!('x-tagGroups' in in32));
+    const names = ['tags', 'openapi', 'x-tagGroups'];
+    assert.deepEqual(without(copy, names), without(in31, names));
   });
 
   test(`OpenAPI 3.2 groups the tags of ${name} as the extension does`, () => {

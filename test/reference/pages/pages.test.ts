@@ -7,8 +7,8 @@ import { guides } from '../../../src/reference/description/guides.ts';
 import { resolverOf } from '../../../src/reference/description/part.ts';
 import { guidePagePath, operationPath } from '../../../src/reference/pages/pages.ts';
 import { pagePaths } from '../../../src/reference/pages/serve-docs.ts';
-import { Petstore, startPetstore } from '../../support/petstore.ts';
-import { openTestStorage } from '../../support/storage.ts';
+import { restart } from '../../support/limits.ts';
+import { startPetstore } from '../../support/petstore.ts';
 
 /** Behind a proxy that removes the prefix. */
 const rootUrl = 'https://pets.example/store';
@@ -118,8 +118,7 @@ test('each link to a part of a page has a target', async () => {
 test('the names of pages are matched exactly, and without a lab its pages are missing', async (t) => {
   for (const path of ['operations/createpet', 'operations/createPet/', 'operations/__proto__', 'guides/x'])
     assert.equal((await read(`/reference/${path}`)).status, 404, path);
-  const off = new Petstore(await openTestStorage(store.folder), store.folder, { lab: false });
-  t.after(() => off.close());
+  const off = await restart(t, store, { beside: true, lab: false });
   const ofLab = labOperations.map(operationPath);
   for (const path of [...ofLab, guidePagePath('Rehearse failures')])
     assert.equal((await off.send('GET', path, { key: null })).status, 404, path);

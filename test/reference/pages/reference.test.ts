@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { gunzipSync } from 'node:zlib';
 import { referenceUrlWithKey } from '../../../src/http/target.ts';
 import { referencePaths } from '../../../src/reference/pages/interactive-page.ts';
 import { startPetstore } from '../../support/petstore.ts';
@@ -12,11 +11,13 @@ import { temporaryStorage } from '../../support/storage.ts';
 const anonymous = { key: null };
 const store = await startPetstore({ after }, { seed: false });
 
-test('the root redirects to the reference, which loads scripts and styles only from the service', async (t) => {
+test('the root and a trailing slash redirect to the reference, which loads scripts and styles only from the service', async (t) => {
   const store = await startPetstore(t, { seed: false, baseUrl: 'https://pets.example/store/v1' });
-  const root = await store.send('GET', '/', anonymous);
-  assert.equal(root.status, 302);
-  assert.equal(new URL(root.headers.location as string, 'http://localhost:8080/').pathname, '/reference');
+  for (const path of ['/', '/reference/']) {
+    const { status, headers } = await store.send('GET', path, anonymous);
+    assert.equal(status, 302);
+    assert.equal(new URL(headers.location as string, `http://x${path}`).pathname, '/reference');
+  }
   const { status, headers, text } = await store.send('GET', '/reference', anonymous);
   assert.equal(status, 200);
   assert.match(headers['content-type'] as string, /^text\/html/);
@@ -25,44 +26,25 @@ test('the root redirects to the reference, which loads scripts and styles only f
   assert.match(policy, /; style-src 'self'; img-src 'self'; connect-src 'self'; /);
   const links = text.replace(/<link rel="canonical" .*>/, '');
   assert.doesNotMatch(links, /\b(src|href)="(https?:|\/)/);
-  for (const [, path = ''] of links.matchAll(/(?:src|href)="([^"#]+)"/g)) {
+  for (const [, path = ''] of links.matchAll(/(?:src|href)="([^"#]+)"/g))
     assert.equal((await store.send('GET', `/${path}`, anonymous)).status, 200, path);
-  }
 });
 
-test('the reference also works with a trailing slash', async () => {
-  const { headers } = await store.send('GET', '/reference/', anonymous);
-  assert.equal(new URL(headers.location as string, 'http://x/reference/').pathname, '/reference');
-});
-
-test('the files of the page are compressed if the client accepts it, and not sent again if it has them', async () => {
-  const get = (headers: Record<string, string>) => store.app.inject({ url: '/v1/openapi.json', headers });
-  const plain = await get({});
-  const gzipped = await get({ 'accept-encoding': 'gzip' });
-  assert.equal(gzipped.headers['content-encoding'], 'gzip');
-  assert.ok(gunzipSync(gzipped.rawPayload).equals(plain.rawPayload));
-  assert.ok(gzipped.rawPayload.length < plain.rawPayload.length / 2);
-  assert.notEqual(gzipped.headers.etag, plain.headers.etag);
-  assert.equal((await get({ 'accept-encoding': 'gzip;q=0' })).headers['content-encoding'], undefined);
-  const etag = gzipped.headers.etag as string;
-  assert.equal((await get({ 'accept-encoding': 'gzip', 'if-none-match': etag })).statusCode, 304);
+test('a compressed document has less than half of its bytes', async () => {
+  const [plain, gzipped] = await Promise.all(
+    ['identity', 'gzip'].map((coding) =>
+      store.app.inject({ url: '/v1/openapi.json', headers: { 'accept-encoding': coding } }),
+    ),
+  );
+  assert.ok(Number(gzipped?.rawPayload.length) < Number(plain?.rawPayload.length) / 2);
 });
 
 test('a 400 for a malformed condition has no header fields of the document', async () => {
-  const refusal = async (url: string) => {
-    const headers = { 'if-none-match': 'unquoted', authorization: `Bearer ${store.key}` };
-    const answer = await store.app.inject({ url, headers });
-    assert.equal(answer.statusCode, 400, url);
-    assert.equal(answer.headers.vary, 'Accept');
-    return Object.keys(answer.headers);
-  };
+  const ofDocuments = /^(etag|content-security-policy|cross-origin-opener-policy|referrer-policy)$/;
   for (const path of ['/reference', '/reference/page.js', '/v1/openapi.json', '/changelog']) {
-    for (const name of await refusal(path))
-      assert.doesNotMatch(
-        name,
-        /^(etag|content-security-policy|cross-origin-opener-policy|referrer-policy)$/,
-        path,
-      );
+    const { status, headers } = await store.send('GET', path, { headers: { 'if-none-match': 'unquoted' } });
+    assert.deepEqual([status, headers.vary], [400, 'Accept'], path);
+    for (const name of Object.keys(headers)) assert.doesNotMatch(name, ofDocuments, path);
   }
 });
 

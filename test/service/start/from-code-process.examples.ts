@@ -14,7 +14,7 @@ import { openStore } from '../../../src/service/start/from-code/store.ts';
 import { startReceiver } from '../../support/dispatching.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { call, startFromCode } from '../../support/from-code.ts';
-import { bin, environment } from '../../support/service.ts';
+import { bin, environment, startCommand } from '../../support/service.ts';
 
 const newPet = { name: 'Smaug', categoryId: 1 };
 const index = new URL('../../../src/index.ts', import.meta.url).href;
@@ -207,22 +207,13 @@ test('serve --ephemeral keeps nothing, and accepts commands on standard input un
 });
 
 test('commands are answered in order, after the first line, also by a service that is ending', async (t) => {
-  const child = spawn(process.execPath, [bin, 'serve', '--port', '0', '--ephemeral', '--json'], {
-    env: environment({}),
-  });
-  t.after(() => child.kill('SIGKILL'));
-  const ended = once(child, 'close');
+  const { child, ended, written } = startCommand(t, ['serve', '--port', '0', '--ephemeral', '--json']);
   child.stdin.end(`{\n${'{"advance":"1 day"}\n{"stop":1}\n'.repeat(50)}{"reset":true}\n`);
-  const [ready, ...answers] = (await text(child.stdout))
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-  assert.ok(ready.baseUrl);
-  assert.deepEqual(
-    answers.map(({ ok }) => ok),
-    [false, ...Array(50).fill([true, false]).flat(), true],
-  );
   assert.deepEqual(await ended, [0, null]);
+  const [ready = '', ...answers] = written.stdout.trim().split('\n');
+  assert.ok(JSON.parse(ready).baseUrl);
+  const accepted = answers.map((line) => JSON.parse(line).ok);
+  assert.deepEqual(accepted, [false, ...Array(50).fill([true, false]).flat(), true]);
 });
 
 test('serve --ephemeral without a pipe as standard input runs until a signal', async (t) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Duration, PetstoreServer, StartOptions } from '../../../src/index.ts';
 import { durationMs } from '../../../src/service/start/from-code/clock.ts';
@@ -14,7 +14,7 @@ const newPet = { name: 'Smaug', categoryId: 1 };
 /** The state of something with a time limit: before, just before the end, and after it. */
 interface EndsByTime {
   options?: StartOptions;
-  begin(store: PetstoreServer, t: TestContext): Promise<unknown>;
+  begin?(store: PetstoreServer): Promise<unknown>;
   shows(store: PetstoreServer): Promise<unknown>;
   lasts: Duration;
   until: unknown;
@@ -52,7 +52,6 @@ const endings: Record<string, EndsByTime> = {
   },
   'the time before a sunset': {
     options: { enforceSunset: true },
-    begin: async () => {},
     shows: (store) => status(store, '/pets/1'),
     lasts: Date.parse('2030-12-05T00:00:00Z') - startsAt.getTime(),
     ...{ until: 200, after: 410 },
@@ -63,7 +62,6 @@ const endings: Record<string, EndsByTime> = {
     ...{ lasts: '1 day', until: 'true', after: undefined },
   },
   'the time for which events are kept': {
-    begin: async () => {},
     shows: async (store) => (await call(store, 'GET', '/store/events')).body.length,
     ...{ lasts: '7 days', until: 1, after: 0 },
   },
@@ -93,7 +91,7 @@ const endings: Record<string, EndsByTime> = {
 for (const [name, { options, begin, shows, lasts, until, after }] of Object.entries(endings)) {
   test(`moving the time ends ${name}, and not too early`, async (t) => {
     const store = await startFromCode(t, { ...options, clock: startsAt });
-    await begin(store, t);
+    await begin?.(store);
     await store.clock.advance(durationMs(lasts) - 1);
     assert.equal(await shows(store), until);
     await store.clock.advance(1);

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { bin, environment } from '../../support/service.ts';
 import { temporaryStorage } from '../../support/storage.ts';
+import { textOf } from '../../support/tree.ts';
 
 /** The packages of every start. Other dependencies are loaded for a request, a setting or a command that needs them. */
 const needed = ['commander', 'fastify', 'ipaddr.js', 'lru-cache', 'marked', 'pino', 'typebox'];
 
-const { dependencies } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+const { dependencies } = JSON.parse(textOf('package.json'));
 
 /** Prints the loaded packages of a program, and the loaded parts of Node.js. */
 const reporter = `
@@ -59,8 +59,6 @@ test('a service loads modules only when a request needs them', async (t) => {
     [1, 2].map(async () => (await fetch(new URL(path, baseUrl), init)).status);
   const first = await Promise.all([twice('/metrics'), twice('/mcp', message)].flat());
   assert.deepEqual(first, [200, 200, 200, 200]);
-  assert.deepEqual(
-    (await loaded()).dependencies,
-    [...needed, '@modelcontextprotocol/server', 'light-my-request', 'prom-client'].sort(),
-  );
+  const neededThen = [...needed, '@modelcontextprotocol/server', 'light-my-request', 'prom-client'];
+  assert.deepEqual((await loaded()).dependencies, neededThen.sort());
 });

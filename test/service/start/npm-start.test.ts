@@ -6,16 +6,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { beginPost } from '../../support/begin-post.ts';
 import { freePort } from '../../support/port.ts';
 import { whyNo } from '../../support/programs.ts';
-import { environment } from '../../support/service.ts';
+import { environment, statusAt } from '../../support/service.ts';
 import { temporaryStorage } from '../../support/storage.ts';
+import { root } from '../../support/tree.ts';
 import { until } from '../../support/until.ts';
 
 const skip = process.platform === 'win32' ? 'Windows has no signals' : whyNo('npm');
-const root = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** Runs commands in a shell, and waits until the service that they start is ready. */
 async function run(t: TestContext, commands: string) {
@@ -26,11 +25,7 @@ async function run(t: TestContext, commands: string) {
   t.after(() => spawnSync('kill', ['-KILL', '--', `-${child.pid}`]));
   let output = '';
   child.stdout.on('data', (chunk) => (output += chunk));
-  const isServing = () =>
-    fetch(`${origin}/readyz`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
+  const isServing = async () => (await statusAt(`${origin}/readyz`)) === 200;
   await until(isServing);
   const key = readFileSync(join(folder, 'demo.key'), 'utf8').trim();
   return { child, origin, key, isServing, output: () => output };

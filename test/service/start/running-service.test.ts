@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { withService } from '../../../src/service/start/running-service.ts';
+import { listen } from '../../support/receiver.ts';
 
 /** The message of a command that requests the account of a key. */
 async function messageFrom(t: TestContext, serve: RequestListener): Promise<string> {
-  const server = createServer(serve).listen(0, '127.0.0.1');
-  t.after(() => server.close().closeAllConnections());
-  await once(server, 'listening');
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { port } = await listen(t, createServer(serve));
+  const origin = `http://127.0.0.1:${port}`;
   const access = { baseUrl: `${origin}/v1`, key: 'k', addressSetBy: '--url' };
   const error: Error = await withService(access, ({ lab }) => lab.getAccount()).then(
     () => assert.fail('it must reject'),
@@ -19,31 +16,32 @@ async function messageFrom(t: TestContext, serve: RequestListener): Promise<stri
   return error.message.replaceAll(origin, 'ORIGIN');
 }
 
-const refusal = (status: number, message: string): RequestListener => {
-  const body = JSON.stringify({ code: 'a_code', message, status });
-  return (_request, response) => response.writeHead(status, { 'content-type': 'application/json' }).end(body);
-};
+const answering =
+  (status: number, body: string, headers: Record<string, string> = {}): RequestListener =>
+  (_request, response) =>
+    response.writeHead(status, headers).end(body);
 
-test('an error response of the service is reported with its message, and with what the user can do', async (t) => {
-  assert.equal(await messageFrom(t, refusal(409, 'Try later.')), 'Try later.');
-  assert.equal(
-    await messageFrom(t, refusal(401, 'Unknown key.')),
+const refusal = (status: number, message: string) =>
+  answering(status, JSON.stringify({ code: 'a_code', message, status }), {
+    'content-type': 'application/json',
+  });
+
+for (const [what, serve, message] of [
+  ['an error of the service', refusal(409, 'Try later.'), 'Try later.'],
+  [
+    'a refusal of the key',
+    refusal(401, 'Unknown key.'),
     'Unknown key. It is not a key of the service at ORIGIN/v1.',
-  );
-  assert.equal(
-    await messageFrom(t, refusal(404, 'No such path.')),
+  ],
+  [
+    'a service without a lab',
+    refusal(404, 'No such path.'),
     'There is no lab at ORIGIN/lab. Start the service with PETSTORE_LAB=on.',
-  );
-});
-
-test('a response of another program is reported with its status and address', async (t) => {
-  const message = await messageFrom(t, (_request, response) => response.writeHead(502).end('<p>Bad</p>'));
-  assert.equal(message, 'ORIGIN/lab/account returned 502.');
-  const moved = await messageFrom(t, (_request, response) =>
-    response.writeHead(302, { location: '/elsewhere' }).end(),
-  );
-  assert.equal(moved, 'ORIGIN/lab/account returned 302.');
-});
+  ],
+  ['an error of another program', answering(502, '<p>Bad</p>'), 'ORIGIN/lab/account returned 502.'],
+  ['a redirect', answering(302, '', { location: '/elsewhere' }), 'ORIGIN/lab/account returned 302.'],
+] as const)
+  test(`${what} is reported as: ${message}`, async (t) => assert.equal(await messageFrom(t, serve), message));
 
 test('a service that does not respond, or responds without end, is reported as unreachable', async (t) => {
   const none = await messageFrom(t, (request) => request.socket.destroy());

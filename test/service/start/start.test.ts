@@ -1,35 +1,24 @@
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { readConfig } from '../../../src/foundation/settings/config.ts';
 import { welcomeText } from '../../../src/service/start/welcome.ts';
 import { startPetstore } from '../../support/petstore.ts';
 import { whyNo } from '../../support/programs.ts';
-import { bin, environment } from '../../support/service.ts';
+import { startCommand } from '../../support/service.ts';
 import { temporaryStorage } from '../../support/storage.ts';
-
-/** The service on a free port, with its output until it ends. */
-function start(t: TestContext, args: string[], env: Record<string, string>) {
-  const child = spawn(process.execPath, [bin, 'serve', ...args], { env: environment({ PORT: '0', ...env }) });
-  const ended = once(child, 'close');
-  const written = { stdout: '', stderr: '' };
-  for (const stream of ['stdout', 'stderr'] as const)
-    child[stream].setEncoding('utf8').on('data', (chunk) => (written[stream] += chunk));
-  t.after(() => child.kill('SIGKILL'));
-  return { child, ended, written };
-}
 
 test('serve --json prints one line for programs when the service is ready, with its address', async (t) => {
   const dataDir = await temporaryStorage(t);
-  const env = { PETSTORE_DATA_DIR: dataDir, PETSTORE_ODD: '1' };
-  const { child, ended, written } = start(t, ['--json'], env);
+  const env = { PORT: '0', PETSTORE_DATA_DIR: dataDir, PETSTORE_ODD: '1' };
+  const { child, ended, written } = startCommand(t, ['serve', '--json'], env);
   const [line] = await once(createInterface(child.stdout), 'line');
   const { key, port, ...rest } = JSON.parse(line);
   const origin = `http://localhost:${port}`;
@@ -57,23 +46,19 @@ test('serve --json prints one line for programs when the service is ready, with 
 });
 
 test('serve --json prints no key without demo data, and nothing if it cannot start', async (t) => {
-  const env = { PETSTORE_DATA_DIR: await temporaryStorage(t), PETSTORE_DEMO: 'off', LOG_LEVEL: 'silent' };
-  const { child, written } = start(t, ['--json'], env);
-  const [line] = await once(createInterface(child.stdout), 'line');
-  const { port, key } = JSON.parse(line);
+  const env = { PORT: '0', PETSTORE_DEMO: 'off', LOG_LEVEL: 'silent' };
+  const start = async (own = {}) =>
+    startCommand(t, ['serve', '--json'], { ...env, PETSTORE_DATA_DIR: await temporaryStorage(t), ...own });
+  const { child, written } = await start();
+  const [ready] = await once(createInterface(child.stdout), 'line');
+  const { port, key } = JSON.parse(ready);
   assert.equal(key, undefined);
   assert.equal(written.stderr, '');
-  const second = start(t, ['--json'], {
-    ...env,
-    PORT: String(port),
-    PETSTORE_DATA_DIR: await temporaryStorage(t),
-  });
+  const second = await start({ PORT: String(port) });
   assert.deepEqual(await second.ended, [1, null]);
   assert.equal(second.written.stdout, '');
-  assert.match(
-    second.written.stderr,
-    /^petstore: PORT \d+ on 127\.0\.0\.1 is in use\. .*PORT=0 npm start\n$/,
-  );
+  const line = new RegExp(`^petstore: PORT ${port} on 127\\.0\\.0\\.1 is in use\\. .*PORT=0 npm start\\n$`);
+  assert.match(second.written.stderr, line);
 });
 
 const hasAddress = (address: string) =>

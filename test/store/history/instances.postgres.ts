@@ -14,7 +14,7 @@ import {
   readEvents,
   readLists,
 } from '../../support/history.ts';
-import { type Request, request } from '../../support/history-steps.ts';
+import { type Request, request } from '../../support/history-proof.ts';
 import { emptyDatabase, load, startInstances } from '../../support/instances.ts';
 import type { JsonAnswer, Petstore } from '../../support/petstore.ts';
 import { PostgresCluster, whyNoPostgres } from '../../support/postgres-cluster.ts';

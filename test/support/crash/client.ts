@@ -1,66 +1,58 @@
 import type { State } from '../history.ts';
 import type { Service } from '../service.ts';
-import { idOf, type Write } from './history.ts';
 import { pick, type Random } from './random.ts';
-import type { Store } from './store.ts';
+import { idOf, type Store, type Write } from './store.ts';
 
 /** The number of concurrent writers. */
 export const clientCount = 32;
 
+export type WritingClient = ReturnType<typeof startWriting>;
+
 /** Writes to its own resources, one write after the other, and orders the shared pets. */
-export class WritingClient {
-  /** The write in flight when the service was killed. */
-  unanswered: Write | undefined;
-  /** The resource that it created or changed, if it was kept. */
-  keptPath: string | undefined;
-  readonly #number: number;
-  readonly #store: Store;
-  readonly #random: Random;
-  readonly #own = new Set<string>();
-  #writes = 0;
-
-  constructor(number: number, store: Store, random: Random) {
-    this.#number = number;
-    this.#store = store;
-    this.#random = random;
-  }
-
-  async writeUntilKilled(service: Service): Promise<void> {
-    this.keptPath = undefined;
-    for (;;) {
-      const write = this.#nextWrite();
-      this.unanswered = write;
-      const answer = await this.#store.send(service, write).catch((error) => onlyKilled(service, error));
-      if (!answer) return;
-      this.unanswered = undefined;
-      if (answer.status >= 400) {
-        this.#store.counts.refused++;
-        continue;
+export function startWriting(number: number, store: Store, random: Random) {
+  const owned = new Set<string>();
+  let writes = 0;
+  const client = {
+    /** The write in flight when the service was killed. */
+    unanswered: undefined as Write | undefined,
+    /** The resource that it created or changed, if it was kept. */
+    keptPath: undefined as string | undefined,
+    async writeUntilKilled(service: Service): Promise<void> {
+      client.keptPath = undefined;
+      for (;;) {
+        const write = nextWrite();
+        client.unanswered = write;
+        const answer = await store.send(service, write).catch((error) => onlyKilled(service, error));
+        if (!answer) return;
+        client.unanswered = undefined;
+        if (answer.status >= 400) {
+          store.counts.refused++;
+          continue;
+        }
+        store.counts.answered++;
+        note(write.method === 'POST' ? `${write.path}/${answer.body.id}` : write.path);
       }
-      this.#store.counts.answered++;
-      this.#note(write.method === 'POST' ? `${write.path}/${answer.body.id}` : write.path);
-    }
-  }
-
-  /** Continues with a resource whose response did not arrive. */
-  own(path: string): void {
-    this.keptPath = path;
-    this.#note(path);
-  }
+    },
+    /** Continues with a resource whose response did not arrive. */
+    own(path: string): void {
+      client.keptPath = path;
+      note(path);
+    },
+  };
+  return client;
 
   /** Remembers resources for later changes. */
-  #note(path: string): void {
-    const state = this.#store.state(path);
+  function note(path: string): void {
+    const state = store.state(path);
     if (path.startsWith('/inventory/')) return;
-    if (state && !state.complete) this.#own.add(path);
-    else this.#own.delete(path);
+    if (state && !state.complete) owned.add(path);
+    else owned.delete(path);
   }
 
-  #nextWrite(): Write {
-    const random = this.#random;
-    const name = `client-${this.#number}-write-${++this.#writes}`;
+  function nextWrite(): Write {
+    const name = `client-${number}-write-${++writes}`;
     const own = (prefix: string) => {
-      const paths = [...this.#own].filter((path) => path.startsWith(prefix));
+      const paths = [...owned].filter((path) => path.startsWith(prefix));
       return paths.length > 0 ? pick(paths, random) : undefined;
     };
     const [pet, order, category] = [own('/pets/'), own('/store/orders/'), own('/categories/')];
@@ -71,8 +63,8 @@ export class WritingClient {
     };
     const choices: Write[] = [
       post('/pets', newPet, ['invalid_reference']),
-      post('/store/orders', this.#newOrder(), ['insufficient_stock']),
-      post('/store/orders', this.#newOrder(), ['insufficient_stock']),
+      post('/store/orders', newOrder(), ['insufficient_stock']),
+      post('/store/orders', newOrder(), ['insufficient_stock']),
       post('/categories', { name }),
     ];
     if (pet) {
@@ -103,12 +95,10 @@ export class WritingClient {
   }
 
   /** Its date distinguishes an order from every other. */
-  #newOrder(): State {
-    const petId = pick([...this.#store.sharedPetIds, undefined], this.#random);
-    const shipDate = new Date((this.#writes * clientCount + this.#number) * 1000)
-      .toISOString()
-      .replace('.000', '');
-    return { ...(petId && { petId }), quantity: 1 + this.#random(3), shipDate };
+  function newOrder(): State {
+    const petId = pick([...store.sharedPetIds, undefined], random);
+    const shipDate = new Date((writes * clientCount + number) * 1000).toISOString().replace('.000', '');
+    return { ...(petId && { petId }), quantity: 1 + random(3), shipDate };
   }
 }
 

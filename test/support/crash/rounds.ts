@@ -6,10 +6,10 @@ import { maxUnrecorded } from '../../../src/store/webhooks/retry-policy.ts';
 import { clockAhead } from '../clock.ts';
 import { ampleKey, type Service, startService } from '../service.ts';
 import { temporaryStorage } from '../storage.ts';
-import { clientCount, WritingClient } from './client.ts';
+import { clientCount, startWriting } from './client.ts';
 import { randomFrom } from './random.ts';
-import { type HistoryReader, Poller, StreamReader } from './readers.ts';
-import { WebhookReceiver } from './receiver.ts';
+import { startPolling, startStreaming } from './readers.ts';
+import { startCrashReceiver } from './receiver.ts';
 import { type CrashRound, noCounts, Store } from './store.ts';
 
 const killAfterMs = { min: 100, max: 400 };
@@ -27,11 +27,11 @@ export async function* crash(t: TestContext, rounds: number, seed: number): Asyn
   let service = await start();
   const key = await ampleKey(folder);
   const store = new Store(folder, key);
-  const receiver = await WebhookReceiver.start(t, service, key, random);
+  const receiver = await startCrashReceiver(t, service, key, random);
   const seeded = await store.begin(service);
-  const poller = new Poller(key, seeded);
-  const readers: HistoryReader[] = [poller, new StreamReader(key, seeded)];
-  const clients = Array.from({ length: clientCount }, (_, i) => new WritingClient(i, store, random));
+  const poller = startPolling(key, seeded);
+  const readers = [poller, startStreaming(key, seeded)];
+  const clients = Array.from({ length: clientCount }, (_, i) => startWriting(i, store, random));
   let repeats = 0;
   for (let round = 1; round <= rounds; round++) {
     receiver.isCalm = round === rounds;
@@ -42,7 +42,7 @@ export async function* crash(t: TestContext, rounds: number, seed: number): Asyn
     yield counts;
   }
   assert.ok(repeats <= mostRepeats * rounds, 'a kill repeats what was not on disk and no more');
-  const [received, known] = [receiver.received, poller.events.length];
+  const [received, known] = [receiver.received(), poller.events.length];
   yield await run('SIGTERM');
   receiver.assertHasOnce(poller.events.slice(known), received);
   receiver.assertGenuine(poller.events);

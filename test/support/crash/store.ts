@@ -5,13 +5,12 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Sql } from '../../../src/db/sql.ts';
 import type { RowKind } from '../../../src/db/tables.ts';
 import { defaults, Model } from '../fuzz/model.ts';
-import type { Lists, State } from '../history.ts';
+import { type Change, changesBetween, type Event, type Lists, pathOf, type State } from '../history.ts';
 import { assertInvariants, assertSound } from '../invariants.ts';
 import { fetchChecked, type JsonAnswer } from '../petstore.ts';
 import type { Service } from '../service.ts';
 import { openTestStorage, testDatabaseUrl } from '../storage.ts';
 import type { WritingClient } from './client.ts';
-import { ExpectedHistory, idOf, type Write } from './history.ts';
 import { pick, type Random } from './random.ts';
 import { type HistoryReader, readAnew } from './readers.ts';
 
@@ -43,6 +42,53 @@ export const noCounts: Readonly<CrashRound> = {
   ...{ events: 0, received: 0, again: 0 },
 };
 
+export interface Write {
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  path: string;
+  body?: State;
+  idempotencyKey?: string;
+  /** X-Request-Id, set when it is sent. */
+  requestId?: string;
+  /** Errors that other clients may cause. */
+  refusals?: string[];
+}
+
+/** The number at the end of a path. */
+export const idOf = (path: string) => Number(/\d+$/.exec(path)?.[0]);
+
+/** The events that the history must have for the writes of a round, by the X-Request-Id of each. */
+class ExpectedHistory {
+  readonly #writes = new Map<string, { changes: Change[]; paths: Set<string> | undefined }>();
+
+  /** The write made these changes to its own resources. Its effects on others are unknown. */
+  expect({ requestId, path }: Write, before: Lists, after: Lists): void {
+    const changes = changesBetween(before, after, path.startsWith('/pets'));
+    this.#writes.set(requestId as string, { changes, paths: new Set([...before.keys(), ...after.keys()]) });
+  }
+
+  /** The write changed nothing. */
+  expectNone(requestId: string): void {
+    this.#writes.set(requestId, { changes: [], paths: undefined });
+  }
+
+  /** Compares the events of the round with the expected ones, and clears these. */
+  assertDelivered(events: Event[]): void {
+    const byRequest = Map.groupBy(events, ({ requestId }) => requestId);
+    for (const [requestId, { changes, paths }] of this.#writes) {
+      const all = byRequest.get(requestId) ?? [];
+      const own = all.filter((event) => paths?.has(pathOf(event)) ?? true);
+      assert.deepEqual(
+        own.map(({ type, data, previous }) => ({ type, data, ...(previous && { previous }) })),
+        changes,
+        `what the history tells of ${requestId}`,
+      );
+    }
+    for (const requestId of byRequest.keys())
+      assert.ok(this.#writes.has(requestId as string), `nobody has sent ${requestId}`);
+    this.#writes.clear();
+  }
+}
+
 /** The responses of the service, whose state it must have kept. */
 export class Store {
   /** The last acknowledged state of each path; undefined after a removal. */
@@ -69,12 +115,8 @@ export class Store {
     const seeded = await this.#stored(async () => {});
     for (const [path, state] of seeded) this.#expected.set(path, state);
     for (const stock of sharedStocks) {
-      const pet = await this.send(service, {
-        method: 'POST',
-        path: '/pets',
-        body: { name: 'Shared', categoryId: 1 },
-      });
-      const petId = pet.body.id;
+      const body = { name: 'Shared', categoryId: 1 };
+      const petId = (await this.send(service, { method: 'POST', path: '/pets', body })).body.id;
       await this.send(service, { method: 'PATCH', path: `/inventory/${petId}`, body: { quantity: stock } });
       this.#shared.push({ petId, stock });
     }
@@ -182,7 +224,7 @@ export class Store {
     for (const reader of readers) {
       await reader.readUpTo(service, this.#position + events.length);
       assert.deepEqual(reader.events.slice(this.#position), events, 'what was seen before the kill is kept');
-      assert.deepEqual(reader.lists, stored, 'the events add up to the stored lists');
+      assert.deepEqual(reader.follower.lists, stored, 'the events add up to the stored lists');
     }
     this.#history.assertDelivered(events);
     this.#position += events.length;

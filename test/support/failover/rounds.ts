@@ -4,15 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { requestDeadlineMs } from '../../../src/db/open.ts';
 import { openPostgres } from '../../../src/db/postgres.ts';
 import { temporaryFolder } from '../folder.ts';
-import { Haproxy } from '../haproxy.ts';
 import { Follower, readEvents, readLists } from '../history.ts';
 import { assertInvariants } from '../invariants.ts';
 import { fetchChecked } from '../petstore.ts';
 import { ampleKey, startService } from '../service.ts';
 import { until } from '../until.ts';
-import { Followers } from './followers.ts';
-import { type Attempt, WriteLoad } from './load.ts';
-import { ServerPair, undecidedMs } from './pair.ts';
+import { startFollowers } from './followers.ts';
+import { type Attempt, startLoad, type WriteLoad } from './load.ts';
+import { startHaproxy, startPair, undecidedMs } from './pair.ts';
 
 /** After the proxy has the writable server, service must resume within this time. */
 const resumeWithinMs = 5_000;
@@ -29,8 +28,8 @@ export type Way = 'a planned switch' | 'a crash of the primary';
  * after the other. Prints a line for each, and fails if an acknowledged write is lost or service does not resume.
  */
 export async function* failOver(t: TestContext, ways: Way[], endsSessions: boolean): AsyncGenerator<string> {
-  const pair = await ServerPair.start(t);
-  const haproxy = await Haproxy.start(t, pair.backends, endsSessions);
+  const pair = await startPair(t);
+  const haproxy = await startHaproxy(t, pair.backends, endsSessions);
   const leadsTo = (port: number) => until(async () => String(await haproxy.healthy()) === String(port));
   await leadsTo(pair.primary.port);
   const folder = temporaryFolder(t);
@@ -43,8 +42,8 @@ export async function* failOver(t: TestContext, ways: Way[], endsSessions: boole
   const body = { quantity: 1_000_000 };
   await fetchChecked(origins[0] as string, 'PATCH', '/inventory/13', { key, body });
   const [lists, events] = [await readLists(get), await readEvents(get)];
-  const followers = await Followers.start(t, origins, key, events.length);
-  const load = new WriteLoad(origins, key);
+  const followers = await startFollowers(t, origins, key, events.length);
+  const load = startLoad(origins, key);
   t.after(() => load.end().catch(() => {}));
 
   for (const way of ways) {

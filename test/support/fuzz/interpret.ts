@@ -1,9 +1,8 @@
 import { Ajv, type ValidateFunction } from 'ajv';
 import { toUtc } from '../../../src/foundation/time.ts';
-import { decoded as decodedPath, description, resolve } from '../description.ts';
+import type { JsonObject as Json } from '../../../src/reference/description/schemas.ts';
+import { decoded as decodedPath, description, resolve, writableIn } from '../description.ts';
 import type { Call, Model } from './model.ts';
-
-type Json = Parameters<typeof resolve>[0];
 
 /** A sent request. Header names are in lower case. */
 export interface Wire {
@@ -53,7 +52,7 @@ export const described: Described[] = Object.entries(description.paths as Record
 function describedOf(template: string, method: string, operation: Json): Described {
   const content = ((operation.requestBody as Json | undefined)?.content ?? {}) as Record<string, Json>;
   const body = Object.values(content)[0]?.schema as Json | undefined;
-  const schema = body && withoutReadOnly(resolve(body));
+  const schema = body && { ...resolve(body), properties: Object.fromEntries(writableIn(resolve(body))) };
   return {
     id: operation.operationId as string,
     pattern: new RegExp(`^/v1${template.replace(/{\w+}/g, '([^/]+)')}$`),
@@ -65,20 +64,11 @@ function describedOf(template: string, method: string, operation: Json): Describ
     parameters: (operation.parameters as Json[]).map((parameter) => resolve(parameter)) as never,
     mediaTypes: Object.keys(content),
     fitsBody: schema && ajv.compile({ ...schema, components: description.components }),
-    bodyProperties: (schema?.properties ?? {}) as Record<string, Json>,
+    bodyProperties: schema?.properties ?? {},
   };
 }
 
 const isOfOtherForm = ({ errors }: ValidateFunction) => errors?.[0]?.keyword === 'pattern';
-
-/** Requests have no read-only properties. */
-function withoutReadOnly(schema: Json): Json {
-  const properties = Object.entries(schema.properties as Record<string, Json>);
-  return {
-    ...schema,
-    properties: Object.fromEntries(properties.filter(([, property]) => !property.readOnly)),
-  };
-}
 
 /** Whether target and header fields may exceed the limit. Only a socket has that limit, and `test/http/http.test.ts` tests it. */
 export function mayExceedHead({ path, query, headers }: Wire): boolean {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { Agent } from 'node:http';
 import fc from 'fast-check';
-import type { InjectOptions, LightMyRequestResponse } from 'fastify';
+import type { InjectOptions } from 'fastify';
 import { forgetOldEvents, readEvents } from '../../../src/store/history/store.ts';
 import { deleteWorkspace } from '../../../src/store/workspaces/store.ts';
 import { type Answer, assertAsDescribed, decoded } from '../description.ts';
@@ -76,7 +76,7 @@ async function runSequence(store: Petstore, steps: Step[], send: Send, report: R
   const model = await Model.of(store.db.read, workspaceId);
   const timestamp = new Date(store.nowMs).toISOString();
   model.history.add([{ type: 'workspace.seeded', data: {} }], { timestamp });
-  const sequence = new Sequence(key, model, send, timestamp);
+  const sequence = beginSequence(key, model, send, timestamp);
   try {
     for (const step of steps) {
       if ('keep' in step) {
@@ -88,7 +88,7 @@ async function runSequence(store: Petstore, steps: Step[], send: Send, report: R
       count(report, `${operation} ${status}`);
     }
     await assertInvariants(store.db.read, workspaceId);
-    await assertStored(store, workspaceId, sequence.model);
+    await assertStored(store, workspaceId, model);
   } catch (error) {
     const lines = sequence.script.map((line) => line()).join('\n');
     throw new Error(
@@ -112,76 +112,65 @@ async function assertStored({ db }: Petstore, workspaceId: number, model: Model)
   );
 }
 
-/** Requests in one workspace, one after the other, and their expected responses. */
-class Sequence {
-  readonly model: Model;
-  /** The sent requests, as lines for bash. */
-  readonly script: (() => string)[] = [];
-  readonly #sent: Wire[] = [];
-  readonly #key: string;
-  readonly #send: Send;
-  /** The time of all its events: the clock is stopped. */
-  readonly #timestamp: string;
+/** Requests in one workspace, one after the other, and their expected responses. `timestamp` is that of all events: the clock is stopped. */
+function beginSequence(key: string, model: Model, send: Send, timestamp: string) {
+  /** The sent requests, and the same as lines for bash. */
+  const sent: Wire[] = [];
+  const script: (() => string)[] = [];
   /** First responses by Idempotency-Key. */
-  readonly #firsts = new Map<string, { fingerprint: string; answer: Answer }>();
-
-  constructor(key: string, model: Model, send: Send, timestamp: string) {
-    this.#key = key;
-    this.#timestamp = timestamp;
-    this.model = model;
-    this.#send = send;
-  }
+  const firsts = new Map<string, { fingerprint: string; answer: Answer }>();
+  return { script, forget, perform };
 
   /** Records that all events but the last `keep` were removed. */
-  forget(keep: number): void {
-    this.model.history.keep(keep);
-    this.script.push(() => `# All but the last ${keep} events are forgotten.`);
+  function forget(keep: number): void {
+    model.history.keep(keep);
+    script.push(() => `# All but the last ${keep} events are forgotten.`);
   }
 
   /** Sends the request of a step and checks the response. */
-  async perform(step: RequestStep): Promise<[operation: string, status: number]> {
-    const earlier =
-      'again' in step ? this.#sent[step.again % this.#sent.length] : toWire(step, this.model, this.#key);
-    if (!earlier || mayExceedHead(earlier)) return ['nothing', 0];
-    const wire = earlier;
-    this.#sent.push(wire);
-    this.script.push(() => curlOf(wire, this.#key));
-    const meaning = interpret(wire, this.#key, this.model);
-    const answer = await this.#send(wire);
+  async function perform(step: RequestStep): Promise<[operation: string, status: number]> {
+    const wire = 'again' in step ? sent[step.again % sent.length] : toWire(step, model, key);
+    if (!wire || mayExceedHead(wire)) return ['nothing', 0];
+    sent.push(wire);
+    script.push(() => curlOf(wire, key));
+    const meaning = interpret(wire, key, model);
+    const answer = await send(wire);
     const url = `${wire.path}${wire.query && `?${wire.query}`}`;
     const what = `${wire.method} ${url} -> ${answer.status} ${answer.text}`;
     assert.ok(answer.status < 500, what);
     assertAsDescribed(wire.method, url, answer);
     if ('statuses' in meaning) {
-      assert.ok(
-        meaning.statuses.includes(answer.status),
-        `${what}\nbut it must be ${meaning.statuses.join(' or ')}`,
-      );
+      const { statuses } = meaning;
+      assert.ok(statuses.includes(answer.status), `${what}\nbut it must be ${statuses.join(' or ')}`);
       return ['refused', answer.status];
     }
-    this.#check(wire, meaning.call, answer, what);
+    check(wire, meaning.call, answer, what);
     return [meaning.call.operationId, answer.status];
   }
 
-  #check(wire: Wire, call: Call, answer: Answer, what: string): void {
+  function check(wire: Wire, call: Call, answer: Answer, what: string): void {
     const field = wire.headers['idempotency-key'];
     const key = wire.method === 'POST' && field !== undefined ? idempotencyKey(field) : undefined;
     const fingerprint = `${call.path} ${hash('sha256', wire.body ?? '')}`;
-    const first = key === undefined ? undefined : this.#firsts.get(key);
+    const first = key === undefined ? undefined : firsts.get(key);
     if (first) {
       assertRepeated(what, first.fingerprint === fingerprint ? first.answer : undefined, answer);
       return;
     }
     const requestId = answer.headers['x-request-id'] as string;
-    const expected = this.model.answer(call, { timestamp: this.#timestamp, requestId });
+    const expected = model.answer(call, { timestamp, requestId });
     assertExpected(what, wire, expected, answer);
-    this.#remember(call, expected, answer);
-    if (key !== undefined && answer.status < 300) this.#firsts.set(key, { fingerprint, answer });
+    remember(call, expected, answer);
+    if (key !== undefined && answer.status < 300) firsts.set(key, { fingerprint, answer });
   }
 
   /** Stores values for later requests. Equal representations have equal tags, and others have others. */
-  #remember({ operationId, path: asked, search }: Call, expected: Expected, { headers }: Answer): void {
-    const { textByTag, tagByPath, cursors } = this.model;
+  function remember(
+    { operationId, path: asked, search }: Call,
+    expected: Expected,
+    { headers }: Answer,
+  ): void {
+    const { textByTag, tagByPath, cursors } = model;
     if (headers.etag) {
       const text = canonical(expected.represented ?? (expected.body as object));
       assert.equal(textByTag.get(headers.etag) ?? text, text, 'equal tags have equal representations');
@@ -218,7 +207,7 @@ function assertExpected(what: string, { method }: Wire, expected: Expected, answ
   if (status < 300)
     assert.equal(/rel="next"/.test(answer.headers.link ?? ''), next !== undefined, `${what}: Link`);
   if (method === 'HEAD' || status === 304 || status === 204) return;
-  if (isEventStream(answer.headers['content-type'])) return;
+  if (isEventStream(answer.headers)) return;
   const parsed = JSON.parse(answer.text);
   for (const item of unknown && !code ? [parsed].flat() : []) {
     assert.equal(typeof item[unknown as string], 'string', what);
@@ -230,51 +219,38 @@ function assertExpected(what: string, { method }: Wire, expected: Expected, answ
 
 /** Sends requests without a socket. */
 export function inProcess({ app }: Petstore): Send {
-  return async ({ method, path, query, headers, body }) => {
+  return async ({ method, path, query, headers: sent, body }) => {
     const url = `${path}${query && `?${query}`}`;
-    const options = { method, url, headers, ...(body !== undefined && { payload: body }) };
-    if (decoded(path) === streamPath)
-      return beginningOf(await app.inject({ ...options, payloadAsStream: true } as InjectOptions));
-    const response = await app.inject(options as InjectOptions);
-    return {
-      status: response.statusCode,
-      headers: response.headers as Record<string, string>,
-      text: response.body,
-    };
+    const payloadAsStream = decoded(path) === '/v1/store/events/stream';
+    const options = { method, url, headers: sent, ...(body !== undefined && { payload: body }) };
+    const response = await app.inject({ ...options, payloadAsStream } as InjectOptions);
+    const { statusCode: status, headers } = response;
+    const text = payloadAsStream ? await beginningOf(response.stream(), headers) : response.body;
+    // As a client that disconnects.
+    if (isEventStream(headers)) response.raw.res.destroy();
+    return { status, headers: headers as Answer['headers'], text };
   };
 }
 
-const streamPath = '/v1/store/events/stream';
-
-/** A response that may be a stream. Only the first piece of a stream is read. */
-async function beginningOf(response: LightMyRequestResponse): Promise<Answer> {
-  const chunks = response.stream();
-  const isStream = isEventStream(response.headers['content-type']);
-  let text = '';
-  for await (const chunk of chunks) {
-    text += chunk;
-    if (isStream) break;
+/** The text of a response, but only the first piece of a stream. */
+async function beginningOf(response: AsyncIterable<Buffer>, headers: object): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) {
+    chunks.push(chunk);
+    if (isEventStream(headers)) break;
   }
-  // As a client that disconnects.
-  if (isStream) response.raw.res.destroy();
-  return { status: response.statusCode, headers: response.headers as Record<string, string>, text };
+  return Buffer.concat(chunks).toString();
 }
 
-const isEventStream = (contentType: unknown) => String(contentType).startsWith('text/event-stream');
+const isEventStream = (headers: { 'content-type'?: unknown }) =>
+  String(headers['content-type']).startsWith('text/event-stream');
 
 const overSocket =
   (origin: string, agent: Agent): Send =>
   ({ method, path, query, headers, body }) =>
     requestOnce(`${origin}${path}${query && `?${query}`}`, {
       ...{ method, headers, body, agent },
-      async read(response) {
-        const chunks: Buffer[] = [];
-        for await (const chunk of response as AsyncIterable<Buffer>) {
-          chunks.push(chunk);
-          if (isEventStream(response.headers['content-type'])) break;
-        }
-        return Buffer.concat(chunks).toString();
-      },
+      read: (response) => beginningOf(response, response.headers),
     });
 
 /** The operations with a successful response. */

@@ -1,12 +1,11 @@
 import fc, { type Arbitrary } from 'fast-check';
 import type { RowKind } from '../../../src/db/tables.ts';
+import type { JsonObject as Json } from '../../../src/reference/description/schemas.ts';
 import { type Api, apis, resolve } from '../description.ts';
 import type { Wire } from './interpret.ts';
 import type { Model } from './model.ts';
 import { type Draft, type Twist, twist } from './twists.ts';
 import { Earlier, earlier, Numeral, validValue } from './values.ts';
-
-type Json = Parameters<typeof resolve>[0];
 
 const [api] = apis;
 
@@ -34,13 +33,10 @@ interface Target {
 export const operationStep = ({ start, description }: Pick<Api, 'start' | 'description'>): Arbitrary<Fresh> =>
   fc.oneof(
     ...Object.entries(description.paths as Record<string, Json>).flatMap(([template, item]) =>
-      Object.entries(item as Record<string, Json>).map(([method, operation]) =>
-        stepOf(
-          { start, id: operation.operationId as string, method: method.toUpperCase(), template },
-          operation,
-          description,
-        ),
-      ),
+      Object.entries(item as Record<string, Json>).map(([method, operation]) => {
+        const target = { start, id: operation.operationId as string, method: method.toUpperCase(), template };
+        return stepOf(target, operation, description);
+      }),
     ),
   );
 

@@ -35,11 +35,11 @@ const withOwn = <Thing extends object>(thing: Thing, name: string, value: unknow
     ...{ value, enumerable: true, configurable: true, writable: true },
   });
 
-const withProperty = (name: string, value: unknown): Twist => {
-  return (draft) => {
+const withProperty =
+  (name: string, value: unknown): Twist =>
+  (draft) => {
     if (typeof draft.value === 'object' && draft.value) draft.value = withOwn(draft.value, name, value);
   };
-};
 
 const property = fc.constantFrom(
   ...new Set(described.flatMap(({ bodyProperties }) => Object.keys(bodyProperties))),

@@ -1,9 +1,8 @@
 import fc, { type Arbitrary } from 'fast-check';
-import { description, resolve } from '../description.ts';
+import type { JsonObject as Json } from '../../../src/reference/description/schemas.ts';
+import { description, resolve, writableIn } from '../description.ts';
 import { resources } from '../resources.ts';
 import { goodUrls } from './model.ts';
-
-type Json = Parameters<typeof resolve>[0];
 
 /** A value from an earlier response, chosen when the request is sent. */
 export class Earlier {
@@ -84,11 +83,9 @@ export function validValue(reference: Json, name = '', document = description): 
 }
 
 function validObject(schema: Json, document: typeof description): Arbitrary<Record<string, unknown>> {
-  const { properties, required = [] } = schema as { properties: Record<string, Json>; required?: string[] };
-  const values = Object.entries(properties)
-    .filter(([, property]) => !property.readOnly)
-    .map(([name, property]) => [name, validValue(property, name, document)] as const);
-  return fc.record(Object.fromEntries(values), { requiredKeys: required, noNullPrototype: true });
+  const values = writableIn(schema).map(([name, property]) => [name, validValue(property, name, document)]);
+  const requiredKeys = (schema.required ?? []) as string[];
+  return fc.record(Object.fromEntries(values), { requiredKeys, noNullPrototype: true });
 }
 
 const validId = (name: string) =>
