@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { decide, type LimitPolicy, newAccount } from '../../../src/access/limits/decision.ts';
 import { limitHeaders } from '../../../src/access/limits/headers.ts';
-import { accountName, decideShared, findSharedAccount } from '../../../src/access/limits/shared-accounts.ts';
+import { accountName, decideShared } from '../../../src/access/limits/shared-accounts.ts';
 import { connectValkey, type Valkey } from '../../../src/access/limits/valkey.ts';
 import { dayMs, minuteMs } from '../../../src/foundation/time.ts';
 import { needsValkey, serverKinds, startValkey, type ValkeyServer } from '../../support/valkey.ts';
