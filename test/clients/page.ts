@@ -17,9 +17,10 @@ export const shownVerdicts: Record<Verdict, string> = {
   'left-undone': '≠ left it undone',
   'did-something-else': '≠ did something else',
   'printed-something-else': '≠ printed something else',
+  'reported-failure': '! reported the failure, but exited with 0',
   failed: '✗ failed',
   hung: '⧗ hung',
-  'not-reached': '– not reached',
+  'not-reached': '– not tried',
 };
 
 /** The sentence of the page that names the version of the checks and the number of faults. */
