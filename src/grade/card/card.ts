@@ -161,21 +161,21 @@ function rowsOf(grade: FaultGrade, known: readonly string[], lines: CommandLines
   }
   return runs.map((run) => {
     const { name, verdict } = run;
-    const own = rankOf({ ...run, required });
-    const findings = verdict === 'not-reached' ? [] : findingsOf(fault, own, run, known, lines);
-    const breaksRule = own !== 'must-fix' && findings.some(({ rank }) => rank === 'must-fix');
-    const word = breaksRule ? `${verdictInWords(run)}, but broke a rule` : verdictInWords(run);
+    const rank = rankOf({ ...run, required });
     return {
-      ...{ fault, required, run, verdict, rank: breaksRule ? ('must-fix' as const) : own, name, word },
-      ...{ happened: happened(run), findings, again: lines.again(useOf(fault, run).selector) },
+      ...{ fault, required, run, verdict, rank, name, word: verdictInWords(run), happened: happened(run) },
+      findings: verdict === 'not-reached' ? [] : findingsOf(fault, rank, run, known, lines),
+      again: lines.again(useOf(fault, run).selector),
     };
   });
 }
 
-/** The rank of the worst row of a fault. */
+/** The rank of the worst row and finding of a fault: a run that survived may have broken a rule. */
 export function rankOfFault(fault: string, { rows }: Pick<Card, 'rows'>): Rank {
-  const found = rows.filter((row) => row.fault === fault).map(({ rank }) => rank);
-  return ranks.find((rank) => found.includes(rank)) ?? 'not-reached';
+  const found = rows
+    .filter((row) => row.fault === fault)
+    .flatMap(({ rank, findings }) => [{ rank }, ...findings]);
+  return ranks.find((rank) => found.some((one) => one.rank === rank)) ?? 'not-reached';
 }
 
 /** The lines that differ for a good reason, in a sentence. */
@@ -396,7 +396,7 @@ function sentenceOf(grade: Grade, rows: CardRow[], problems: CardProblem[]): str
     return 'It survived every required fault that it reached, made no other changes, and failed no required check.';
   const mustFix = <T extends { rank: Rank }>(some: readonly T[]) =>
     some.filter(({ rank }) => rank === 'must-fix');
-  const failing = rows.filter(({ run, required }) => run && rankOf({ ...run, required }) === 'must-fix');
+  const failing = mustFix(rows);
   const failedIn = (some: readonly FaultGrade[]) =>
     mustFix(some.map((one) => ({ rank: worstRank(one) }))).length;
   const { required = [], recommended = [] } = Object.groupBy(faults, (fault) =>

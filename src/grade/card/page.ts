@@ -7,6 +7,7 @@ import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import type { Changes } from '../card-schema.ts';
 import { type FaultGrade, type Grade, withoutFaults } from '../grade.ts';
+import type { Rank } from '../verdict.ts';
 import {
   type Card,
   type CardFinding,
@@ -87,10 +88,13 @@ ${grade.faults.length > 0 && html`<nav aria-label="Faults"><ul class="tiles">${i
 
 const time = (at: string) => html`<time datetime="${at}">${at.slice(0, 16).replace('T', ' ')} UTC</time>`;
 
+const wordOf = ({ verdict }: FaultGrade, rank: Rank) =>
+  verdict === 'survived' && rank !== 'survived' ? 'broke a rule' : verdictWords[verdict];
+
 /** A fault as a tile that links to its details. */
 function tile(fault: FaultGrade, card: Card): Markup {
-  const name = `${fault.fault}: ${verdictWords[fault.verdict]}`;
   const rank = rankOfFault(fault.fault, card);
+  const name = `${fault.fault}: ${wordOf(fault, rank)}`;
   return html`<li><a class="${rank}" href="#${fault.fault}" title="${name}"><span aria-hidden="true">${rankMarks[rank]}</span><span class="for-readers">${name}</span></a></li>`;
 }
 
@@ -207,7 +211,7 @@ ${inOrder(card).map((grade) => faultDetails(grade, card))}
 function faultDetails(grade: FaultGrade, card: Card): Markup {
   const rows = card.rows.filter(({ fault }) => fault === grade.fault);
   return html`<details class="fault">
-<summary><span class="chip ${rankOfFault(grade.fault, card)}">${verdictWords[grade.verdict]}</span>
+<summary><span class="chip ${rankOfFault(grade.fault, card)}">${wordOf(grade, rankOfFault(grade.fault, card))}</span>
 <span class="name">${grade.fault}</span> <span class="level">${grade.required ? 'required' : 'recommended'}</span>
 <span class="happened">${rows.length > 1 ? counted(rows.length, 'run') : rows[0]?.happened}</span></summary>
 <div class="body" id="${grade.fault}">
