@@ -358,7 +358,7 @@ test('JUnit has a case for each run and check, and failures only for what must b
     find('slow, first use').content[0]?.[2] as string,
     /^Recommended only: reported the failure, but exited with 0: printed "store: down".*; gave up after 5\.0 s/,
   );
-  const unreached = ['skipped', null, 'not reached: the fault was never performed'];
+  const unreached = ['skipped', null, 'not tried: the fault was never performed'];
   assert.deepEqual(find('sunset').content[0]?.slice(0, 3), unreached);
   // It silently left other data in the store, which no level excuses.
   assert.deepEqual(find('small-pages').content[0]?.slice(0, 2), ['failure', 'did-something-else']);
