@@ -257,6 +257,8 @@ async function list({ json, fault: asked }: Options): Promise<void> {
 /** Empties the files before the program runs, so that a file that cannot be written is reported early, and no old card remains. */
 function assertWritable(command: Command, { junit, html }: Options): void {
   const files = [junit, html].filter((file) => file !== undefined);
+  if (files.length > 1 && userPath(files[0] as string) === userPath(files[1] as string))
+    command.error('error: --junit and --html must name different files');
   for (const file of files) {
     const problem = write(file, '');
     if (problem !== undefined) command.error(`error: ${problem}`);

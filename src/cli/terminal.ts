@@ -17,8 +17,18 @@ export function printRows(rows: Record<string, Cell>[], asJson: boolean | undefi
 /** Prints an object as JSON, or as lines of name and value. */
 export function printFields(fields: Record<string, Cell>, asJson: boolean | undefined): void {
   const known = Object.entries(fields).filter(([, value]) => value !== undefined);
-  console.log(asJson ? toJson(fields) : toColumns(known.map(([name, value]) => [name, String(value)])));
+  console.log(
+    asJson
+      ? toJson(fields)
+      : toColumns(
+          known.map(([name, value]) => [name, String(value)]),
+          unwrapped(),
+        ),
+  );
 }
+
+/** In a pipe each row is one line, for `grep` and `awk`. */
+const unwrapped = () => (process.stdout.isTTY ? {} : { width: Number.POSITIVE_INFINITY });
 
 export const toJson = (value: unknown) => JSON.stringify(value, null, 2);
 
@@ -26,7 +36,7 @@ export function toTable(rows: Record<string, Cell>[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const head = names.map((text) => ({ text, style: 'bold' as const }));
   const cells = rows.map((row) => names.map((name) => String(row[name] ?? '')));
-  return rows.length > 0 ? toColumns([head, ...cells]) : 'None.';
+  return rows.length > 0 ? toColumns([head, ...cells], unwrapped()) : 'None.';
 }
 
 /** Prints text of a service, with control characters escaped. */

@@ -53,7 +53,7 @@ export function flatten(
 }
 
 /** The prepared forms of a template. More than the resources that share one would be a form for each request. */
-const maxForms = 8;
+const maxForms = 32;
 
 /** Caches the prepared forms of each template. Its fragments must be the same objects each time and contain no values. */
 export class PreparedByTemplate<Prepared> {

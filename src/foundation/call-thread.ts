@@ -7,8 +7,8 @@ import {
   type WorkerOptions,
 } from 'node:worker_threads';
 
-/** What a call reports: a message that may be answered, and at its end its result or its error as text. */
-type Report<Message, Result> = { message: Message } | { result: Result } | { failure: string };
+/** What a call reports: a message that may be answered, and at its end its result or its error. */
+type Report<Message, Result> = { message: Message } | { result: Result } | { failure: Error };
 
 /** What a call gets: the answer to its message, or that its caller aborts it. */
 type Reply = { answer: unknown } | { isAborted: true };
@@ -37,7 +37,7 @@ export class CallThread<Task, Message, Result> {
     const abort = () => reply({ isAborted: true });
     port.on('message', async (report: Report<Message, Result>) => {
       if ('result' in report) resolve(report.result);
-      else if ('failure' in report) reject(new Error(report.failure));
+      else if ('failure' in report) reject(report.failure);
       else reply({ answer: await onMessage(report.message) });
     });
     this.#rejects.add(reject);
@@ -100,7 +100,7 @@ export function serveCalls<Task, Message, Result>(
       const result = await perform(task, send, controller.signal);
       report({ result }, transfer(result));
     } catch (error) {
-      report({ failure: String((error as Error).stack ?? error) });
+      report({ failure: error instanceof Error ? error : new Error(String(error)) });
     } finally {
       port.close();
     }

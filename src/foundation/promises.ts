@@ -26,7 +26,7 @@ export function memoize<Made>(make: () => Made | Promise<Made>): () => Promise<M
   };
 }
 
-/** Runs `work`, one run at a time. A call during a run makes another run follow. Resolves when no run is left. */
+/** Runs `work`, one run at a time. A call during a run makes another run follow. Resolves when no run is left. `work` must not call it. */
 export function coalesce(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   let mustRun = false;

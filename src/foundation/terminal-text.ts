@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 
 /** Characters that a terminal might execute, and invisible ones, such as those that change the direction of text. */
-export const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 /** Escapes unprintable characters as in JSON. */
 export const escapeTerminal = (text: string) => text.replace(unprintable, escaped);

@@ -43,7 +43,7 @@ export function readTraceparent(field: string | string[] | undefined): string | 
 const randomUuid = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
 /** Whether an id is a random UUID, as the service and petstore-lab/client make them for requests. */
-export const isRandomId = (id: string) => randomUuid.test(id);
+const isRandomId = (id: string) => randomUuid.test(id);
 
 /** The trace context that follows from a random request id. Undefined for another id, because callers may use it again. */
 export function traceparentOfId(requestId: string): string | undefined {
@@ -56,7 +56,7 @@ export function traceparentOfId(requestId: string): string | undefined {
 export const newTraceparent = () => traceparentOfId(randomUUID()) as string;
 
 /** Its digits. Every request needs them for its line in the log, and no other way to get them is as fast. */
-export const traceIdOfUuid = (id: string) =>
+const traceIdOfUuid = (id: string) =>
   id.slice(0, 8) + id.slice(9, 13) + id.slice(14, 18) + id.slice(19, 23) + id.slice(24);
 
 export const traceIdIn = (traceparent: string) => traceparent.slice(3, 35);

@@ -24,7 +24,7 @@ import { maxDelayMs } from '../lab/lab-bounds.ts';
 import type { Tool } from './tools.ts';
 
 /** A tool, and the parser of its arguments. */
-export interface CallableTool extends Tool {
+interface CallableTool extends Tool {
   /** Parses and validates arguments. Throws `invalid_request`, which names the wrong ones. */
   read(given: Values): Values;
 }
@@ -142,7 +142,7 @@ function failureOf({ code, message, headers, mayBeDone }: PetstoreError, nowMs: 
 }
 
 /** Sends requests of a caller below the path of an API. */
-export type ClientOf = (start: Tool['start']) => Requests;
+type ClientOf = (start: Tool['start']) => Requests;
 
 /** Clients that send requests for a caller, without a connection. `baseUrl`: the address of the API for callers. */
 export const clientsFor =

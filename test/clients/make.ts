@@ -12,7 +12,7 @@ const nodeModules = fileAt('node_modules');
 const stepTimeoutMs = 600_000;
 
 /** A client that was generated and compiled. */
-export interface MadeClient {
+interface MadeClient {
   /** Runs shell commands in the folder of its program. */
   folder: string;
   env: NodeJS.ProcessEnv;

@@ -20,6 +20,22 @@ function anchorsOf(page: string): string[] {
   );
 }
 
+test('every source file that a page names exists', () => {
+  const folders = ['', 'src', ...globSync(['src/*', 'src/lab/faults'], { cwd: root })];
+  let count = 0;
+  for (const page of [...pages, ...globSync('src/*/README.md', { cwd: root })])
+    for (const [, path = ''] of textOf(page).matchAll(/`([a-z\d./-]+\/[a-z\d.-]+\.(?:ts|lua|sql|sh|py))`/g)) {
+      // A resource that the page only imagines.
+      if (path.includes('suppliers')) continue;
+      assert.ok(
+        folders.some((folder) => existsSync(join(root, folder, path))),
+        `${page}: ${path}`,
+      );
+      count++;
+    }
+  assert.ok(count > 100, `${count}`);
+});
+
 test('every file and every heading that the README and the pages link to or show exists', () => {
   const counts = { files: 0, headings: 0 };
   for (const page of pages) {

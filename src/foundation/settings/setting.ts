@@ -15,7 +15,7 @@ export interface Setting<Value> {
 }
 
 /** Reads a value. Throws ConfigError that names the variable and repeats no text that may contain a secret. */
-export type SettingReader<Value> = (text: string, variable: string) => Value;
+type SettingReader<Value> = (text: string, variable: string) => Value;
 
 /** A value that cannot be used. The message is one line that names the variable. */
 export class ConfigError extends Error {}

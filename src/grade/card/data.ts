@@ -90,7 +90,7 @@ interface Item {
 }
 
 /** Compares runs, checks and the baseline with an earlier card. Leaves out faults that only one card has. */
-export function changesSince(earlier: CardData, now: CardData): Changes {
+function changesSince(earlier: CardData, now: CardData): Changes {
   const isOneGoal = earlier.goal?.text === now.goal?.text;
   const common = namesOf(earlier).filter((fault) => isOneGoal && namesOf(now).includes(fault));
   const leftOut = namesOf(earlier).length + namesOf(now).length - 2 * common.length;

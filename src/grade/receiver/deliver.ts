@@ -31,7 +31,7 @@ export interface TrialDelivery {
 }
 
 /** How long the service waits for a response. */
-export const answerWithinMs = 15_000;
+const answerWithinMs = 15_000;
 const pauseMs = 40;
 
 /** Posts a message once. Never rejects because of the receiver; throws when the signal is aborted. */

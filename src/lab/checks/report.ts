@@ -7,7 +7,7 @@ import { checks, checksVersion } from './list.ts';
 import { type CheckResult, maxEvidence, type Report } from './report-schema.ts';
 import { type Traffic, trafficOf } from './traffic.ts';
 
-export interface Judging {
+interface Judging {
   /** What the client sends without faults. Requests beyond that are retries, on any connection. */
   expected?: Expected;
   /** Replaces the levels of checks. A check that is `off` is left out. */

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { StorageUnavailableError, toApiError } from '../../foundation/errors.ts';
+import { ApiError, StorageUnavailableError, toApiError } from '../../foundation/errors.ts';
 import { dayMs, hourMs, secondMs } from '../../foundation/time.ts';
 import type { OperationResponse } from '../../http/responses.ts';
 import { reasonPhrase } from '../../http/server-response.ts';
@@ -7,6 +7,10 @@ import { responseWriter } from '../../http/write-response.ts';
 import { onDisconnect } from './shared/connection-faults.ts';
 import { choice, fault } from './shared/fault.ts';
 import { retryAfterSeconds } from './shared/limit-refusals.ts';
+
+/** The refusal of a storage that is unavailable, without a cause, which would be logged as a failure. */
+const unavailableUntil = (request: FastifyRequest, headers: Record<string, string>) =>
+  new ApiError('unavailable', toApiError(new StorageUnavailableError(), request.id).message, headers);
 
 export const unavailable = fault({
   name: 'unavailable',
@@ -19,8 +23,7 @@ export const unavailable = fault({
   goodClient: 'Retries requests that are safe to retry, with backoff.',
   whyItMatters: 'When the service is back, all clients retry at the same time and overload it again.',
   perform: ({ request, parameters }) => {
-    const refusal = toApiError(new StorageUnavailableError(), request.id);
-    throw refusal.withHeaders({ 'Retry-After': String(parameters.retryAfterSeconds) });
+    throw unavailableUntil(request, { 'Retry-After': String(parameters.retryAfterSeconds) });
   },
 });
 
@@ -51,8 +54,7 @@ export const retryAfterOdd = fault({
     'Clients compute NaN or a negative wait, and crash or send in a busy loop. Others sleep for days. In others a 32-bit timer overflows after 2,147,483,647 ms, and they send at once.',
   perform: ({ request, nowMs, parameters }) => {
     const value = retryAfter[parameters.shape](nowMs);
-    const refusal = toApiError(new StorageUnavailableError(), request.id);
-    throw refusal.withHeaders(value === undefined ? {} : { 'Retry-After': value });
+    throw unavailableUntil(request, value === undefined ? {} : { 'Retry-After': value });
   },
 });
 

@@ -9,10 +9,10 @@ import { workspaceEvents } from '../../store/workspaces/store.ts';
 import { maxStaleEvents } from '../lab-bounds.ts';
 import type { LastChange, ReadLastChanges, Resource } from '../target-api.ts';
 
-/** For the fault `stale-read`: reads the last changes of the resources that an operation reads. Undefined if they are never updated. */
+/** For the fault `stale-read`: reads the last changes of the resources that an operation reads. Undefined if they never change. */
 export function lastChangesOf(operation: Operation): ReadLastChanges | undefined {
   const definitions = resourceEvents.filter(({ data }: EventDefinition) => data === schemaOf(operation));
-  if (!definitions.some(({ change }: EventDefinition) => change === 'updated')) return undefined;
+  if (!definitions.some(({ change }: EventDefinition) => change !== 'created')) return undefined;
   return (sql, workspaceId) => readLastChanges(sql, workspaceId, operation, definitions);
 }
 

@@ -5,7 +5,7 @@ import { serveDocument, serveDocuments } from '../../http/document.ts';
 import { slugOf } from '../description/guide-names.ts';
 
 /** A page below the root of the service. Its links are relative, so that the service can stand below a path of a proxy. */
-export interface StaticPage {
+interface StaticPage {
   path: string;
   title: string;
   /** One sentence, for search engines. */

@@ -41,7 +41,7 @@ export const nameOf = ({ file, mistake, must, fault }: Program) => {
   return `${file} ${mistake}${name ? `, under ${words.join(' ')}` : ''}`;
 };
 
-export interface JudgeOptions {
+interface JudgeOptions {
   env: NodeJS.ProcessEnv;
   /** Whether to grade a wrong program under all faults. Otherwise, only under the one that shows its mistake. */
   underAll?: boolean;

@@ -4,7 +4,7 @@ import { parseSelector } from '../../../src/lab/rehearsals/fault-selector.ts';
 import type { PlannedFault } from '../../../src/lab/rehearsals/schema.ts';
 
 /** A mistake of a program: a kind of deviation, an end under a fault, or a check that must fail. */
-export type Mistaken = Deviation['kind'] | Extract<Verdict, 'failed' | 'hung'> | { check: string };
+type Mistaken = Deviation['kind'] | Extract<Verdict, 'failed' | 'hung'> | { check: string };
 
 /** A program of this folder, and the expected content of its grade. */
 export interface Program {

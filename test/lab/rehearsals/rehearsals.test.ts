@@ -136,7 +136,8 @@ test('a rehearsal ends by itself at its time', async (t) => {
   assert.equal((await getPets(store)).status, 403);
   store.nowMs += 1;
   await assertUnaffected(store);
-  assert.equal((await rehearsalOf(store, rehearsal.id)).endedAt, undefined);
+  for (const show of [rehearsalOf, endRehearsal])
+    assert.equal((await show(store, rehearsal.id)).endedAt, undefined);
 });
 
 test('a rehearsal does not affect other keys, and they cannot see it', async (t) => {
