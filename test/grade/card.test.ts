@@ -242,7 +242,7 @@ test('the card of a program that survives everything says so', () => {
   const text = textOf(carefulGrade);
   assert.match(
     flat(cardOf(carefulGrade)),
-    /Verdict: passed It survived every required fault that it reached, made no other changes/,
+    /Verdict: passed It survived every required fault that it reached, made the same changes and standard output/,
   );
   assert.match(text, /^Not tried {2}1 fault: sunset$/m);
   assert.doesNotMatch(text, /Fix|Run again|✗|!/);

@@ -393,7 +393,7 @@ function sentenceOf(grade: Grade, rows: CardRow[], problems: CardProblem[]): str
   if (verdict === 'passed' && goal)
     return 'It reached the goal without faults and under every required fault, or gave up where giving up is right. It changed nothing else, and failed no required check.';
   if (verdict === 'passed')
-    return 'It survived every required fault that it reached, made no other changes, and failed no required check.';
+    return 'It survived every required fault that it reached, made the same changes and standard output, and failed no required check.';
   const mustFix = <T extends { rank: Rank }>(some: readonly T[]) =>
     some.filter(({ rank }) => rank === 'must-fix');
   const failing = mustFix(rows);

@@ -59,7 +59,7 @@ ${!isBroken && baseline(card)}
 ${runs(card)}
 </main>
 ${card.advice.length > 0 && html`<p>Advice: ${card.advice.join(' ')}</p>`}
-<footer><p>Created by Petstore ${version}. Run all again: <code>${card.again}</code></p></footer>
+<footer><p>Compared are changes, standard output and exit status, but not standard error. Created by Petstore ${version}. Run all again: <code>${card.again}</code></p></footer>
 </body>
 </html>
 `;
