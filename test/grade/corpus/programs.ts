@@ -58,6 +58,7 @@ export const programs: Program[] = [
   // One worker with fetch, in a loop of its own.
   { file: 'fetch.mjs', stopsUnder: ['same-page'] },
   { file: 'fetch.mjs', mistake: 'only reads', stopsUnder: ['same-page'] },
+  { file: 'fetch.mjs', mistake: 'prints each page', only: ['small-pages', 'empty-page'] },
   { file: 'fetch.mjs', mistake: 'random names', only: ['lost-answer', 'unavailable', 'unauthorized'] },
   { file: 'fetch.mjs', mistake: 'polls', only: ['internal-error', 'rate-limited', 'lost-answer'] },
   ...wrong(
@@ -89,6 +90,8 @@ export const programs: Program[] = [
     ['stops at an empty page', check('pages.to-the-end'), 'empty-page'],
     ['swallows errors of later pages', 'undone', 'unavailable'],
     ['prints zero after errors', 'printed', 'unavailable'],
+    ['prints zero and goes on', 'printed', 'unavailable:operation=listPets'],
+    ['says that the store is down', 'reported', 'unavailable:operation=listPets'],
     ['loses the filter on later pages', 'other', 'small-pages'],
     ['takes dates for numbers', check('retry-after.obeyed'), 'rate-limited-date'],
     ['does not foresee limits', check('limits.foreseen'), 'near-limit'],
