@@ -53,7 +53,7 @@ test('the tarball has the built code, the files that it reads, and nothing else'
     // Bundles contain these.
     .filter(
       (file) =>
-        !/^(?:lab\/page\/(?!pets\/)|reference\/pages\/page\/|access\/keys\/tab-key|http\/pages\/pretty-json)/.test(
+        !/^(?:lab\/page\/(?!pets\/)|reference\/pages\/page\/|access\/keys\/browser-key|http\/pages\/pretty-json)/.test(
           file,
         ),
     )

@@ -140,6 +140,7 @@ export class ReportJobQueue {
     const ended = left.promise.catch(() => this.#count(key, -1));
     const made = Promise.withResolvers<T>();
     void this.#ofKeys.run(key, async () => {
+      if (signal.aborted) return;
       const making = this.#ofAll.run(key, async () => {
         signal.throwIfAborted();
         return make(signal);
@@ -184,6 +185,7 @@ export class ReportJobWorker {
 
   /** Makes a report job; one at a time. Rejects if the signal aborts, `readRows` fails, the thread ends or the time is over. */
   async make(task: ReportJob, readRows: ReadRows, signal: AbortSignal): Promise<ReportJobResult> {
+    signal.throwIfAborted();
     const flag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     let reason: unknown;
     const cancel = (why: unknown) => {

@@ -328,6 +328,11 @@ test('a report job that takes too long fails', async (t) => {
   await assert.rejects(endless, /took more than 200 ms/);
 });
 
+test('a report job of a reader who has already left makes no report', async (t) => {
+  const left = AbortSignal.abort(new Error('gone'));
+  await assert.rejects(startWorker(t).make(task, async () => [], left), /^Error: gone$/);
+});
+
 test('a report job fails if the storage fails, with the same error', async (t) => {
   const worker = startWorker(t);
   const away = worker.make(task, () => Promise.reject(new Error('away')), signal);
