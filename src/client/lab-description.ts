@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (5e1a73c924f3). Do not edit.
+// Made from the description of the lab by "npm run generate" (7058b58c2190). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -519,6 +519,13 @@ export interface components {
       silenceMs?: number;
       /** @description For a stream that `stream-cut` ended: the id of the incomplete event. */
       cutEventId?: string;
+      /** @description What the other writer of `conflict` changed just before this request. */
+      otherWriter?: {
+        /** @description The property that it changed. */
+        property: string;
+        /** @description The value before, as JSON. */
+        before: string;
+      };
     };
     /** @description Requests, ordered by their ends. */
     RecordedRequestList: components['schemas']['RecordedRequest'][];

@@ -149,9 +149,11 @@ export class BaselineRuns implements Judge {
   }
 
   /** Judges a run by all checks. A request that the program also sends without faults does not count as a retry. */
-  checksOf({ requests }: Run): CheckResult[] {
+  checksOf({ requests }: Run, isEqual = false): CheckResult[] {
     const { api, levels = {} } = this.#options;
-    return reportOn('grade', toRecorded(requests), api, { expected: this.#expected, levels }).checks;
+    // With the same result, it has read each list far enough.
+    const expected = isEqual ? { ...this.#expected, leftLists: { has: () => true } } : this.#expected;
+    return reportOn('grade', toRecorded(requests), api, { expected, levels }).checks;
   }
 
   /** What varies between these runs, in words. */

@@ -109,7 +109,7 @@ const CardRun = Type.Object({
   gaveUpAfterMs: Type.Optional(
     Type.Union([Type.Number({ minimum: 0 }), Type.Null()], {
       description:
-        'Under a fault that sends nothing for a while (`stall`, `no-answer`, `stream-silent`): when the program gave up by itself. Null if it never did.',
+        'Under a fault that sends nothing for a while (`stall`, `no-answer`, `stream-silent`): when the program gave up by itself. Null if it waited until the silence ended, or hung.',
       examples: [5_000],
     }),
   ),

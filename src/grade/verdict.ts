@@ -32,7 +32,8 @@ export interface Judgement {
 /** Judges runs of a program by its runs without faults, or by a goal. */
 export interface Judge {
   judge(run: Run, fault?: Fault): Judgement;
-  checksOf(run: Run): CheckResult[];
+  /** `isEqual`: the run had the same result as without faults. */
+  checksOf(run: Run, isEqual?: boolean): CheckResult[];
 }
 
 /** The verdict on a run with a deviation of each kind. */
@@ -73,15 +74,18 @@ export function judgeRun(plan: JudgedPlan, run: Run, judge: Judge): FaultRun {
   const [first] = touched;
   // A program that was ended at its time limit did not give up its last request.
   const wasEnded = exitStatus === undefined && first && !requests.some((one) => beganAfter(one, first));
+  const judgement = judge.judge(run, fault);
+  const isEqual = !judgement.gaveUp && judgement.deviations.length === 0;
   const gaveUpAfterMs = wasEnded ? null : first && patienceOf(first);
   return {
     ...{ name, ...(trial !== undefined && { trial }), label, place, faults, performed },
     mayWaitLong: fault?.isSilent === true || mayWait,
     ...(fault && performed === 0
       ? { verdict: 'not-reached', deviations: [] }
-      : verdictOn(run, judge.judge(run, fault), mayWait || fault?.mayEnd === true)),
+      : verdictOn(run, judgement, mayWait || fault?.mayEnd === true)),
     ...(fault?.isSilent && first && { gaveUpAfterMs }),
-    ...{ exitStatus, lastLines, tookMs, checks: judge.checksOf(run), requests: shownRequests(requests) },
+    ...{ exitStatus, lastLines, tookMs, requests: shownRequests(requests) },
+    checks: judge.checksOf(run, isEqual),
   };
 }
 

@@ -51,7 +51,7 @@ test('the summary starts with the worst problem, and shows its use, its requests
   assert.match(text, /^5 more: --verbose$/m);
   assert.match(
     text,
-    /^Timeouts .*delay, first use: never gave up; slow, first use: gave up after 5\.0\n? *s$/m,
+    /^Timeouts .*delay, first use: did not give up; slow, first use: gave up after 5\.0\n? *s$/m,
   );
   assert.match(text, /^Refused .*#3 POST \/v1\/store\/orders: 422 validation_failed$/m);
   assert.match(

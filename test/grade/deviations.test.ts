@@ -77,6 +77,28 @@ test('a stock change caused by an order is not another deviation', () => {
   assert.equal(other.verdict, 'did-something-else');
 });
 
+test('an order is named by its pet, even if that was deleted', () => {
+  const calm: [Run] = [runOf([order(1, 8), remove(1, 'Rex')])];
+  assert.deepEqual(told(judge(calm, runOf([order(1, 8)]))), [
+    'undone: pet Rex was not deleted',
+    'other: order of 1 Rex has pet Rex instead of none',
+  ]);
+});
+
+test('a list that was left early is a finding only if the result differs', () => {
+  const page = { ...list, answerHeaders: { link: '</v1/pets?cursor=a>; rel="next"' } };
+  const calm: [Run] = [runOf([list], ['4 pets'])];
+  const resultOf = (lines: string[], exitStatus = 0) => {
+    const run = judge(calm, runOf([{ ...page, fault: 'small-pages' }], lines, exitStatus), {
+      fault: 'small-pages',
+    });
+    return [run.verdict, run.checks.find(({ name }) => name === 'pages.to-the-end')?.result];
+  };
+  assert.deepEqual(resultOf(['4 pets']), ['survived', 'not_observed']);
+  assert.deepEqual(resultOf(['2 pets']), ['printed-something-else', 'failed']);
+  assert.deepEqual(resultOf([], 1), ['failed', 'failed']);
+});
+
 test('orders missing after an unread page are one deviation with one cause', () => {
   const calm: [Run] = [runOf([list, list, order(1, 8), order(2, 7), create(2, 'A'), create(3, 'B')])];
   const fault = 'internal-error';

@@ -1,4 +1,5 @@
 import { capitalized, counted } from '../../foundation/words.ts';
+import { refusalOf } from '../../lab/checks/expected.ts';
 import { connectionFaults } from '../../lab/faults/list.ts';
 import { samePage } from '../../lab/faults/same-page.ts';
 import type { Fault } from '../../lab/faults/shared/fault.ts';
@@ -20,8 +21,8 @@ const [maxRequests, maxDescribed] = [10, 3];
 export function explainer(fault: Fault, base: Facts, run: Facts) {
   const touched = run.requests.filter((request) => isAffectedBy(fault.name, request));
   // A refusal that also happens without the fault is never the cause.
-  const usual = new Set(base.requests.filter(isRefusal).map(refusalIn));
-  const isUsual = (request: RecordedRequest) => request.fault === undefined && usual.has(refusalIn(request));
+  const usual = new Set(base.requests.filter(isRefusal).map(refusalOf));
+  const isUsual = (request: RecordedRequest) => request.fault === undefined && usual.has(refusalOf(request));
   const committed = new Set(requestsOf(changesIn(run.storeResult), run.requests));
   const serviceDid = (requests: readonly RecordedRequest[]) => {
     const sentences = requests
@@ -152,8 +153,6 @@ const isSuccess = ({ status = 0, fault }: RecordedRequest) =>
 
 /** Whether a retry of the request would be refused, too. */
 const isRefusal = ({ status = 0 }: RecordedRequest) => status >= 400 && status < 500 && status !== 429;
-
-const refusalIn = ({ operation, status, code }: RecordedRequest) => `${operation} ${status} ${code}`;
 
 const followRedirect =
   'Follow the redirect: send the same request to `Location`, with the same method, body and headers.';

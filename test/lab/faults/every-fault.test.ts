@@ -73,7 +73,10 @@ async function fillPages(store: Petstore, { key, workspaceId }: { key: string; w
     const writer = method === 'PUT' || method === 'PATCH' ? otherWriters[path] : undefined;
     const ids = Object.keys(params).map((name) => [name, Number(sampleParams?.[name] ?? 1)]);
     if (writer)
-      await store.change((sql) => writer.change(sql, workspaceId, Object.fromEntries(ids)), workspaceId);
+      await store.change(
+        (sql) => writer.change(sql, workspaceId, Object.fromEntries(ids), (value) => value),
+        workspaceId,
+      );
   }
 }
 
