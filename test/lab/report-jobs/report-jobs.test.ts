@@ -330,7 +330,10 @@ test('a report job that takes too long fails', async (t) => {
 
 test('a report job of a reader who has already left makes no report', async (t) => {
   const left = AbortSignal.abort(new Error('gone'));
-  await assert.rejects(startWorker(t).make(task, async () => [], left), /^Error: gone$/);
+  await assert.rejects(
+    startWorker(t).make(task, async () => [], left),
+    /^Error: gone$/,
+  );
 });
 
 test('a report job fails if the storage fails, with the same error', async (t) => {
