@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { type Event, type Petstore, writeExactly } from '../../client/index.ts';
 import { withService } from '../../service/start/running-service.ts';
 import type { GradingService } from '../grading-service.ts';
@@ -10,66 +11,93 @@ export interface TrialMessage {
   body: string;
 }
 
+/** The types of events that grade a receiver. */
+export const [added, changed, removed] = ['pet.created', 'pet.updated', 'pet.deleted'] as const;
+export const petTypes = [added, changed, removed];
+
 /** The messages that grade a receiver, by name. */
 export type Messages = ReturnType<typeof fromHistory>;
 
-/** Makes the messages from the history of a new workspace, so that they have the form of real messages. */
-export const makeMessages = (store: GradingService, signal: AbortSignal): Promise<Messages> =>
+/**
+ * Makes the messages from the history of a new workspace, so that they have the form of real messages.
+ *
+ * @param main The type of most messages: one that the receiver handles.
+ */
+export const makeMessages = (store: GradingService, main: string, signal: AbortSignal) =>
   store.inWorkspace((access) =>
-    withService({ ...access, signal }, async ({ store: api }) => fromHistory(await historyOf(api))),
+    withService({ ...access, signal }, async ({ store: api }) => fromHistory(await historyOf(api), main)),
   );
+
+/** The names of each pet, one after another. No name is a part of another. */
+const names = [
+  ...['Atlas, Titan', 'Comet, Encke', 'Meteor, Bolide', 'Grüße 🐉 龍, Käfer 🐞 虫', 'Rota, Ceres'],
+  ...['Forged, Pallas', 'Late, Juno', 'Groom, Vesta', 'Fields, Hygiea', 'Tide, Ebb'],
+  ...['Orion, Lyra, Cetus 鯨, Vega', 'Mira, Rigel', 'Sirius, Polaris', 'Altair, Deneb'],
+];
 
 async function historyOf(store: Petstore): Promise<Event[]> {
   const category = await store.createCategory({ name: 'Travellers' });
-  const add = async (name: string) => (await store.createPet({ name, categoryId: category.id })).id;
-  const rename = (id: Awaited<ReturnType<typeof add>>, name: string) => store.updatePet(id, { name });
-  const first = await add('Comet');
-  await rename(first, 'Comet the Second');
-  await rename(first, 'Comet the Third');
-  const second = await add('Meteor');
-  await rename(second, 'Meteor the Second');
-  await store.deletePet(second);
-  for (const name of ['Grüße 🐉 龍', 'Rota', 'Forged', 'Late', 'Later', 'Fields']) await add(name);
-  const events: Event[] = [];
-  for await (const event of store.listEvents({ type: ['pet.created', 'pet.updated', 'pet.deleted'] }))
-    events.push(event);
-  return events;
+  for (const [name = '', ...newNames] of names.map((line) => line.split(', '))) {
+    const { id } = await store.createPet({ name, categoryId: category.id });
+    for (const newName of newNames) await store.updatePet(id, { name: newName });
+    await store.deletePet(id);
+  }
+  return Array.fromAsync(store.listEvents({ type: petTypes }));
 }
 
-function fromHistory(events: readonly Event[]) {
-  const messageOf = (type: string, name: string): TrialMessage => {
-    const event = events.find((one) => one.type === type && (one.data as { name?: string }).name === name);
+const petOf = (event?: Event) => event?.data as { id: number; name: string };
+
+function fromHistory(events: readonly Event[], main: string) {
+  // Ids after this one are new to a receiver that was graded before.
+  const lastId = randomInt(2 ** 30);
+  /** `name` is the first name of the pet. `aheadMs` is how far the clock was ahead. */
+  const messageOf = (name: string, type = main, { nth = 0, aheadMs = 0 } = {}): TrialMessage => {
+    const first = events.find((one) => one.type === added && petOf(one).name === name);
+    const event = events.filter((one) => one.type === type && petOf(one).id === petOf(first).id)[nth];
     if (!event) throw new Error(`The history lacks ${type} of ${name}.`);
-    return { id: `evt_try_${event.id}`, type, body: writeExactly(event) };
+    const id = lastId + Number(event.id);
+    const timestamp = new Date(Date.parse(event.timestamp) + aheadMs).toISOString();
+    const data = { ...event.data, id: lastId + petOf(event).id };
+    return { id: `evt_try_${id}`, type, body: writeExactly({ ...event, id, timestamp, data }) };
   };
-  const later = messageOf('pet.created', 'Later');
-  const withFields = messageOf('pet.created', 'Fields');
+  const [later, withFields] = [messageOf('Groom'), messageOf('Fields')];
+  const exact = messageOf('Orion', changed, { nth: 1 });
   const { data, ...rest } = JSON.parse(withFields.body);
+  const ping = { type: 'ping', timestamp: new Date().toISOString(), data: { webhookId: 1 } };
   return {
-    ping: pingMessage(),
-    // A pet, and two later changes of its name.
-    created: messageOf('pet.created', 'Comet'),
-    firstChange: messageOf('pet.updated', 'Comet the Second'),
-    secondChange: messageOf('pet.updated', 'Comet the Third'),
+    ping: { id: 'evt_try_ping', type: 'ping', body: JSON.stringify(ping) },
+    // Each is about another pet. The event of the older pet has the smallest id.
+    older: messageOf('Atlas'),
+    first: messageOf('Comet'),
+    second: messageOf('Meteor'),
+    following: messageOf('Tide'),
+    inPieces: messageOf('Grüße 🐉 龍'),
+    rotated: messageOf('Rota'),
+    forged: messageOf('Forged'),
+    old: messageOf('Late'),
+    // A pet, its first and its last change. By its timestamp the first one is later.
+    created: messageOf('Orion', added),
+    firstChange: messageOf('Orion', changed, { aheadMs: 1_000 }),
+    lastChange: messageOf('Orion', changed, { nth: 2 }),
     // A new pet, its change and its removal.
-    otherCreated: messageOf('pet.created', 'Meteor'),
-    otherChange: messageOf('pet.updated', 'Meteor the Second'),
-    otherDeleted: messageOf('pet.deleted', 'Meteor the Second'),
-    // New pets without other events. This name has characters of two to four bytes.
-    inPieces: messageOf('pet.created', 'Grüße 🐉 龍'),
-    rotated: messageOf('pet.created', 'Rota'),
-    forged: messageOf('pet.created', 'Forged'),
-    old: messageOf('pet.created', 'Late'),
+    otherCreated: messageOf('Mira', added),
+    otherChange: messageOf('Mira', changed),
+    otherDeleted: messageOf('Mira', removed),
+    // New pets and their changes.
+    lateCreated: messageOf('Sirius', added),
+    earlyChange: messageOf('Sirius', changed),
+    named: messageOf('Altair', added),
+    renamed: messageOf('Altair', changed),
+    // Another change of it: a late event, so nobody has to store this id. The escaped character is a colon.
+    notCanonical: {
+      ...exact,
+      body: `${exact.body.replace(/(?<="timestamp":"[^"]*?):/, '\\u003A').replace(/(?<="categoryId":)\d+/, `${2n ** 53n + 1n}`)}\n`,
+    },
     // Events of a later version.
-    unknownType: { ...later, type: 'pet.groomed', body: later.body.replace('pet.created', 'pet.groomed') },
+    unknownType: { ...later, type: 'pet.groomed', body: later.body.replace(main, 'pet.groomed') },
     unknownFields: {
       ...withFields,
       body: JSON.stringify({ ...rest, origin: 'web', data: { ...data, microchip: '968000010203040' } }),
     },
   };
-}
-
-function pingMessage(): TrialMessage {
-  const body = { type: 'ping', timestamp: new Date().toISOString(), data: { webhookId: 1 } };
-  return { id: 'evt_try_ping', type: 'ping', body: JSON.stringify(body) };
 }
