@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (b25f385524f5). Do not edit.
+// Made from openapi.json by "npm run generate" (d981c557303c). Do not edit.
 
 import type * as types from './description.ts';
 import type { Int64 } from './exact-json.ts';
