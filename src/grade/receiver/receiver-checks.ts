@@ -107,7 +107,7 @@ export const receiverChecks: readonly ReceiverCheck[] = [
   {
     name: 'body.in-pieces',
     level: 'required',
-    advice: 'Collect the bytes of the whole body, and decode them once, at the end.',
+    advice: 'Collect the bytes of the whole body, and decode them once, at the end, as UTF-8.',
     right: 'An event that came in pieces was applied.',
     judge: inTurn(({ inPieces }) => [
       ['apply', 'an event that came in pieces', inPieces, { pieces: pieceCount }],
