@@ -184,7 +184,8 @@ export const programs: Program[] = [
   ...wrong('retryable', ...twice('no key'), ignoresRetryAfter),
 
   // A shell.
-  { file: 'curl.sh', lacks },
+  // curl gives up if the date in `Retry-After` is over.
+  { file: 'curl.sh', lacks, stopsUnder: ['retry-after-odd'] },
   { file: 'curl.sh', mistake: 'only reads', lacks, only: ['truncated', 'stall', 'small-pages', 'same-page'] },
   ...wrong('curl.sh', ...twice('no key'), ['takes half a body', 'printed', 'truncated']),
 ];
