@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (7058b58c2190). Do not edit.
+// Made from the description of the lab by "npm run generate" (2ad629e1ded7). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 

@@ -20,7 +20,7 @@ export const shownVerdicts: Record<Verdict, string> = {
   'reported-failure': '! reported the failure, but exited with 0',
   failed: '✗ failed',
   hung: '⧗ hung',
-  'not-reached': '– not tried',
+  'not-reached': '– not reached',
 };
 
 /** The sentence of the page that names the version of the checks and the number of faults. */
