@@ -3,7 +3,7 @@ import { eventTypes } from '../client/operations.ts';
 import { escapeTerminal } from '../foundation/terminal-text.ts';
 import type { TrialDelivery } from '../grade/receiver/deliver.ts';
 import type { ReceiverGrade } from '../grade/receiver/grade-receiver.ts';
-import { petTypes } from '../grade/receiver/messages.ts';
+import { gradedTypes } from '../grade/receiver/messages.ts';
 import { maxLifeSeconds } from '../lab/lab-bounds.ts';
 import { parseUrl } from './find-service.ts';
 import { countUpTo } from './lab-rehearse.ts';
@@ -73,8 +73,8 @@ function parseTypes(text: string): string[] {
   const unknown = types.find((type) => !(eventTypes as readonly string[]).includes(type));
   if (unknown !== undefined)
     throw new InvalidArgumentError(`There is no type "${unknown}". The types are ${eventTypes.join(', ')}.`);
-  if (!petTypes.some((type) => types.includes(type)))
-    throw new InvalidArgumentError(`The events are about pets. Name at least one of ${petTypes.join(', ')}.`);
+  if (!gradedTypes.some((type) => types.includes(type)))
+    throw new InvalidArgumentError(`Name at least one of ${gradedTypes.join(', ')}.`);
   return types;
 }
 

@@ -204,7 +204,7 @@ for (const [types, unseen] of [
   [['pet.updated'], ['event.early', 'event.replaces']],
   [['pet.created', 'pet.updated'], []],
   [
-    ['pet.deleted', 'order.placed'],
+    ['pet.deleted', 'workspace.reset'],
     ['event.order', 'event.early', 'event.replaces'],
   ],
 ])

@@ -2,7 +2,7 @@ import type { CheckResult } from '../../lab/checks/report-schema.ts';
 import type { GradingService } from '../grading-service.ts';
 import { outputOf } from '../run/command.ts';
 import { post, type TrialDelivery } from './deliver.ts';
-import { added, makeMessages, petTypes } from './messages.ts';
+import { makeMessages, subjectFor } from './messages.ts';
 import { type ReceiverCheck, receiverChecks, type Trial } from './receiver-checks.ts';
 import { ReceiverState, type WatchTimes } from './state.ts';
 
@@ -42,14 +42,18 @@ export interface ReceiverGrade {
  * Throws if the receiver does not listen, if a command of the user fails, if the state changes by itself, or when the signal is aborted.
  */
 export async function gradeReceiver(options: Options): Promise<ReceiverGrade> {
-  const { url, secret, stateCommand, resetCommand, types = petTypes, store, signal } = options;
+  const { url, secret, stateCommand, resetCommand, types, store, signal } = options;
   const { onDelivery = () => {} } = options;
-  const handles = (type: string) => types.includes(type);
+  const handles = (type: string) => types?.includes(type) ?? true;
+  const graded = subjectFor(handles);
+  if (!graded) throw new Error('The receiver handles no type of event that can grade it.');
+  const { subject, main } = graded;
   const run = (command: string) => outputOf(command, { signal, limitMs: options.commandMs });
   const deliveries: TrialDelivery[] = [];
   const trial: Trial = {
     ...{ handles, secret },
-    messages: await makeMessages(store, petTypes.find(handles) ?? added, signal),
+    has: (role) => subject.types[role] !== undefined && handles(subject.types[role]),
+    messages: await makeMessages(store, subject, main, signal),
     state: new ReceiverState(() => run(stateCommand), signal, options.times),
     reset: resetCommand === undefined ? undefined : () => run(resetCommand),
     async send(what, message, manner = {}) {
@@ -67,8 +71,8 @@ export async function gradeReceiver(options: Options): Promise<ReceiverGrade> {
   const checks: CheckResult[] = [];
   for (const check of receiverChecks) {
     const first = deliveries.length;
-    const missing = check.needs?.find((type) => !handles(type));
-    let unseen = missing && `This check needs ${missing}, which --types leaves out.`;
+    const missing = check.needs?.find((need) => (need === 'name' ? !subject.hasNames : !trial.has(need)));
+    let unseen = missing && `Nothing shows this: the receiver handles no ${missing} ${subject.noun}.`;
     if (checks[0]?.result === 'failed') unseen = 'The receiver applied no event, so this was not tested.';
     const finding = unseen === undefined ? await check.judge(trial) : { unseen };
     if (checks.length === 0) await trial.state.steady(clockMs);

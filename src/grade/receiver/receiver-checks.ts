@@ -2,13 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { secretPrefix } from '../../foundation/settings/secret-key.ts';
 import type { Level } from '../../lab/faults/shared/fault.ts';
 import type { Manner, TrialDelivery } from './deliver.ts';
-import { added, changed, type Messages, removed, type TrialMessage } from './messages.ts';
+import type { Messages, Role, TrialMessage } from './messages.ts';
 import type { ReceiverState } from './state.ts';
 
 /** The receiver, and what the checks need to test it. */
 export interface Trial {
   /** Whether the receiver handles events of this type. Others may have no effect. */
   handles(type: string): boolean;
+  /** Whether there are such events, and the receiver handles them. */
+  has(role: Role): boolean;
   messages: Messages;
   secret: string;
   state: ReceiverState;
@@ -28,8 +30,8 @@ export interface ReceiverFinding {
 export interface ReceiverCheck {
   name: string;
   level: Level;
-  /** The types of events that a receiver must handle for it. Default: any. */
-  needs?: readonly string[];
+  /** The events that a receiver must handle for it. Default: only new resources. */
+  needs?: readonly (Role | 'name')[];
   advice: string;
   /** The sentence for a check that passed. */
   right: string;
@@ -137,20 +139,20 @@ export const receiverChecks: readonly ReceiverCheck[] = [
   {
     name: 'event.order',
     level: 'required',
-    needs: [changed],
+    needs: ['changed'],
     advice:
       'Store the `id` of the last event with each resource, even after its deletion, and ignore events of this resource with a smaller id. A timestamp does not order events.',
     right: 'Late events changed nothing.',
-    judge: inTurn((messages, { handles }) => [
-      ['apply', 'a new pet', messages.created],
-      ['apply', 'the last change of this pet', messages.lastChange],
-      ['ignore', 'the first change of this pet, which came late', messages.firstChange],
-      ['apply', 'a late event about another pet', messages.older],
-      ...((handles(added) && handles(removed)
+    judge: inTurn(({ noun, ...messages }, { has }) => [
+      ['apply', `a new ${noun}`, messages.created],
+      ['apply', `the last change of this ${noun}`, messages.lastChange],
+      ['ignore', `the first change of this ${noun}, which came late`, messages.firstChange],
+      ['apply', `a late event about another ${noun}`, messages.older],
+      ...((has('added') && has('removed')
         ? [
-            ['apply', 'another new pet', messages.otherCreated],
-            ['apply', 'the removal of this pet', messages.otherDeleted],
-            ['ignore', 'a change of this pet from before its removal', messages.otherChange],
+            ['apply', `another new ${noun}`, messages.otherCreated],
+            ['apply', `the removal of this ${noun}`, messages.otherDeleted],
+            ['ignore', `a change of this ${noun} from before its removal`, messages.otherChange],
           ]
         : []) satisfies Step[]),
     ]),
@@ -158,14 +160,14 @@ export const receiverChecks: readonly ReceiverCheck[] = [
   {
     name: 'event.early',
     level: 'required',
-    needs: [added, changed],
+    needs: ['added', 'changed', 'name'],
     advice:
       'Add the resource if an update is about an unknown one, or refuse the update with 503 until the resource is known: it is sent again.',
     right: 'A change that came before its resource was not lost.',
-    judge: async ({ send, state, messages: { earlyChange, lateCreated } }) => {
+    judge: async ({ send, state, messages: { noun, earlyChange, lateCreated } }) => {
       const before = await state.read();
-      const change = await send('a change that came before the new pet', earlyChange);
-      const sent = [await send('this new pet', lateCreated)];
+      const change = await send(`a change that came before the new ${noun}`, earlyChange);
+      const sent = [await send(`this new ${noun}`, lateCreated)];
       if (!isAccepted(change)) {
         await state.whenChanged(before);
         sent.push(await send(`${change.what}, sent again`, earlyChange));
@@ -179,18 +181,18 @@ export const receiverChecks: readonly ReceiverCheck[] = [
       if (isLost(shown) && isLost(await state.whenChanged(shown)))
         return { failed: `Its state shows the old name after ${change.what}.` };
       if (shown !== before) return rightly;
-      return { failed: `Neither ${change.what} nor this pet changed its state.` };
+      return { failed: `Neither ${change.what} nor this ${noun} changed its state.` };
     },
   },
   {
     name: 'event.replaces',
     level: 'recommended',
-    needs: [added, changed],
+    needs: ['added', 'changed', 'name'],
     advice: 'Keep one row for each resource, with its `id` as the key, and replace it.',
     right: 'A changed name replaced the old one.',
-    judge: inTurn(({ named, renamed }) => [
-      ['apply', 'a new pet, which gets another name later', named],
-      ['replace', 'the new name of this pet', renamed],
+    judge: inTurn(({ noun, named, renamed }) => [
+      ['apply', `a new ${noun}, which gets another name later`, named],
+      ['replace', `the new name of this ${noun}`, renamed],
     ]),
   },
   {
