@@ -20,11 +20,26 @@ const parameters: Record<string, object> = {
 const silent = ['stall', 'no-answer'];
 const silentAttemptMs = 250;
 
-/** Faults that no client survives: a list without end, and a redirect to another origin. */
+/** Faults at which the client rejects: a list without end, a redirect to another origin, missing events, and a wait of days. */
 const ends: Record<string, RegExp> = {
   'same-page': /leads to a page that was already read/,
   'moved-away': /and the key is not sent there/,
+  'stream-expired': /are no longer stored/,
+  'retry-after-odd ten-days': /longer than maxWaitMs allows/,
+  'retry-after-odd thirty-days': /longer than maxWaitMs allows/,
 };
+
+/** Each fault with each value of its parameters with named values. */
+const variants = faults.flatMap(({ name: fault, parameters: own }) => {
+  const [named] = Object.entries(own as Record<string, { enum?: string[] }>).filter(
+    ([, { enum: values }]) => values,
+  );
+  const [parameter = '', { enum: values = [] } = {}] = named ?? [];
+  const others = values
+    .slice(1)
+    .map((value) => ({ name: `${fault} ${value}`, fault, [parameter]: value, times: 3 }));
+  return [{ name: fault, fault }, ...others];
+});
 
 /** Runs the tour under faults, each time in a new workspace. Waits of the client pass at once. */
 async function startTours(t: TestContext) {
@@ -74,11 +89,14 @@ test('a program with the client prints the same under every fault, and fails no 
   const take = await startTours(t);
   const { printed: usual, report } = await take('usual', []);
   assert.deepEqual(failedOf(report), []);
-  for (const { name } of faults) {
+  for (const { name, ...fault } of variants) {
     await t.test(name, async () => {
       const end = ends[name];
-      if (end) return assert.rejects(take(name, [{ fault: name }]), end);
-      const { printed, report, performed } = await take(name, [{ fault: name, ...parameters[name] }]);
+      const { times: _, ...condition } = fault as { times?: number };
+      const isCondition = faults.find((one) => one.name === fault.fault)?.isCondition;
+      const planned = { ...(isCondition ? condition : fault), ...parameters[name] } as { fault: string };
+      if (end) return assert.rejects(take(name, [planned]), end);
+      const { printed, report, performed } = await take(name, [planned]);
       // The tour calls no deprecated operation.
       if (name !== 'sunset') assert.ok((performed[0] as number) > 0);
       assert.deepEqual(failedOf(report), []);
