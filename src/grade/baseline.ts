@@ -2,7 +2,7 @@ import { type Expected, expectedOf } from '../lab/checks/expected.ts';
 import { pagesToTheEnd } from '../lab/checks/pages.ts';
 import { type Levels, reportOn } from '../lab/checks/report.ts';
 import type { CheckResult } from '../lab/checks/report-schema.ts';
-import { streamsResumed } from '../lab/checks/streams.ts';
+import { rewindsStream, streamsResumed } from '../lab/checks/streams.ts';
 import type { Fault } from '../lab/faults/shared/fault.ts';
 import type { RecordedRequest } from '../lab/recordings/schema.ts';
 import { toRecorded } from '../lab/recordings/serialize-request.ts';
@@ -131,7 +131,7 @@ export class BaselineRuns implements Judge {
       isSameThing: sameThings(base.storeResult, run.storeResult, known),
       isStoreEqual: differences.length === 0,
       readsListsToEnd: !unread,
-      restartsStream: failed(streamsResumed.name) !== undefined,
+      restartsStream: failed(streamsResumed.name) !== undefined || rewindsStream(toRecorded(run.requests)),
     };
     const { found, namesFailure, excused } = compareOutput(this.#lines, run.printed, facts);
     const left = compareOutput(this.#results, run.result ?? noOutput, facts).found.map(

@@ -79,7 +79,7 @@ export function judgeRun(plan: JudgedPlan, run: Run, judge: Judge): FaultRun {
   const gaveUpAfterMs = wasEnded ? null : first && patienceOf(first);
   return {
     ...{ name, ...(trial !== undefined && { trial }), label, place, faults, performed },
-    mayWaitLong: fault?.isSilent === true || mayWait,
+    mayWaitLong: fault?.isSilent === true || fault?.mayWaitLong === true || mayWait,
     ...(fault && performed === 0
       ? { verdict: 'not-reached', deviations: [] }
       : verdictOn(run, judgement, mayWait || fault?.mayEnd === true)),

@@ -158,6 +158,7 @@ test('the advice for a failed or hung program comes from a required check, or fi
   assert.match(changeOf('same-page', 'hung', 'connections.reused'), /^Make sure that the program ends: /);
   assert.match(changeOf('no-answer', 'hung'), /^Set a timeout for each request /);
   assert.match(changeOf('stream-cut', 'hung'), /^Save the `id` of an event only /);
+  assert.match(changeOf('stream-pieces', 'hung'), /^Read the stream with a parser for Server-Sent Events\./);
 });
 
 test('a repeated DELETE that got 404 is the evidence of the failure, with the attempt before it', () => {

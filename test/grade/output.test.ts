@@ -149,7 +149,7 @@ test('a program that names the failure but exits with 0 should be fixed, and mus
   assert.equal(judgeOutput(calm, ['store: down', '0 pets']).verdict, 'printed-something-else');
 });
 
-test('a line that a stream without its position printed again is wrong', () => {
+test('a line that a stream without its position, or with an earlier one, printed again is wrong', () => {
   const stream = (at: object): Sketch => ({
     ...{ target: '/v1/store/events/stream?after=1', operation: 'streamEvents', ...at },
   });
@@ -160,6 +160,23 @@ test('a line that a stream without its position printed again is wrong', () => {
     }).verdict;
   assert.equal(judged(stream({ headers: { 'last-event-id': '2' } })), 'survived');
   assert.equal(judged({ ...stream({}), target: '/v1/store/events/stream' }), 'printed-something-else');
+  assert.equal(judged(stream({ headers: { 'last-event-id': '1' } })), 'printed-something-else');
+});
+
+test('lines about events that are no longer stored are right to miss, if the program reads a list again', () => {
+  const stream: Sketch = { target: '/v1/store/events/stream', operation: 'streamEvents' };
+  const expired: Sketch = {
+    ...{ ...stream, status: 410, fault: 'stream-expired', headers: { 'last-event-id': '1' } },
+  };
+  const judged = (...under: Sketch[]) =>
+    judgeOutput([['event 2', 'event 3']], ['event 3'], {
+      fault: 'stream-expired',
+      sketches: [stream],
+      under,
+    });
+  const right = judged(expired, list, stream);
+  assert.deepEqual([right.verdict, right.excused?.length], ['survived', 1]);
+  assert.equal(judged(expired, stream).verdict, 'printed-something-else');
 });
 
 test('output does not count if the program failed, nor what is to be ignored', () => {

@@ -3,12 +3,12 @@ import { capitalized, counted, cut, inSeconds } from '../../foundation/words.ts'
 import { attemptsBounded } from '../../lab/checks/backoff.ts';
 import { checks as catalogue } from '../../lab/checks/list.ts';
 import type { CheckResult } from '../../lab/checks/report-schema.ts';
-import { streamsResumed } from '../../lab/checks/streams.ts';
 import { faults as catalogueOfFaults, faultNamed } from '../../lab/faults/list.ts';
 import { type Fault, levels, onlyDirect } from '../../lab/faults/shared/fault.ts';
 import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import { type CardRun, type Changes, ranks } from '../card-schema.ts';
+import { changeForStream } from '../compare/explain.ts';
 import {
   type Baseline,
   type Deviation,
@@ -277,7 +277,7 @@ function remedyFor(fault: Fault | undefined, { verdict, faults, gaveUpAfterMs }:
   if (verdict === 'failed')
     return 'Handle this case instead of exiting, so that the result is the same as without faults.';
   if (fault?.isSilent && !gaveUpAfterMs) return 'Set a timeout for each request that covers the whole body.';
-  if (fault?.group === 'Streams') return streamsResumed.advice;
+  if (fault?.group === 'Streams') return changeForStream(fault);
   if (faults.some(({ times = 1 }) => times > 1)) return attemptsBounded.advice;
   return 'Make sure that the program ends: limit the attempts, the waits and the pages that it reads.';
 }

@@ -36,9 +36,10 @@ export interface Use {
 
 /** The use of one of the requests `ids` that a fault affected. If that is unclear, the whole fault as it was given. */
 export function useOf(fault: string, run: FaultRun, ids: readonly string[] = []): Use {
+  const own = run.faults.filter((planned) => planned.fault === fault);
   const affected = run.requests.filter((request) => ids.includes(request.id) && isAffectedBy(fault, request));
-  const fitting = run.faults.filter((planned) => affected.some((one) => one.operation === planned.operation));
-  const [planned, ...others] = fitting.length > 0 ? fitting : run.faults;
+  const fitting = own.filter((planned) => affected.some((one) => one.operation === planned.operation));
+  const [planned, ...others] = fitting.length > 0 ? fitting : own;
   if (!planned) return { name: run.name, selector: undefined };
   if (faultNamed(fault)?.isCondition) return { name: run.name, selector: selectorOf(planned) };
   const { operation, after = 0, ...parameters } = planned;

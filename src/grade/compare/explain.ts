@@ -1,5 +1,6 @@
 import { capitalized, counted } from '../../foundation/words.ts';
 import { refusalOf } from '../../lab/checks/expected.ts';
+import { streamsResumed } from '../../lab/checks/streams.ts';
 import { connectionFaults } from '../../lab/faults/list.ts';
 import { samePage } from '../../lab/faults/same-page.ts';
 import type { Fault } from '../../lab/faults/shared/fault.ts';
@@ -185,15 +186,23 @@ function serviceSentence(request: RecordedRequest, isCommitted: boolean): string
   return isCommitted ? `Committed request ${id}, then ${end}.` : `${capitalized(end)} (request ${id}).`;
 }
 
+/** What to change in a client that did not survive a fault of streams. */
+export const changeForStream = ({ name }: Pick<Fault, 'name'>): string =>
+  streamsResumed.faults.includes(name)
+    ? streamsResumed.advice
+    : 'Read the stream with a parser for Server-Sent Events. It joins pieces and lines of `data`, and knows all line ends.';
+
 /** What to change in the client, if that is clear. */
 function changeFor(
   kind: Difference['kind'],
   behind: readonly RecordedRequest[],
-  { name, shortensPages }: Fault,
+  fault: Fault,
 ): string | undefined {
+  const { name, group, shortensPages } = fault;
   if (name === samePage.name)
     return 'Stop if a link leads to a page that you have already read. Otherwise you get its items twice.';
   if (shortensPages) return 'Follow `rel="next"` until a page has none.';
+  if (group === 'Streams') return changeForStream(fault);
   if (kind === 'undone' && behind.some(isRedirect)) return followRedirect;
   const refused = behind.find((request) => isRefusal(request) && request.fault === undefined);
   if (kind === 'undone' && refused)

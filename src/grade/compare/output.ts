@@ -116,6 +116,7 @@ function reasonFor(
   if (isStepOf(line, printed)) return 'its last step was printed';
   if (shows === 'pages' && facts.readsListsToEnd) return 'the program read the list as far as without faults';
   if (shows === 'older state') return 'the responses show older state';
+  if (shows === 'fewer events' && !facts.restartsStream) return 'the service no longer had these events';
   if (shows === 'another status' && line.tokens.some((token) => toUnknownStatus(token) !== token))
     return 'the responses show another status';
   if (!instead) return undefined;

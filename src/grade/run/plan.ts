@@ -93,7 +93,7 @@ export const timesInARow = 25;
  * - Each value of a parameter with named values is tried at the first use of every operation.
  * - A silent fault affects the first read in one run, and the first write in another.
  * - `internal-error` also affects both many times in a row.
- * - A condition is active during a whole run.
+ * - A condition is active during a whole run, with each value of a parameter with named values.
  * - If a given fault has `operation` or `after`, there is one run with exactly these.
  * - If the fault fits none of the program's operations, there are no runs.
  */
@@ -116,7 +116,10 @@ function plansOfGiven(
   const derived = derivedParameters(fault, usage);
   const plan = (place: FaultPlace, where: string, targets: FaultTarget[], given = first): RunPlan => ({
     ...{ fault, required, place, label: labelOf(given), name: labelOf(given) + where },
-    faults: targets.map((target) => ({ ...derived, ...given, ...target })),
+    faults: targets.flatMap((target) => [
+      ...(fault.follows ? [{ fault: fault.follows, ...operationOf({ ...given, ...target }) }] : []),
+      { ...derived, ...given, ...target },
+    ]),
     ...waitsOf(fault, { ...derived, ...given }, targets.length),
   });
   const whole = (target: FaultTarget) => plan('whole', '', [target]);
@@ -125,7 +128,7 @@ function plansOfGiven(
     return [plan(after === undefined ? 'first' : after + 1, useInWords('', given), [{}])];
   }
   if (fault.perMinute) return usage.requestCount > minPerMinute ? [untilMinuteEnds(whole({}), usage)] : [];
-  if (fault.isCondition) return [whole({})];
+  if (fault.isCondition) return [first, ...others].map((given) => plan('whole', '', [{}], given));
   // A ban affects the whole key, so there is one, in the middle of the run.
   if (fault.scope === 'key') return [whole({ after: Math.min(maxUses, Math.floor(usage.requestCount / 2)) })];
   const ofEachKind = (given: PlannedFault, among = uses) =>
@@ -136,11 +139,18 @@ function plansOfGiven(
     ...targetsOf(fault, uses, isThorough).map(([place, targets]) =>
       plan(place, `, ${typeof place === 'number' ? nth(place) : place} use`, targets),
     ),
-    ...others.map((given) => plan('first', ', first use', uses.map(firstUse), given)),
+    ...others.map((given) =>
+      plan('first', ', first use', uses.map(firstUse), {
+        ...(fault.timesOfVariants && { times: fault.timesOfVariants }),
+        ...given,
+      }),
+    ),
     // A client may reopen a stream forever.
     ...(isRepeated ? ofEachKind({ ...first, times: timesInARow }, uses.filter(isAnswered)) : []),
   ];
 }
+
+const operationOf = ({ operation }: Partial<PlannedFault>) => (operation === undefined ? {} : { operation });
 
 /** A fault with its given parameters: `retry-after-odd zero`, `internal-error 25 times`. */
 function labelOf({ fault, operation: _, after: __, times = 1, ...given }: PlannedFault): string {

@@ -84,6 +84,8 @@ async function runIn(
       left.end();
     }
     await settled(lab, id);
+    // Another fault may come before that of the run.
+    const own = plan?.faults.at(-1)?.fault;
     const rehearsed = rehearsal && (await lab.endRehearsal(rehearsal.id));
     const { requests: kept, leftOut } = await lab.endRecording(id);
     const requests = await readRequests(lab, id);
@@ -99,7 +101,7 @@ async function runIn(
       storeResult: storeResultOf(state, initial, history, has(plan, conflict) ? rehearsal?.id : undefined),
       performed: has(plan, nearLimit)
         ? requests.filter(isAtLimit).length
-        : (rehearsed?.faults.reduce((sum, { performed }) => sum + performed, 0) ?? 0),
+        : (rehearsed?.faults.reduce((sum, one) => sum + (one.fault === own ? one.performed : 0), 0) ?? 0),
     };
   });
 }

@@ -86,6 +86,9 @@ export const programs: Program[] = [
     ['follows redirects with its key', check('credentials.not-forwarded'), 'moved-away'],
     ['follows redirects by GET', check('retry.same-body'), 'moved'],
     ['follows links for ever', 'hung', 'same-page', 10_000],
+    ['follows links with its key', check('credentials.not-forwarded'), 'next-away'],
+    ['reads one form of links', 'printed', 'link-odd:linkForm=unquoted'],
+    ['trusts its own clock', 'hung', 'clock-ahead:operation=createCategory', 10_000],
     readsTheFirstPage,
     ['stops at an empty page', check('pages.to-the-end'), 'empty-page'],
     ['swallows errors of later pages', 'undone', 'unavailable'],
@@ -121,6 +124,9 @@ export const programs: Program[] = [
     ['decodes each piece alone', 'other', 'stream-pieces'],
     ['takes a piece for an event', 'hung', 'stream-pieces', 12_000],
     ['no time limit', check('time-limit.exists'), 'stream-silent'],
+    ['reads one line of data', 'hung', 'stream-pieces:lineForm=data-lines', 12_000],
+    ['sends its first position', 'twice', 'stream-cut:cut=second,times=3'],
+    ['forgets gaps', check('streams.resumed'), 'stream-expired', 12_000],
   ),
 
   // Libraries with retries of their own.

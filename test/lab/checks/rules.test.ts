@@ -179,7 +179,7 @@ test('after 412, only a change that restores the value from before the other wri
   assert.notEqual(hashOfValue('2026'), hashOfValue(2026));
 });
 
-test('credentials.not-forwarded and retry.same-body judge the requests after a redirect', () => {
+test('credentials.not-forwarded and retry.same-body judge the requests after a redirect or a link', () => {
   const away = 'credentials.not-forwarded';
   const to = (host: string, more: object = {}) => ({ host, authorization: '(not kept)', ...more });
   const moved = { ...post, fault: 'moved-away', headers: to('localhost:80', { 'content-length': '12' }) };
@@ -191,6 +191,11 @@ test('credentials.not-forwarded and retry.same-body judge the requests after a r
   finds(away, [redirect, { ...followed, headers: { host: '127.0.0.1:80' } }], 'passed', [2]);
   finds(away, [redirect, followed], 'not_observed');
   finds(away, [redirect, { ...followed, fault: '' }], 'not_observed');
+  const linked = { at: 0, operation: 'listPets', fault: 'next-away', headers: to('localhost:80') };
+  const next = { ...linked, at: 9 };
+  finds(away, [linked, { ...next, headers: to('127.0.0.1:80') }], 'failed', [2]);
+  finds(away, [linked, { ...next, headers: { host: '127.0.0.1:80' } }], 'passed', [2]);
+  finds(away, [linked, next], 'not_observed');
   const same = 'retry.same-body';
   finds(same, [redirect, followed], 'passed', [1, 2]);
   finds(same, [redirect, { ...followed, method: 'GET', bodyBytes: 0 }], 'failed', [1, 2]);
@@ -279,6 +284,15 @@ test('streams.resumed requires a client to continue after the last complete even
   finds(name, [{ ...streamCut, durationMs: 90 }, stream(50)], 'failed', [1, 2]);
   // Another worker has a stream of its own.
   finds(name, [{ ...streamCut, durationMs: 30 }, stream(5), stream(50, '6')], 'passed', [1, 3]);
+  // A stream from another position is another request.
+  const refused = { ...stream(0, '4'), status: 410, code: 'events_expired', fault: 'stream-expired' };
+  finds('retry.only-when-useful', [refused, stream(50)], 'passed', [1]);
+  finds('retry.only-when-useful', [refused, stream(50, '4')], 'failed', [1, 2]);
+  // After 410 any list tells what was missed.
+  const expired = { ...stream(0, '4'), status: 410, fault: 'stream-expired' };
+  finds(name, [expired], 'not_observed');
+  finds(name, [expired, stream(50)], 'failed', [1, 2]);
+  finds(name, [expired, { at: 20, operation: 'listPets', target: '/v1/pets' }, stream(50)], 'not_observed');
   // A silent stream sent no event.
   const silent = { ...stream(0), durationMs: 45_000, fault: 'stream-silent', silenceMs: 45_000 };
   finds(name, [silent, stream(45_500, '7')], 'passed', [1, 2]);

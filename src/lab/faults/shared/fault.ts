@@ -34,6 +34,7 @@ export type Shown =
   | 'another status'
   | 'pages'
   | 'older state'
+  | 'fewer events'
   | 'changes of another writer';
 
 /** A failure that the lab performs on demand. */
@@ -81,6 +82,12 @@ export interface Fault {
   isSilent?: true;
   /** A good client may end with an exit status other than 0. */
   mayEnd?: true;
+  /** A client that waits for minutes is slow, not wrong. */
+  mayWaitLong?: true;
+  /** How often a step is performed with each value of a parameter but the first. Default: once. */
+  timesOfVariants?: number;
+  /** The fault that `grade` performs before this one, so that the program meets this one. */
+  follows?: string;
   /** It shows the most mistakes in the least time, so `grade --quick` performs it. */
   isQuick?: true;
   /** What its responses show in place of the usual content. A good client may print that. */
