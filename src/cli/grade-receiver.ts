@@ -19,8 +19,9 @@ Then this command posts events to URL, as a webhook of the store does: once,
 twice, out of order, forged, too old, slowly in pieces. After each event it runs
 the command of --state, and compares the output. The output must change only if
 the state of the receiver changes, so leave out times and counts of requests.
-The events are about pets of this command, so the receiver cannot read them from
-a store. Types that --types leaves out must get 2xx, but may have no effect.
+The events are about pets, or about other things if --types has no event of new
+pets. The receiver cannot read them from a store. Types that --types leaves out
+must get 2xx, but may have no effect.
 --reset runs first. With it, two equal messages are also sent at the same time.
 
 The exit status is ${failedStatus} if a required check failed, and otherwise 0.
