@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (5e1a73c924f3). Do not edit.
+// Made from the description of the lab by "npm run generate" (0289ff73b4cc). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
