@@ -61,7 +61,7 @@ Examples:
   petstore grade --fault lost-answer --fault rate-limited -- pytest tests/api
   petstore grade --junit grade.xml --html grade.html -- npm test
   petstore grade --json -- node my-client.mjs > card.json
-  petstore grade --quick --compare card.json --fail-on worse -- node my-client.mjs
+  petstore grade --quick --compare card.json --fail-on worse -- npm test
   petstore grade --host 172.17.0.1 -- docker run --rm --init \\
     -e PETSTORE_BASE_URL -e PETSTORE_API_KEY my-client
   petstore grade --goal goal.json --trials 5 -- python3 agent.py`;
