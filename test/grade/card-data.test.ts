@@ -155,7 +155,7 @@ test('a quick card is compared in what both cards ran, so nothing seems better b
   assert.match(changes?.note ?? '', /The others were not run\./);
   assert.match(
     flat(cardOf(quick)),
-    /Note Quick: 32 faults, and later uses of each operation, were not run\./,
+    /Note Quick: \d+ faults, and later uses of each operation, were not run\./,
   );
 });
 
