@@ -1,7 +1,7 @@
 // A program that survives every fault: it finds a category, adds a pet to it, renames it, places an order, and removes an empty category.
 // Node.js 22 or newer: petstore grade -- node examples/careful.mjs
 //
-// Report card: passed. not-reached: stale-read, stream-cut, stream-pieces, stream-silent, sunset.
+// Report card: passed. not-reached: stale-read, stream-cut, stream-pieces, stream-silent, stream-expired, sunset.
 import { setTimeout as sleep } from 'node:timers/promises';
 
 if (!JSON.rawJSON) throw new Error(`Node.js 22 or newer is needed. This is ${process.versions.node}.`);
@@ -32,7 +32,9 @@ async function send(method, url, { headers = {}, body } = {}) {
       // An incomplete response throws here.
       const data = read(await response.text());
       const field = (name) => response.headers.get(name);
-      if (field('x-ratelimit-remaining') === '0') notBeforeMs = Number(field('x-ratelimit-reset')) * 1000;
+      // The clock of the service may differ from this one.
+      if (field('x-ratelimit-remaining') === '0')
+        notBeforeMs = Number(field('x-ratelimit-reset')) * 1000 - Date.parse(field('date')) + Date.now();
       const isTemporary =
         response.status === 429 ||
         response.status >= 500 ||
@@ -53,10 +55,10 @@ async function send(method, url, { headers = {}, body } = {}) {
   throw problem;
 }
 
-/** `Retry-After` is a number of seconds or a date. */
+/** `Retry-After` is a number of seconds or a date. Anything else counts as absent. */
 function retryAtMs(retryAfter) {
   const seconds = Number(retryAfter);
-  return Number.isNaN(seconds) ? Date.parse(retryAfter) : Date.now() + seconds * 1000;
+  return Number.isNaN(seconds) ? Date.parse(retryAfter) || 0 : Date.now() + seconds * 1000;
 }
 
 // An id may be too large for an exact number in JavaScript. Then it is a BigInt.
@@ -78,7 +80,9 @@ async function list(url) {
     const { data, field } = await send('GET', next);
     items.push(...data);
     etag = field('etag');
-    const link = /<([^>]+)>; rel="next"/.exec(field('link'))?.[1];
+    const found = /<([^<>]*)>[^<]*; *rel="?(?:[^"]* )?next\b/.exec(field('link'))?.[1];
+    // Only the query of the link counts, so the key stays at this API.
+    const link = found && url.replace(/\?.*/, '') + new URL(found, url).search;
     // A link to the same page would never end.
     next = link === next ? undefined : link;
   }

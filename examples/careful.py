@@ -1,12 +1,13 @@
 # A program that survives every fault: it finds a category, adds a pet to it, renames it, places an order, and removes an empty category.
 # Needs requests (pip install requests): petstore grade -- python3 examples/careful.py
 #
-# Report card: passed. not-reached: stale-read, stream-cut, stream-pieces, stream-silent, sunset.
+# Report card: passed. not-reached: stale-read, stream-cut, stream-pieces, stream-silent, stream-expired, sunset.
 import os
 import random
 import time
 import uuid
-from email.utils import parsedate_to_datetime
+from email.utils import mktime_tz, parsedate_tz
+from urllib.parse import urlsplit
 
 import requests
 
@@ -41,7 +42,8 @@ def send(method, url, headers={}, body=None):
             continue
         status, fields = response.status_code, response.headers
         if fields.get("X-RateLimit-Remaining") == "0":
-            not_before = int(fields["X-RateLimit-Reset"])
+            # The clock of the service may differ from this one.
+            not_before = int(fields["X-RateLimit-Reset"]) - mktime_tz(parsedate_tz(fields["Date"])) + time.time()
         # The first attempt may have removed it.
         is_gone = method == "DELETE" and status == 404 and attempt > 1
         if response.ok or is_gone or status == 412:
@@ -57,10 +59,11 @@ def send(method, url, headers={}, body=None):
 
 
 def retry_at(retry_after):
-    """`Retry-After` is a number of seconds or a date."""
+    """`Retry-After` is a number of seconds or a date. Anything else counts as absent."""
     if retry_after.isdigit():
         return time.time() + int(retry_after)
-    return parsedate_to_datetime(retry_after).timestamp()
+    date = parsedate_tz(retry_after)
+    return mktime_tz(date) if date else 0
 
 
 def every(url):
@@ -69,7 +72,9 @@ def every(url):
     while url:
         response, page = send("GET", url)
         items += page
-        link = response.links.get("next", {}).get("url")
+        found = [link["url"] for rel, link in response.links.items() if "next" in rel.split()]
+        # Only the query of the link counts, so the key stays at this API.
+        link = url.split("?")[0] + "?" + urlsplit(found[0]).query if found else None
         # A link to the same page would never end.
         url = None if link == url else link
     return items, response.headers["ETag"]

@@ -1,8 +1,12 @@
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { eventTypes } from '../client/operations.ts';
 import { escapeTerminal } from '../foundation/terminal-text.ts';
 import type { TrialDelivery } from '../grade/receiver/deliver.ts';
 import type { ReceiverGrade } from '../grade/receiver/grade-receiver.ts';
+import { gradedTypes } from '../grade/receiver/messages.ts';
+import { maxLifeSeconds } from '../lab/lab-bounds.ts';
 import { parseUrl } from './find-service.ts';
+import { countUpTo } from './lab-rehearse.ts';
 import { checksText, verdictText } from './lab-report.ts';
 import { helpNote, statusOf, toJson, watchSignals, writeUserFile } from './terminal.ts';
 import { parseSecret } from './webhooks.ts';
@@ -15,8 +19,10 @@ Then this command posts events to URL, as a webhook of the store does: once,
 twice, out of order, forged, too old, slowly in pieces. After each event it runs
 the command of --state, and compares the output. The output must change only if
 the state of the receiver changes, so leave out times and counts of requests.
-
-With --reset, two equal messages are also sent at the same time.
+The events are about pets, or about other things if --types has no event of new
+pets. The receiver cannot read them from a store. Types that --types leaves out
+must get 2xx, but may have no effect.
+--reset runs first. With it, two equal messages are also sent at the same time.
 
 The exit status is ${failedStatus} if a required check failed, and otherwise 0.
 
@@ -29,6 +35,8 @@ Examples:
 interface Options {
   state: string;
   reset?: string;
+  types?: string[];
+  commandSeconds?: number;
   secret: string;
   json?: true;
   junit?: string;
@@ -40,6 +48,16 @@ export const gradeReceiverCommand = () =>
     .argument('<url>', 'URL of the receiver, such as http://localhost:3000/hooks', parseUrl)
     .requiredOption('--state <command>', 'command that prints the state of the receiver; a shell runs it')
     .option('--reset <command>', 'command that clears the state of the receiver; a shell runs it')
+    .option(
+      '--types <types>',
+      'event types that the receiver handles, separated by commas; all by default',
+      parseTypes,
+    )
+    .option(
+      '--command-seconds <seconds>',
+      'timeout of the commands of --state and --reset; 60 by default',
+      countUpTo(maxLifeSeconds),
+    )
     .addOption(
       new Option('--secret <secret>', 'the secret that the receiver verifies with')
         .env('WEBHOOK_SECRET')
@@ -51,6 +69,16 @@ export const gradeReceiverCommand = () =>
     .addHelpText('after', helpNote(more))
     .action(gradeAndPrint);
 
+function parseTypes(text: string): string[] {
+  const types = text.split(',').map((type) => type.trim());
+  const unknown = types.find((type) => !(eventTypes as readonly string[]).includes(type));
+  if (unknown !== undefined)
+    throw new InvalidArgumentError(`There is no type "${unknown}". The types are ${eventTypes.join(', ')}.`);
+  if (!gradedTypes.some((type) => types.includes(type)))
+    throw new InvalidArgumentError(`Name at least one of ${gradedTypes.join(', ')}.`);
+  return types;
+}
+
 async function gradeAndPrint(url: URL, options: Options): Promise<void> {
   const { gradeReceiver } = await import('../grade/receiver/grade-receiver.ts');
   const { openGradingService } = await import('../grade/grading-service.ts');
@@ -58,8 +86,9 @@ async function gradeAndPrint(url: URL, options: Options): Promise<void> {
   const store = await openGradingService({}, signal);
   try {
     const grade = await gradeReceiver({
-      ...{ url, store, signal, secret: options.secret },
+      ...{ url, store, signal, types: options.types, secret: options.secret },
       ...{ stateCommand: options.state, resetCommand: options.reset },
+      commandMs: options.commandSeconds === undefined ? undefined : 1_000 * options.commandSeconds,
       onDelivery: (delivery) => console.error(escapeTerminal(cellsOf(delivery).join('  '))),
     });
     console.log(options.json ? toJson(grade) : toText(grade));

@@ -19,6 +19,9 @@ import { assertFaults, readCatalogue, suggestionFor } from './lab-faults.ts';
 import { addFault, countUpTo, parseCount } from './lab-rehearse.ts';
 import { helpNote, printLines, statusOf, toJson, userPath, watchSignals, writeUserFile } from './terminal.ts';
 
+const failOns = ['must-fix', 'should-fix', 'worse'] as const;
+type FailOn = (typeof failOns)[number];
+
 const statuses = { passed: 0, failed: 1, incomplete: 3 };
 const unwrittenStatus = 1;
 const maxTrials = 100;
@@ -30,9 +33,11 @@ its own workspace. COMMAND finds it through PETSTORE_BASE_URL and
 PETSTORE_API_KEY. An agent, which sends different requests in each run, needs
 --goal and --trials: see the guide "Agents".
 
-COMMAND survives a run if it exits with 0, prints the same lines and makes the
-same changes as without faults, none of them twice. It hung if the run takes
-longer than --timeout and the waits that the fault causes.
+COMMAND survives a run if it exits with 0, prints the same lines on standard
+output, in any order, and makes the same changes as without faults, none of them
+twice. Further lines are fine, and so are lines that differ only in what the
+fault shows, in counts of requests and in times. Standard error is not compared.
+It hung if the run takes longer than --timeout and the waits of the fault.
 
 A fault may have parameters, as in "lab rehearse". With "operation" or "after",
 it is performed only at that use:
@@ -44,17 +49,19 @@ If COMMAND runs in a container, --host gives the address of this machine there.
 If it needs something that exists only once, such as a fixed port, use
 --at-once 1.
 
-The exit status is ${statuses.failed} if COMMAND made other changes than without faults, hung
-although the service responded, did not survive a required fault, failed a
-required check, or fails without faults, and if a file could not be written. It
-is ${statuses.incomplete} if no fault was reached, and otherwise 0.
+The exit status is ${statuses.failed} if COMMAND made other changes or printed other lines than
+without faults, hung although the service responded, did not survive a required
+fault, failed a required check, or fails without faults, and if a file could not
+be written. It is ${statuses.incomplete} if no fault was reached, and otherwise 0. With "--fail-on
+should-fix" it is also ${statuses.failed} for each finding below "Should fix", and with
+"--fail-on worse" only if something became worse since the card of --compare.
 
 Examples:
   petstore grade -- node my-client.mjs
   petstore grade --fault lost-answer --fault rate-limited -- pytest tests/api
   petstore grade --junit grade.xml --html grade.html -- npm test
   petstore grade --json -- node my-client.mjs > card.json
-  petstore grade --compare card.json -- node my-client.mjs
+  petstore grade --quick --compare card.json --fail-on worse -- npm test
   petstore grade --host 172.17.0.1 -- docker run --rm --init \\
     -e PETSTORE_BASE_URL -e PETSTORE_API_KEY my-client
   petstore grade --goal goal.json --trials 5 -- python3 agent.py`;
@@ -69,8 +76,12 @@ interface Options {
   trials?: number;
   level?: [name: string, level: Level][];
   levels?: string;
-  ignoreOutput?: true;
+  ignoreOutput?: true | RegExp;
   host?: string;
+  result?: string;
+  commandSeconds?: number;
+  quick?: true;
+  failOn?: FailOn;
   compare?: string;
   json?: true;
   junit?: string;
@@ -85,11 +96,12 @@ export const gradeCommand = () =>
     .usage('[options] -- COMMAND...')
     .option('--fault <name>', 'run under this fault only; may be given several times', addFault)
     .option('--list', 'list the faults, and which of them a program must survive')
+    .option('--quick', 'about ten seconds: only the faults that show most mistakes, at first uses')
     .addOption(
       new Option(
         '--thorough',
         'perform each fault on every use of an operation, not on three; this takes long',
-      ).conflicts('list'),
+      ).conflicts(['list', 'quick']),
     )
     .option(
       '--timeout <seconds>',
@@ -109,9 +121,25 @@ export const gradeCommand = () =>
       addLevel,
     )
     .option('--levels <file>', 'read levels from a file with a line for each; --level overrides it')
-    .option('--ignore-output', 'do not compare what the program prints')
+    .option(
+      '--ignore-output [pattern]',
+      'do not compare what the program prints, or the lines that match a regular expression',
+      parsePattern,
+    )
+    .option(
+      '--result <command>',
+      'command that prints what the program left in files or a database; a shell runs it after each run',
+    )
+    .option(
+      '--command-seconds <seconds>',
+      'with --result: its timeout; 60 by default',
+      countUpTo(maxLifeSeconds),
+    )
     .option('--host <address>', 'address that the store of this command listens on and gives to the program')
     .option('--compare <file>', 'show what became better or worse since this card from --json')
+    .addOption(
+      new Option('--fail-on <what>', 'what makes the exit status 1').choices(failOns).default('must-fix'),
+    )
     .option('--json', 'print the card as JSON')
     .option('--junit <file>', 'also write the card as JUnit')
     .option('--html <file>', 'also write the card as a page, with pictures of the requests')
@@ -132,6 +160,8 @@ export const gradeCommand = () =>
       const off = faults.find(({ fault }) => levels[fault] === 'off');
       if (off) command.error(`error: --fault names ${off.fault}, but its level is off`);
       if (trials !== undefined && goal === undefined) command.error('error: --trials needs --goal');
+      if (options.failOn === 'worse' && compare === undefined)
+        command.error('error: --fail-on worse needs --compare');
       const { readGoal } = await import('../grade/goal/goal-file.ts');
       const { readCard } = await import('../grade/card/data.ts');
       const judgedBy = goal === undefined ? undefined : readWith(readGoal, command, goal);
@@ -164,6 +194,14 @@ function assertHost(command: Command, { host }: Options): void {
     command.error(
       'error: --host must be one address at which the program finds this machine, such as 172.17.0.1',
     );
+}
+
+function parsePattern(text: string): RegExp {
+  try {
+    return new RegExp(text, 'u');
+  } catch {
+    throw new InvalidArgumentError(`"${text}" is not a regular expression.`);
+  }
 }
 
 const levelNames = [...levels, 'off'] as const;
@@ -265,7 +303,7 @@ interface Parsed extends Omit<Options, 'levels'> {
 }
 
 async function grade(words: string[], options: Parsed): Promise<void> {
-  const { verbose, fault: faults, timeout, atOnce, host, levels, earlier, judgedBy: goal, trials } = options;
+  const { verbose, fault: faults, timeout, host, levels, earlier, judgedBy: goal, trials } = options;
   const { gradeProgram } = await import('../grade/grade-program.ts');
   const { openGradingService } = await import('../grade/grading-service.ts');
   const { progressOn } = await import('../grade/progress.ts');
@@ -277,15 +315,20 @@ async function grade(words: string[], options: Parsed): Promise<void> {
   try {
     store = await openGradingService(process.env, signal, host);
     const graded = await gradeProgram({
-      ...{ command: words, store, faults, signal, atOnce, levels },
-      ...{ goal, trials, isThorough: options.thorough, ignoresOutput: options.ignoreOutput },
+      ...{ command: words, store, faults, signal, levels },
+      // Runs at the same time would see the files of each other.
+      atOnce: options.atOnce ?? (options.result === undefined ? undefined : 1),
+      ...{ goal, trials, isThorough: options.thorough, isQuick: options.quick },
+      ...{ ignoredOutput: options.ignoreOutput, resultCommand: options.result },
+      commandMs: options.commandSeconds === undefined ? undefined : 1_000 * options.commandSeconds,
       timeoutMs: timeout === undefined ? undefined : 1_000 * timeout,
       ...{ onProgress: progress.report, onOutput: progress.showOutput },
     });
     progress.end();
     const card = toCard(graded, Date.now(), commandLines(words, options, process.env));
-    const isWritten = await present(earlier ? comparedWith(earlier, card) : card, options);
-    process.exitCode = isWritten ? statuses[graded.verdict] : unwrittenStatus;
+    const shown = earlier ? comparedWith(earlier, card) : card;
+    const isWritten = await present(shown, options);
+    process.exitCode = isWritten ? exitStatusOf(shown, options.failOn) : unwrittenStatus;
   } catch (error) {
     progress.end();
     if (!signal.aborted) throw error;
@@ -295,9 +338,25 @@ async function grade(words: string[], options: Parsed): Promise<void> {
   }
 }
 
+function exitStatusOf({ grade: { verdict }, problems, changes }: Card, failOn: FailOn | undefined): number {
+  if (failOn === 'worse') return changes && changes.worse.length > 0 ? statuses.failed : statuses.passed;
+  return failOn === 'should-fix' && problems.length > 0 ? statuses.failed : statuses[verdict];
+}
+
 /** The command lines that the card suggests, without secrets. They call this command as the user did. */
 function commandLines(words: string[], options: Parsed, env: NodeJS.ProcessEnv): CommandLines {
-  const { fault: faults = [], thorough, timeout, atOnce, levels, ignoreOutput, host, goal, trials } = options;
+  const {
+    fault: faults = [],
+    thorough,
+    quick,
+    timeout,
+    atOnce,
+    levels,
+    ignoreOutput,
+    host,
+    goal,
+    trials,
+  } = options;
   const line = (...args: string[]) =>
     [calledAs(env), ...args.map((word) => quoted(withoutSecrets(word)))].join(' ');
   const values = {
@@ -306,17 +365,23 @@ function commandLines(words: string[], options: Parsed, env: NodeJS.ProcessEnv):
     '--goal': goal,
     '--trials': trials,
     '--host': host,
+    '--result': options.result,
+    '--command-seconds': options.commandSeconds,
   };
   const rest = [
     ...Object.entries(levels).flatMap(([name, level]) => ['--level', `${name}=${level}`]),
     ...Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [name, String(value)])),
-    ...(ignoreOutput ? ['--ignore-output'] : []),
+    ...(ignoreOutput ? ['--ignore-output', ...(ignoreOutput === true ? [] : [ignoreOutput.source])] : []),
   ];
   return {
     again: (selector) => {
       const selectors = selector === undefined ? faults.map(selectorOf) : [selector];
       const isAll = selector === undefined && thorough;
-      const named = [...selectors.flatMap((one) => ['--fault', one]), ...(isAll ? ['--thorough'] : [])];
+      const named = [
+        ...selectors.flatMap((one) => ['--fault', one]),
+        ...(isAll ? ['--thorough'] : []),
+        ...(selector === undefined && quick ? ['--quick'] : []),
+      ];
       return line('grade', ...named, ...rest, '--', ...words);
     },
     about: (fault) => line('lab', 'faults', fault),

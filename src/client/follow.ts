@@ -42,7 +42,10 @@ export async function* follow(
           failures = 0;
           waitMs = retryMs = Math.max(Math.min(wantedMs ?? retryMs, options.maxWaitMs), leastRetryMs);
           if (id !== undefined && sendableId.test(id)) lastId = id;
-          if (data !== undefined) yield eventOf(data);
+          if (data === undefined) continue;
+          const event = eventOf(data);
+          // Other messages may come, such as signs of life.
+          if (event.id !== undefined) yield event;
         }
       } finally {
         received.stream?.deadline.end();

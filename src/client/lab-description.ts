@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (0289ff73b4cc). Do not edit.
+// Made from the description of the lab by "npm run generate" (dd3e36142a1f). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -121,7 +121,7 @@ export interface components {
       times?: number;
       /**
        * Format: int32
-       * @description Of `rate-limited`, `rate-limited-date`, `banned`, `unavailable`: The value of `Retry-After`, in seconds.
+       * @description Of `rate-limited`, `rate-limited-date`, `clock-ahead`, `banned`, `unavailable`: The value of `Retry-After`, in seconds.
        */
       retryAfterSeconds?: number;
       /**
@@ -134,7 +134,7 @@ export interface components {
        * @description Of `stall`, `no-answer`: The length of the silence in milliseconds. At most 100 requests of a key wait. One more ends the silence of the oldest: its connection is reset.
        */
       silenceMs?: number;
-      /** @description Of `retry-after-odd`: The value of `Retry-After`. `none`: the header is absent. `zero`: `0`. `past`: a date an hour ago. For these three values a good client uses its own backoff. `ten-days` and `thirty-days`: that time in seconds. Then a good client gives up at once and reports it. Thirty days overflow a 32-bit timer in milliseconds. */
+      /** @description Of `retry-after-odd`: The value of `Retry-After`. `none`: the header is absent. `zero`: `0`. `past`: a date an hour ago. `malformed`: `soon`, which is neither seconds nor a date. For these four values a good client uses its own backoff. `ten-days` and `thirty-days`: that time in seconds. Then a good client gives up at once and reports it. Thirty days overflow a 32-bit timer in milliseconds. */
       shape?: string;
       /**
        * Format: int32
@@ -153,6 +153,12 @@ export interface components {
       status?: number;
       /** @description Of `moved`: Whether `Location` is a path or a URL. It is always a path if the service does not know the host name that the client uses. */
       location?: string;
+      /** @description Of `link-odd`: What is unusual. `relations`: there are other links before the one to the next page, and after the last page there are only these. One has a title with commas and quotation marks. `unquoted`: `rel=next`. `two-in-one`: `rel="section next"`. `relative`: a path instead of a URL. */
+      linkForm?: string;
+      /** @description Of `stream-cut`: Where the stream is cut. `last`: in its first event, or in the last one if it sends several at once. `second`: in its second event. `after-no-id`: there too, after a message without an `id`. */
+      cut?: string;
+      /** @description Of `stream-pieces`: The form of the lines. `lf`: as usual. `crlf`: lines end with CR and LF. `data-lines`: the JSON of an event has several lines of `data`. */
+      lineForm?: string;
       /**
        * Format: int32
        * @description Of `stream-silent`: How long the stream is silent, in milliseconds. At most 100 requests of a key wait. One more ends the wait of the oldest.
@@ -202,6 +208,7 @@ export interface components {
       fault:
         | 'rate-limited'
         | 'rate-limited-date'
+        | 'clock-ahead'
         | 'near-limit'
         | 'banned'
         | 'unavailable'
@@ -225,10 +232,13 @@ export interface components {
         | 'moved'
         | 'moved-away'
         | 'same-page'
+        | 'next-away'
+        | 'link-odd'
         | 'stale-read'
         | 'stream-cut'
         | 'stream-pieces'
         | 'stream-silent'
+        | 'stream-expired'
         | 'large-ids'
         | 'new-fields'
         | 'new-status'
@@ -281,7 +291,7 @@ export interface components {
       times?: number;
       /**
        * Format: int32
-       * @description Of `rate-limited`, `rate-limited-date`, `banned`, `unavailable`: The value of `Retry-After`, in seconds.
+       * @description Of `rate-limited`, `rate-limited-date`, `clock-ahead`, `banned`, `unavailable`: The value of `Retry-After`, in seconds.
        */
       retryAfterSeconds?: number;
       /**
@@ -295,10 +305,10 @@ export interface components {
        */
       silenceMs?: number;
       /**
-       * @description Of `retry-after-odd`: The value of `Retry-After`. `none`: the header is absent. `zero`: `0`. `past`: a date an hour ago. For these three values a good client uses its own backoff. `ten-days` and `thirty-days`: that time in seconds. Then a good client gives up at once and reports it. Thirty days overflow a 32-bit timer in milliseconds.
+       * @description Of `retry-after-odd`: The value of `Retry-After`. `none`: the header is absent. `zero`: `0`. `past`: a date an hour ago. `malformed`: `soon`, which is neither seconds nor a date. For these four values a good client uses its own backoff. `ten-days` and `thirty-days`: that time in seconds. Then a good client gives up at once and reports it. Thirty days overflow a 32-bit timer in milliseconds.
        * @enum {string}
        */
-      shape?: 'none' | 'zero' | 'past' | 'ten-days' | 'thirty-days';
+      shape?: 'none' | 'zero' | 'past' | 'malformed' | 'ten-days' | 'thirty-days';
       /**
        * Format: int32
        * @description Of `slow`: How many bytes of the body are sent per second. The service sends more if the response would take longer than 30 s. At most 100 requests of a key wait. One more ends the wait of the oldest.
@@ -319,6 +329,21 @@ export interface components {
        * @enum {string}
        */
       location?: 'path' | 'url';
+      /**
+       * @description Of `link-odd`: What is unusual. `relations`: there are other links before the one to the next page, and after the last page there are only these. One has a title with commas and quotation marks. `unquoted`: `rel=next`. `two-in-one`: `rel="section next"`. `relative`: a path instead of a URL.
+       * @enum {string}
+       */
+      linkForm?: 'relations' | 'unquoted' | 'two-in-one' | 'relative';
+      /**
+       * @description Of `stream-cut`: Where the stream is cut. `last`: in its first event, or in the last one if it sends several at once. `second`: in its second event. `after-no-id`: there too, after a message without an `id`.
+       * @enum {string}
+       */
+      cut?: 'last' | 'second' | 'after-no-id';
+      /**
+       * @description Of `stream-pieces`: The form of the lines. `lf`: as usual. `crlf`: lines end with CR and LF. `data-lines`: the JSON of an event has several lines of `data`.
+       * @enum {string}
+       */
+      lineForm?: 'lf' | 'crlf' | 'data-lines';
       /**
        * Format: int32
        * @description Of `stream-silent`: How long the stream is silent, in milliseconds. At most 100 requests of a key wait. One more ends the wait of the oldest.
@@ -519,6 +544,13 @@ export interface components {
       silenceMs?: number;
       /** @description For a stream that `stream-cut` ended: the id of the incomplete event. */
       cutEventId?: string;
+      /** @description What the other writer of `conflict` changed just before this request. */
+      otherWriter?: {
+        /** @description The property that it changed. */
+        property: string;
+        /** @description The value before, as JSON. */
+        before: string;
+      };
     };
     /** @description Requests, ordered by their ends. */
     RecordedRequestList: components['schemas']['RecordedRequest'][];

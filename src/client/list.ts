@@ -62,9 +62,15 @@ function nextUrl(headers: Headers, url: URL, seen: ReadonlySet<string>): URL | u
   throw unexpected(`The link to the next page of ${url.pathname} ${problem}: ${JSON.stringify(target)}.`);
 }
 
+/** A link with its parameters. A quoted value may have any character. */
+const link = /<([^<>]*)>((?:[^<"]|"(?:[^"\\]|\\.)*")*)/g;
+const parameter = /;\s*([^\s;,="]+)\s*(?:=\s*("(?:[^"\\]|\\.)*"|[^\s;,]*))?/g;
+
 /** The target of the link with `rel="next"` in a `Link` field (RFC 8288). Undefined on the last page. */
 export function nextLink(field: string | null | undefined): string | undefined {
-  for (const [, target, parameters = ''] of (field ?? '').matchAll(/<([^<>]*)>([^<]*)/g))
-    if (/;\s*rel\s*=\s*(?:next\b|"(?:[^"]*\s)?next[\s"])/i.test(parameters)) return target;
+  for (const [, target, rest = ''] of (field ?? '').matchAll(link)) {
+    const [, , rel = ''] = [...rest.matchAll(parameter)].find(([, name]) => /^rel$/i.test(name ?? '')) ?? [];
+    if (/(?:^|[\s"])next(?:$|[\s"])/i.test(rel)) return target;
+  }
   return undefined;
 }

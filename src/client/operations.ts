@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (62ea88f44ccb). Do not edit.
+// Made from openapi.json by "npm run generate" (ac04c78b29a6). Do not edit.
 
 import type * as types from './description.ts';
 import type { Int64 } from './exact-json.ts';
@@ -209,7 +209,7 @@ export interface Operations {
   /**
    * Follow events: `GET /store/events/stream`.
    *
-   * Sends each event as soon as it happens, with its `id`, its type as `event`, and the event as JSON in one line of `data`. The stream starts after the event in `Last-Event-ID` or `after`. Without both, it starts now. It ends after about 15 minutes. It also ends when its key opens more streams than its plan allows, or when the service stops. Then open it again with the last `id`: no event is lost or repeated.
+   * Sends each event as soon as it happens, with its `id`, its type as `event`, and the event as JSON in `data`. The stream starts after the event in `Last-Event-ID` or `after`. Without both, it starts now. It ends after about 15 minutes. It also ends when its key opens more streams than its plan allows, or when the service stops. Then open it again with the last `id`: no event is lost or repeated.
    *
    * **Beta:** this operation may change, with notice.
    */

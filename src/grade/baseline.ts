@@ -1,16 +1,26 @@
 import { type Expected, expectedOf } from '../lab/checks/expected.ts';
+import { pagesToTheEnd } from '../lab/checks/pages.ts';
 import { type Levels, reportOn } from '../lab/checks/report.ts';
 import type { CheckResult } from '../lab/checks/report-schema.ts';
+import { rewindsStream, streamsResumed } from '../lab/checks/streams.ts';
 import type { Fault } from '../lab/faults/shared/fault.ts';
 import type { RecordedRequest } from '../lab/recordings/schema.ts';
 import { toRecorded } from '../lab/recordings/serialize-request.ts';
 import type { TargetApi } from '../lab/target-api.ts';
-import { differencesOf, type Variation, variationInWords, variationOf } from './compare/compare.ts';
+import {
+  differencesOf,
+  sameThings,
+  type Variation,
+  variationInWords,
+  variationOf,
+} from './compare/compare.ts';
 import { explainer } from './compare/explain.ts';
-import { missingLines } from './compare/printed-lines.ts';
+import type { Line } from './compare/lines.ts';
+import { compareOutput, expectedLines, type OutputFacts } from './compare/output.ts';
+import { cutNote, noOutput } from './compare/printed-lines.ts';
 import type { StoreState } from './compare/state.ts';
 import { type StoreResult, storeResultOf } from './compare/store-result.ts';
-import type { Baseline, Deviation } from './grade.ts';
+import type { Baseline } from './grade.ts';
 import type { Usage } from './run/plan.ts';
 import type { Run } from './run/run.ts';
 import { type Judge, type Judgement, shownRequests } from './verdict.ts';
@@ -18,8 +28,8 @@ import { type Judge, type Judgement, shownRequests } from './verdict.ts';
 interface BaselineOptions {
   /** The API that the program uses. */
   api: TargetApi;
-  /** Whether to ignore what the program prints. */
-  ignoresOutput?: boolean | undefined;
+  /** Whether to ignore what the program prints, or which lines of it. */
+  ignoredOutput?: true | RegExp | undefined;
   levels?: Levels | undefined;
   /** Whether the program may send different requests each time. */
   varies?: boolean;
@@ -31,8 +41,9 @@ export class BaselineRuns implements Judge {
   readonly #initial: StoreResult;
   readonly #variation: Variation;
   readonly #changesStore: boolean;
-  /** The lines that every run printed. */
-  readonly #lines: ReadonlySet<string>;
+  readonly #lines: readonly Line[];
+  /** The lines of the command of `result`. */
+  readonly #results: readonly Line[];
   readonly #expected: Expected;
   readonly #options: BaselineOptions;
 
@@ -50,8 +61,10 @@ export class BaselineRuns implements Judge {
     const results = others.map(({ storeResult }) => storeResult);
     this.#variation = variationOf(first.storeResult, results, this.#initial);
     this.#changesStore = runs.some(({ storeResult }) => this.#changes(storeResult));
-    const lines = options.ignoresOutput ? [] : [...first.printed.lines];
-    this.#lines = new Set(lines.filter((line) => others.every(({ printed }) => printed.lines.has(line))));
+    const { ignoredOutput } = options;
+    const outputs = ignoredOutput === true ? [] : runs.map(({ printed }) => printed);
+    this.#lines = expectedLines(outputs, ignoredOutput instanceof RegExp ? ignoredOutput : undefined);
+    this.#results = expectedLines(runs.map(({ result }) => result ?? noOutput));
   }
 
   /** Adds another run without faults. It may show that a value varies. */
@@ -79,7 +92,7 @@ export class BaselineRuns implements Judge {
       requests: shownRequests(requests),
       refused: this.#refused(),
       ...(problem !== undefined && { problem }),
-      nothingToCompare: !this.#changesStore && this.#lines.size === 0,
+      nothingToCompare: !this.#changesStore && this.#lines.length + this.#results.length === 0,
     };
   }
 
@@ -107,31 +120,46 @@ export class BaselineRuns implements Judge {
 
   /** Judges a run under a fault by its deviations from these runs. An exit status other than 0 reports that work is not done. */
   judge(run: Run, fault: Fault): Judgement {
-    const deviations = this.#deviationsOf(fault, run);
-    return { deviations, gaveUp: run.exitStatus !== 0, countsWhenGivenUp: ['twice'] };
-  }
-
-  #deviationsOf(fault: Fault, run: Run): Deviation[] {
     const [base] = this.runs;
     const known = { initial: this.#initial, variation: this.#variation };
+    const differences = differencesOf(base.storeResult, run.storeResult, known);
+    const checks = this.checksOf(run);
+    const failed = (name: string) => checks.find((one) => one.name === name && one.result === 'failed');
+    const unread = fault.shows === 'pages' ? failed(pagesToTheEnd.name) : undefined;
+    const facts: OutputFacts = {
+      ...{ fault, others: run.storeResult.others, isLimit: limitsOf(base, run) },
+      isSameThing: sameThings(base.storeResult, run.storeResult, known),
+      isStoreEqual: differences.length === 0,
+      readsListsToEnd: !unread,
+      restartsStream: failed(streamsResumed.name) !== undefined || rewindsStream(toRecorded(run.requests)),
+    };
+    const { found, namesFailure, excused } = compareOutput(this.#lines, run.printed, facts);
+    const left = compareOutput(this.#results, run.result ?? noOutput, facts).found.map(
+      (one) => `the result command ${one}`,
+    );
     const { ofStore, ofPrint } = explainer(fault, base, run);
-    const printed = fault.changesResponses ? [] : ofPrint(missingLines(this.#lines, run.printed));
-    return [
-      ...ofStore(differencesOf(base.storeResult, run.storeResult, known)),
-      // Retries may change a line. If the program changes nothing, there is only its output to compare.
-      ...printed.map((one) => (this.#changesStore ? { ...one, isWarning: true as const } : one)),
-    ];
+    return {
+      deviations: [
+        ...ofStore(differences),
+        ...ofPrint(found, namesFailure, unread?.evidence),
+        ...ofPrint(left),
+      ],
+      ...{ gaveUp: run.exitStatus !== 0, countsWhenGivenUp: ['twice'], excused },
+    };
   }
 
   /** Judges a run by all checks. A request that the program also sends without faults does not count as a retry. */
-  checksOf({ requests }: Run): CheckResult[] {
+  checksOf({ requests }: Run, isEqual = false): CheckResult[] {
     const { api, levels = {} } = this.#options;
-    return reportOn('grade', toRecorded(requests), api, { expected: this.#expected, levels }).checks;
+    // With the same result, it has read each list far enough.
+    const expected = isEqual ? { ...this.#expected, leftLists: { has: () => true } } : this.#expected;
+    return reportOn('grade', toRecorded(requests), api, { expected, levels }).checks;
   }
 
   /** What varies between these runs, in words. */
   get notCompared(): string[] {
-    return variationInWords(this.#variation, this.runs[0].storeResult);
+    const isCut = this.runs.some(({ printed }) => printed.isCut);
+    return [...variationInWords(this.#variation, this.runs[0].storeResult), ...(isCut ? [cutNote] : [])];
   }
 
   /** The refusals that every run got, with the request ids of the last run. */
@@ -141,6 +169,18 @@ export class BaselineRuns implements Judge {
     const names = refusals.map((some) => new Set(some.map(nameOf)));
     return (refusals.at(-1) ?? []).filter((one) => names.every((some) => some.has(nameOf(one))));
   }
+}
+
+/** Whether the value of a limit header in the base became another value of that header in a run. */
+function limitsOf(base: Run, run: Run): OutputFacts['isLimit'] {
+  const valuesOf = ({ requests }: Run) => {
+    const values = requests.flatMap(({ answerHeaders }) => Object.entries(answerHeaders));
+    const ofLimits = values.filter(([name]) => /^(?:x-)?ratelimit|^retry-after$/.test(name));
+    return new Set(ofLimits.map(([name, value]) => `${name} ${value}`));
+  };
+  const [ofBase, ofRun] = [valuesOf(base), valuesOf(run)];
+  const names = [...new Set([...ofBase].map((one) => one.split(' ')[0]))];
+  return (was, is) => names.some((name) => ofBase.has(`${name} ${was}`) && ofRun.has(`${name} ${is}`));
 }
 
 const refusalOf = ({ id, operation, status = 0, code }: RecordedRequest): Baseline['refused'] =>
@@ -154,14 +194,16 @@ function problemOf(run: Run, timeoutMs: number) {
   if (problem !== undefined) return problem;
   if (exitStatus === undefined)
     return `Without faults the program does not end within ${timeoutMs / 1_000} s. If it needs longer, raise --timeout.`;
-  if (exitStatus !== 0) return `Without faults the program exits with ${exitStatus}, not with 0.`;
-  return unusedReason(run);
+  const unused = unusedReason(run);
+  if (exitStatus !== 0)
+    return `Without faults the program exits with ${exitStatus}, not with 0.${unused ? ` ${unused}` : ''}`;
+  return unused;
 }
 
 /** Why a run did not use the store, in a sentence. Undefined if it did. */
 export function unusedReason({ requestCount, requests }: Run): string | undefined {
   if (requestCount === 0)
-    return 'The program sends no request with PETSTORE_API_KEY to PETSTORE_BASE_URL. It must read both from the environment.';
+    return 'No request with the key in PETSTORE_API_KEY reached the API: does the program read PETSTORE_BASE_URL?';
   if (!requests.some(({ operation }) => operation))
     return 'None of its requests matches an operation of the API. PETSTORE_BASE_URL ends in /v1: append paths such as /pets.';
   return undefined;

@@ -10,6 +10,7 @@ export const runVerdicts = [
   'left-undone',
   'did-something-else',
   'printed-something-else',
+  'reported-failure',
   'failed',
   'hung',
   'not-reached',
@@ -108,12 +109,20 @@ const CardRun = Type.Object({
   gaveUpAfterMs: Type.Optional(
     Type.Union([Type.Number({ minimum: 0 }), Type.Null()], {
       description:
-        'Under a fault that sends nothing for a while (`stall`, `no-answer`, `stream-silent`): when the program gave up by itself. Null if it never did.',
+        'Under a fault that sends nothing for a while (`stall`, `no-answer`, `stream-silent`): when the program gave up by itself. Null if it waited until the silence ended, or hung.',
       examples: [5_000],
     }),
   ),
   goalReached: Type.Optional(
     Type.Boolean({ description: 'With a goal: whether it was reached.', examples: [false] }),
+  ),
+  excused: Type.Optional(
+    Type.Array(
+      Shown('A line and the reason.', 'printed "2 retries" instead of "1 retry": it counts requests or time'),
+      {
+        description: 'Lines that differ from those without faults for a good reason.',
+      },
+    ),
   ),
   lastWords: Type.Optional(
     Shown('With a goal: the last line on its standard output.', 'done: order 9, 26 left'),
@@ -153,6 +162,13 @@ export const CardData = Type.Object({
   command: Type.Array(Shown('A word.', 'node'), { description: 'The program and its arguments.' }),
   verdict: CardVerdict('The verdict on the program. `incomplete`: no fault was performed on its requests.'),
   sentence: Shown('The verdict in a sentence or two.', 'Not survived: 5 of 20 required faults.'),
+  isQuick: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether it is quick: most faults, and all but the first use of each operation, were not run.',
+      examples: [true],
+    }),
+  ),
   runCount: Units(0, 'The number of runs, including those without faults.', 48),
   baseline: Type.Object(
     {

@@ -14,7 +14,7 @@ import type { GradingService } from './grading-service.ts';
 import { plansOf, type RunPlan, type Selection, selectFaults } from './run/plan.ts';
 import type { Run } from './run/run.ts';
 import { Runner } from './run/runner.ts';
-import { isUndoneByHung, type Judge, judgeRun, programVerdict, worst } from './verdict.ts';
+import { isUndoneByHung, type Judge, judgeRun, kindVerdicts, programVerdict, worst } from './verdict.ts';
 
 export interface GradeOptions extends Selection {
   /** The program and its arguments. */
@@ -24,8 +24,12 @@ export interface GradeOptions extends Selection {
   goal?: Goal | undefined;
   /** With a goal: how often the program runs without faults, and under each fault at each place. Default: once. */
   trials?: number | undefined;
-  /** Whether to ignore what the program prints. */
-  ignoresOutput?: boolean | undefined;
+  /** Whether to ignore what the program prints on standard output, or which lines of it. */
+  ignoredOutput?: true | RegExp | undefined;
+  /** A command that prints what the program left in files or a database. It runs after each run. */
+  resultCommand?: string | undefined;
+  /** The time limit of that command. Default: 60 s. */
+  commandMs?: number | undefined;
   /** The time limit of a run, without the waits that faults cause. Default: 60 s. */
   timeoutMs?: number | undefined;
   /** The largest number of concurrent runs. Default: two for each processor, since runs mostly wait. */
@@ -62,7 +66,9 @@ export async function gradeProgram(options: GradeOptions): Promise<Grade> {
   const { onProgress = () => {} } = options;
   const selected = selectFaults(options);
   const programEnv = goal ? { ...env, [goalVariable]: goal.text } : env;
-  const runner = await Runner.start({ ...options, timeoutMs, env: programEnv });
+  const { resultCommand, commandMs } = options;
+  const result = resultCommand === undefined ? undefined : { command: resultCommand, limitMs: commandMs };
+  const runner = await Runner.start({ ...options, result, timeoutMs, env: programEnv });
 
   onProgress({ stage: 'baseline' });
   const reference = await (goal ? trialsOf(runner, goal, options) : twoRunsOf(runner, timeoutMs, options));
@@ -70,6 +76,7 @@ export async function gradeProgram(options: GradeOptions): Promise<Grade> {
   const shared = {
     command: [...options.command],
     ...(goal && { goal: { text: goal.text, trials } }),
+    ...(options.isQuick && { isQuick: true as const }),
     baseline,
   };
   if (baseline.problem !== undefined)
@@ -77,6 +84,7 @@ export async function gradeProgram(options: GradeOptions): Promise<Grade> {
 
   const plans = selected
     .flatMap((one) => plansOf(one, reference.baselineRuns.usage, options.isThorough))
+    .filter(({ place }) => !options.isQuick || place === 'first' || place === 'whole')
     .flatMap((plan) => numbered(plan.name, goal ? trials : 1).map((name) => ({ ...plan, ...name })));
   onProgress({ stage: 'faults', runs: plans.map(({ name }) => name), baseline });
   const report = ({ fault, required }: RunPlan, run: FaultRun) =>
@@ -103,6 +111,15 @@ export async function gradeProgram(options: GradeOptions): Promise<Grade> {
     if (later.problem(timeoutMs) === undefined) baselineRuns = later;
     for (const one of runs) one.judged = judgeRun(one.plan, one.run, baselineRuns);
   }
+  // What rests on output alone must show itself again.
+  const ofOutput = goal ? [] : runs.filter(({ judged }) => judged.verdict === kindVerdicts.printed);
+  await runner.all(
+    ofOutput.map(async (one) => {
+      const run = await runner.runUnderFault(one.plan, baseline.tookMs, () => {});
+      const again = judgeRun(one.plan, run, baselineRuns);
+      if (again.verdict !== 'not-reached' && again.verdict !== one.judged.verdict) one.judged = again;
+    }),
+  );
   for (const one of runs) if (one.isDoubtful) report(one.plan, one.judged);
 
   const judged = new Map(runs.map((one) => [one.plan, one.judged]));
@@ -113,7 +130,7 @@ export async function gradeProgram(options: GradeOptions): Promise<Grade> {
   });
   const notCompared = goal ? [] : baselineRuns.notCompared;
   const verdict = programVerdict(baseline, faults);
-  return { ...shared, notCompared, faults, runCount: runner.count, verdict };
+  return { ...shared, notCompared, faults, runCount: runner.count - ofOutput.length, verdict };
 }
 
 /** Whether more runs without faults may change the verdict. They cannot excuse the undone work of a hung run. */
@@ -127,8 +144,8 @@ const numbered = (name: string, trials: number): Pick<FaultRun, 'name' | 'trial'
 
 /** Two runs without faults. Other runs are compared with them. */
 async function twoRunsOf(runner: Runner, timeoutMs: number, options: GradeOptions): Promise<Reference> {
-  const { levels, ignoresOutput, store } = options;
-  const known = { levels, ignoresOutput, api: store.api };
+  const { levels, ignoredOutput, store } = options;
+  const known = { levels, ignoredOutput, api: store.api };
   let runs = new BaselineRuns([await runner.runWithoutFaults()], runner.initial, known);
   if (runs.problem(timeoutMs) === undefined) runs = runs.with(await runner.runWithoutFaults());
   return { baselineRuns: runs, judge: runs, baseline: runs.toBaseline(runs.problem(timeoutMs)) };
@@ -136,9 +153,9 @@ async function twoRunsOf(runner: Runner, timeoutMs: number, options: GradeOption
 
 /** The trials without faults of an agent. Other runs are compared with the first that reached the goal. */
 async function trialsOf(runner: Runner, given: Goal, options: GradeOptions): Promise<Reference> {
-  const { levels, ignoresOutput, store, trials = 1 } = options;
+  const { levels, ignoredOutput, store, trials = 1 } = options;
   const { says, ...silent } = given;
-  const goal = ignoresOutput ? silent : given;
+  const goal = ignoredOutput ? silent : given;
   const first = await runner.runWithoutFaults();
   const unused = first.problem ?? unusedReason(first);
   const later = Array.from({ length: unused === undefined ? trials - 1 : 0 }, runner.queueWithoutFaults);

@@ -12,7 +12,7 @@ export interface Ending extends Pick<CardRun, 'lastLines' | 'tookMs'> {
 
 /** A difference of a run from the runs without faults. */
 export interface Deviation {
-  kind: 'twice' | 'undone' | 'other' | 'printed';
+  kind: 'twice' | 'undone' | 'other' | 'printed' | 'reported';
   /** One sentence: "two pets Smaug instead of one". */
   what: string;
   /** Ids of the recorded requests behind it, in the order of time. */
@@ -23,7 +23,7 @@ export interface Deviation {
   goodClient?: string;
   /** What to change in this client, in a sentence. */
   change?: string;
-  /** It does not fail the run: a different line, if the program changes the store; or undone work, if the program hung. */
+  /** It does not fail the run: undone work of a program that hung. */
   isWarning?: true;
 }
 
@@ -37,7 +37,7 @@ export interface Baseline
 }
 
 type Observed = 'name' | 'trial' | 'place' | 'verdict' | 'performed' | 'checks';
-type Judged = 'gaveUpAfterMs' | 'goalReached' | 'lastWords';
+type Judged = 'gaveUpAfterMs' | 'excused' | 'goalReached' | 'lastWords';
 
 /** A run of the program under a fault, as the card describes it. */
 export interface FaultRun extends Ending, Pick<CardRun, Observed | Judged> {
@@ -57,7 +57,8 @@ export interface FaultGrade extends Pick<CardFault, 'fault' | 'required' | 'verd
   runs: FaultRun[];
 }
 
-export interface Grade extends Pick<CardData, 'command' | 'notCompared' | 'runCount' | 'verdict'> {
+export interface Grade
+  extends Pick<CardData, 'command' | 'notCompared' | 'runCount' | 'verdict' | 'isQuick'> {
   baseline: Baseline;
   /** The goal that judges the program instead of its runs without faults, and the number of trials of each run. */
   goal?: { text: string; trials: number };

@@ -20,6 +20,8 @@ import type { Run } from './run/run.ts';
 /** Possible deviations of a run. `verdictOn` decides which of them count. */
 export interface Judgement {
   deviations: Deviation[];
+  /** Other lines that are right, with the reason. */
+  excused?: string[];
   /** Whether the program reported a failure. Then only deviations of the kinds `countsWhenGivenUp` count. */
   gaveUp: boolean;
   countsWhenGivenUp: readonly Deviation['kind'][];
@@ -30,7 +32,8 @@ export interface Judgement {
 /** Judges runs of a program by its runs without faults, or by a goal. */
 export interface Judge {
   judge(run: Run, fault?: Fault): Judgement;
-  checksOf(run: Run): CheckResult[];
+  /** `isEqual`: the run had the same result as without faults. */
+  checksOf(run: Run, isEqual?: boolean): CheckResult[];
 }
 
 /** The verdict on a run with a deviation of each kind. */
@@ -39,6 +42,7 @@ export const kindVerdicts = {
   undone: 'left-undone',
   other: 'did-something-else',
   printed: 'printed-something-else',
+  reported: 'reported-failure',
 } as const satisfies Record<Deviation['kind'], Verdict>;
 
 /** The worst first. */
@@ -70,15 +74,18 @@ export function judgeRun(plan: JudgedPlan, run: Run, judge: Judge): FaultRun {
   const [first] = touched;
   // A program that was ended at its time limit did not give up its last request.
   const wasEnded = exitStatus === undefined && first && !requests.some((one) => beganAfter(one, first));
+  const judgement = judge.judge(run, fault);
+  const isEqual = !judgement.gaveUp && judgement.deviations.length === 0;
   const gaveUpAfterMs = wasEnded ? null : first && patienceOf(first);
   return {
     ...{ name, ...(trial !== undefined && { trial }), label, place, faults, performed },
-    mayWaitLong: fault?.isSilent === true || mayWait,
+    mayWaitLong: fault?.isSilent === true || fault?.mayWaitLong === true || mayWait,
     ...(fault && performed === 0
       ? { verdict: 'not-reached', deviations: [] }
-      : verdictOn(run, judge.judge(run, fault), mayWait || fault?.mayEnd === true)),
+      : verdictOn(run, judgement, mayWait || fault?.mayEnd === true)),
     ...(fault?.isSilent && first && { gaveUpAfterMs }),
-    ...{ exitStatus, lastLines, tookMs, checks: judge.checksOf(run), requests: shownRequests(requests) },
+    ...{ exitStatus, lastLines, tookMs, requests: shownRequests(requests) },
+    checks: judge.checksOf(run, isEqual),
   };
 }
 
@@ -105,9 +112,9 @@ const asksForPatience = ({ answerHeaders, at, durationMs }: RecordedRequest) =>
  */
 function verdictOn(
   { exitStatus }: Pick<FaultRun, 'exitStatus'>,
-  { deviations: found, gaveUp, countsWhenGivenUp, facts }: Judgement,
+  { deviations: found, gaveUp, countsWhenGivenUp, facts, excused = [] }: Judgement,
   mayGiveUp: boolean,
-): Pick<FaultRun, 'verdict' | 'deviations' | 'goalReached' | 'lastWords'> {
+): Pick<FaultRun, 'verdict' | 'deviations' | 'excused' | 'goalReached' | 'lastWords'> {
   const undone = exitStatus === undefined ? found.filter(({ kind }) => kind === 'undone') : [];
   const deviations = [
     ...found.filter(({ kind }) => !gaveUp || countsWhenGivenUp.includes(kind)),
@@ -115,7 +122,12 @@ function verdictOn(
   ];
   const kinds = deviations.filter(({ isWarning }) => !isWarning).map(({ kind }) => kindVerdicts[kind]);
   const end = exitStatus === undefined ? 'hung' : !gaveUp || mayGiveUp ? 'survived' : 'failed';
-  return { verdict: worst([...kinds, end]), deviations, ...facts };
+  return {
+    verdict: worst([...kinds, end]),
+    deviations,
+    ...(!gaveUp && excused.length > 0 && { excused }),
+    ...facts,
+  };
 }
 
 /** The facts that decide whether a run fails the program. */
@@ -123,7 +135,7 @@ export type Judged = Pick<FaultGrade, 'required'> & Pick<FaultRun, 'verdict' | '
 
 /** Whether a run ended differently than without faults, hung although the service responded, or did not survive a required fault. */
 export const isFailing = ({ required, verdict, mayWaitLong }: Judged) =>
-  Object.values<Verdict>(kindVerdicts).includes(verdict) ||
+  (verdict !== kindVerdicts.reported && Object.values<Verdict>(kindVerdicts).includes(verdict)) ||
   (verdict === 'hung' && !mayWaitLong) ||
   (required && (verdict === 'failed' || verdict === 'hung'));
 

@@ -14,8 +14,13 @@ export interface TargetApi {
 export interface OtherWriter {
   /** The property that it changes. */
   property: string;
-  /** Gives the resource a representation that it never had. */
-  change(sql: Transaction, workspaceId: number, params: Readonly<Record<string, number>>): Promise<unknown>;
+  /** Gives the resource a representation that it never had. `keep` gets the value before, and returns it. */
+  change(
+    sql: Transaction,
+    workspaceId: number,
+    params: Readonly<Record<string, number>>,
+    keep: <Value>(before: Value) => Value,
+  ): Promise<unknown>;
 }
 
 /** The last change of each resource by its id, oldest first. */

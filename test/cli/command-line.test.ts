@@ -218,6 +218,12 @@ const wrongCalls: [string[], RegExp][] = [
   [['keys', 'create', '--plan', 'free', '--per-minute', '5'], /enterprise/],
   [['keys', 'create', '--plan', 'enterprise'], /--per-minute and --per-day/],
   [['keys', 'create', '--plan', 'enterprise', '--per-minute', '0', '--per-day', '1'], /integer above 0/],
+  [['grade-receiver', '--types', 'pet.sold'], /no type "pet\.sold"\. The types are category\.created, /],
+  [
+    ['grade-receiver', '--types', 'workspace.reset'],
+    /at least one of pet\.created, pet\.updated, pet\.deleted/,
+  ],
+  [['grade-receiver', '--command-seconds', '0'], /integer above 0/],
   [['keys', 'revoke'], /missing required argument 'id'/],
   [['keys', 'plan', 'key_x', 'gold'], /free, pro, business, enterprise/],
   [['workspaces', 'create', 'No Spaces'], /a-z/],

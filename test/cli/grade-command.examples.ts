@@ -146,6 +146,29 @@ test('a run can be repeated exactly, at another address, with other levels, and 
   );
 });
 
+test('--fail-on decides what makes the exit status 1: what must or should be fixed, or what became worse', (t) => {
+  const card = join(temporaryFolder(t), 'card.json');
+  const graded = (tries: number, ...options: string[]) =>
+    petstore(['grade', '--fault', 'reset', '--json', ...options, '--', ...program(tries)]);
+  const given = graded(0);
+  writeFileSync(card, given.stdout);
+  const compared = ['--compare', card, '--fail-on', 'worse'];
+  assert.deepEqual(
+    [given, graded(0, '--fail-on', 'should-fix'), graded(0, ...compared), graded(1, ...compared)].map(
+      ({ status }) => status,
+    ),
+    [0, 1, 0, 1],
+  );
+  const alone = petstore(['grade', '--fail-on', 'worse', '--', ...program(0)]);
+  assert.match(alone.stderr, /error: --fail-on worse needs --compare/);
+});
+
+test('--quick runs few faults, each at first uses, and says what it left out', () => {
+  const { status, stdout, stderr } = petstore(['grade', '--quick', '--', ...program(0)]);
+  assert.equal(status, 1, stderr);
+  assert.match(stdout, /Quick: \d+ faults, and later uses of each operation, were not run\./);
+});
+
 test('an output file that cannot be written does not affect the other output', (t) => {
   const [out, junit] = [join(temporaryFolder(t), 'out'), join(temporaryFolder(t), 'card.xml')];
   mkdirSync(out);

@@ -121,7 +121,7 @@ test('a recorded client runs in the folder of its user', { skip }, async (t) => 
 
 test('the state of a graded receiver is read in the folder of its user', { skip }, async (t) => {
   const project = foreignProject(t);
-  const receiver = createServer((_, response) => response.writeHead(204).end());
+  const receiver = createServer((_, response) => response.writeHead(500).end());
   const { port } = await listen(t, receiver);
   const options = [
     '--secret',

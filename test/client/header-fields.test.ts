@@ -25,8 +25,19 @@ test('the next page is found among other links, in any form of its rel', () => {
     '</b>; rel=next',
     '</b>;title="x" ; REL="prev next"',
     '</a>; rel="first", </b>; rel="next"',
+    '</a>; rel=prev; title="a, \\"b\\"; rel=next, </c>; rel=next", </b>; rel=next',
+    '</b>; title="<c>"; rel=next; rel=last',
   ])
     assert.equal(nextLink(field), '/b', field);
-  for (const field of [null, undefined, '', '</b>; rel="first"', '</b>; rel="nextish"', '/b; rel=next'])
+  for (const field of [
+    null,
+    undefined,
+    '',
+    '</b>; rel="first"',
+    '</b>; rel="nextish"',
+    '/b; rel=next',
+    '</b>; rel=last; rel=next',
+    '</b>; title="; rel=next"',
+  ])
     assert.equal(nextLink(field), undefined, String(field));
 });

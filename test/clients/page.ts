@@ -17,6 +17,7 @@ export const shownVerdicts: Record<Verdict, string> = {
   'left-undone': '≠ left it undone',
   'did-something-else': '≠ did something else',
   'printed-something-else': '≠ printed something else',
+  'reported-failure': '! reported the failure, but exited with 0',
   failed: '✗ failed',
   hung: '⧗ hung',
   'not-reached': '– not reached',

@@ -139,6 +139,26 @@ test('a comparison omits faults that only one card has, and says so', () => {
   assert.match(ofVersions, /^The earlier card has version 99 of the checks, this one/);
 });
 
+test('a quick card is compared in what both cards ran, so nothing seems better because it was not run', () => {
+  const failing = runOf('reset').checks.map((check) =>
+    check.name === 'retry.same-body' ? { ...check, result: 'failed' as const } : check,
+  );
+  const last = { name: 'reset, last use', place: 'last' as const };
+  const whole = gradeOf(
+    'reset',
+    runOf('reset'),
+    runOf('reset', { ...last, verdict: 'failed', checks: failing }),
+  );
+  const quick = { ...gradeOf('reset', runOf('reset')), isQuick: true as const };
+  const { changes } = comparedWith(toData(cardOf(whole)), cardOf(quick));
+  assert.deepEqual([changes?.better, changes?.worse, changes?.gone], [[], [], []]);
+  assert.match(changes?.note ?? '', /The others were not run\./);
+  assert.match(
+    flat(cardOf(quick)),
+    /Note Quick: \d+ faults, and later uses of each operation, were not run\./,
+  );
+});
+
 test('a file that is not a card is refused with a sentence', () => {
   const data = toData(cardOf(carefulGrade));
   const { faults: _, ...partial } = data;

@@ -51,7 +51,7 @@ test('the summary starts with the worst problem, and shows its use, its requests
   assert.match(text, /^5 more: --verbose$/m);
   assert.match(
     text,
-    /^Timeouts .*delay, first use: never gave up; slow, first use: gave up after 5\.0\n? *s$/m,
+    /^Timeouts .*delay, first use: did not give up; slow, first use: gave up after 5\.0\n? *s$/m,
   );
   assert.match(text, /^Refused .*#3 POST \/v1\/store\/orders: 422 validation_failed$/m);
   assert.match(
@@ -158,6 +158,7 @@ test('the advice for a failed or hung program comes from a required check, or fi
   assert.match(changeOf('same-page', 'hung', 'connections.reused'), /^Make sure that the program ends: /);
   assert.match(changeOf('no-answer', 'hung'), /^Set a timeout for each request /);
   assert.match(changeOf('stream-cut', 'hung'), /^Save the `id` of an event only /);
+  assert.match(changeOf('stream-pieces', 'hung'), /^Read the stream with a parser for Server-Sent Events\./);
 });
 
 test('a repeated DELETE that got 404 is the evidence of the failure, with the attempt before it', () => {
@@ -209,13 +210,42 @@ test('a check that fails without faults is counted once', () => {
   assert.match(flat(card), /✗ idempotency\.no-blind-post-retry: .* \(without faults\)/);
 });
 
+test('a fault is not listed as survived while one of its runs broke a required rule', () => {
+  const { checks } = carelessRun('lost-answer');
+  const card = cardOf(gradeOf('reset', runOf('reset', { checks })));
+  assert.equal(card.rows[0]?.verdict, 'survived');
+  assert.doesNotMatch(flat(card), /Survived /);
+  assert.match(toHtml(card), /class="must-fix" href="#reset" title="reset: broke a rule"/);
+});
+
+test('advice is one line, and no finding', () => {
+  const checks = runOf('reset').checks.map((check) => ({
+    ...check,
+    result: check.name === 'limits.foreseen' ? ('failed' as const) : ('passed' as const),
+  }));
+  const graded = gradeOf('reset', runOf('reset', { checks }));
+  const card = cardOf({ ...graded, baseline: { ...graded.baseline, checks: [] } });
+  assert.deepEqual([card.problems, card.rows[0]?.findings], [[], []]);
+  assert.match(
+    flat(card),
+    /Survived 1 fault: reset Advice limits\.foreseen: Read .* See the guide “Rate limits”\./,
+  );
+});
+
+test('the card lists which printed lines were excused, and why', () => {
+  const excused = ['printed "2 tries" instead of "1 try": it counts requests or time'];
+  const card = cardOf(gradeOf('reset', runOf('reset', { excused })));
+  assert.match(flat(card), /Note Excused, in 1 line of output: reset, first use: printed "2 tries" instead/);
+  assert.deepEqual(toData(card).faults[0]?.runs[0]?.excused, excused);
+});
+
 test('the card of a program that survives everything says so', () => {
   const text = textOf(carefulGrade);
   assert.match(
     flat(cardOf(carefulGrade)),
-    /Verdict: passed It survived every required fault that it reached, made no other changes/,
+    /Verdict: passed It survived every required fault that it reached, made the same changes and standard output/,
   );
-  assert.match(text, /^Not reached {2}1 fault: sunset$/m);
+  assert.match(text, /^Not tried {2}1 fault: sunset$/m);
   assert.doesNotMatch(text, /Fix|Run again|✗|!/);
 });
 
@@ -326,10 +356,10 @@ test('JUnit has a case for each run and check, and failures only for what must b
   assert.match(find('updates.not-lost').content[0]?.[3] as string, /\nIn: conflict, first use$/);
   assert.match(find('pages.to-the-end').content[0]?.[2] as string, /^Recommended only: 1 list was not read/);
   assert.match(
-    find('slow, first use').content[0]?.[3] as string,
-    /^survived: gave up after 5\.0 s\n.*printed something else/,
+    find('slow, first use').content[0]?.[2] as string,
+    /^Recommended only: reported the failure, but exited with 0: printed "store: down".*; gave up after 5\.0 s/,
   );
-  const unreached = ['skipped', null, 'not reached: the fault was never performed'];
+  const unreached = ['skipped', null, 'not tried: the fault was never performed'];
   assert.deepEqual(find('sunset').content[0]?.slice(0, 3), unreached);
   // It silently left other data in the store, which no level excuses.
   assert.deepEqual(find('small-pages').content[0]?.slice(0, 2), ['failure', 'did-something-else']);

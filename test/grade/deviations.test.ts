@@ -1,126 +1,28 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BaselineRuns } from '../../src/grade/baseline.ts';
-import { PrintedLines } from '../../src/grade/compare/printed-lines.ts';
-import type { Item, StoreState } from '../../src/grade/compare/state.ts';
-import { type StoreEvent, storeResultOf } from '../../src/grade/compare/store-result.ts';
+import { storeResultOf } from '../../src/grade/compare/store-result.ts';
 import type { Deviation, Verdict } from '../../src/grade/grade.ts';
-import { plansOf, type RunPlan, type SelectedFault, selectFaults } from '../../src/grade/run/plan.ts';
 import type { Run } from '../../src/grade/run/run.ts';
-import { isFailing, judgeRun, worst } from '../../src/grade/verdict.ts';
-import { petstoreApi } from '../../src/lab/petstore/petstore-api.ts';
+import { isFailing, worst } from '../../src/grade/verdict.ts';
 import type { RecordedRequest } from '../../src/lab/recordings/schema.ts';
-import { requests as recorded } from './grades.ts';
 
-/** Rex is pet 1, with a stock of 9. */
-const initial = (): StoreState => ({
-  categories: [{ id: 1, name: 'Dogs' }],
-  pets: [{ id: 1, name: 'Rex', categoryId: 1, status: 'available' }],
-  orders: [],
-  inventory: [{ petId: 1, quantity: 9, status: 'available' }],
-  webhooks: [],
-});
-
-type EventSketch = Pick<StoreEvent, 'type' | 'data' | 'previous'>;
-/** A request, and the events of its changes. */
-type Sketch = Partial<Parameters<typeof recorded>[number]> & { events?: EventSketch[] };
-
-/** A run that sent these requests, and printed these lines. */
-function runOf(sketches: Sketch[], lines: string[] = [], exitStatus: number | undefined = 0): Run {
-  const requests = recorded(
-    ...sketches.map(({ events: _, ...request }, i) => ({ atMs: 10 * i, target: '/v1/pets', ...request })),
-  );
-  const events = sketches.flatMap(({ events = [] }, i): StoreEvent[] => {
-    const { requestId, at } = requests[i] as RecordedRequest;
-    return events.map((event) => ({ ...event, requestId, timestamp: at }));
-  });
-  const printed = new PrintedLines(wantedLines);
-  printed.add(Buffer.from(lines.map((line) => `${line}\n`).join('')));
-  return {
-    ...{ exitStatus, lastLines: lines, tookMs: 100, requests, requestCount: requests.length, printed },
-    ...{ storeResult: storeResultOf(stateAfter(events), initial(), events), performed: 1 },
-  };
-}
-let wantedLines: ReadonlySet<string> | undefined;
-
-/** The state of the store after some events. */
-function stateAfter(events: StoreEvent[]): StoreState {
-  const state = initial() as StoreState & Record<string, Item[]>;
-  for (const { type, data } of events) {
-    const [kind, what] = type.split('.');
-    if (kind === 'inventory') {
-      Object.assign(state.inventory.find(({ petId }) => petId === data.petId) as object, data);
-      continue;
-    }
-    const rows = state[`${kind}s`] as Item[];
-    const index = rows.findIndex(({ id }) => id === data.id);
-    if (index === -1) rows.push(data);
-    else rows.splice(index, 1, ...(what === 'deleted' || what === 'cancelled' ? [] : [data]));
-    if (what === 'created' && kind === 'pet')
-      state.inventory.push({ petId: Number(data.id), quantity: 1, status: 'available' });
-  }
-  return state;
-}
-
-/** The deviations of a run from two runs without faults, and the verdict. */
-function judge(
-  calm: [Run, ...Run[]],
-  run: Run,
-  { fault = 'lost-answer', times = 1, ignoresOutput = false } = {},
-) {
-  const [selected] = selectFaults({ faults: [{ fault, times, after: 0 }] }) as [SelectedFault];
-  const [plan] = plansOf(selected, usage) as [RunPlan];
-  return judgeRun(plan, run, baselineOf(calm, ignoresOutput));
-}
-const baselineOf = (calm: [Run, ...Run[]], ignoresOutput = false) =>
-  new BaselineRuns(calm, initial(), { ignoresOutput, api: petstoreApi });
-const usage = {
-  api: petstoreApi,
-  operations: petstoreApi.operations.map((operation) => ({ operation, uses: 1 })),
-  ...{ requestCount: 9, longestMs: 1 },
-};
-
-const found = ({ deviations }: { deviations: Deviation[] }) =>
-  deviations.map(({ kind, what, requests }) => [kind, what, requests.join(' ')]);
-/** The same without the requests. */
-const told = (run: { deviations: Deviation[] }) => found(run).map(([kind, what]) => `${kind}: ${what}`);
-
-const pet = (id: number, name: string) => ({ id, name, categoryId: 1, status: 'available' });
-const create = (id: number, name: string, more: Partial<Sketch> = {}): Sketch => ({
-  ...{ method: 'POST', operation: 'createPet', status: 201 },
-  events: [{ type: 'pet.created', data: pet(id, name) }],
-  ...more,
-});
-const remove = (id: number, name: string): Sketch => ({
-  ...{ method: 'DELETE', operation: 'deletePet', status: 204 },
-  events: [{ type: 'pet.deleted', data: pet(id, name) }],
-});
-const rename = (id: number, before: string, after: string, more: Partial<Sketch> = {}): Sketch => ({
-  ...{ method: 'PATCH', operation: 'updatePet' },
-  events: [{ type: 'pet.updated', data: pet(id, after), previous: { name: before } }],
-  ...more,
-});
-/** The event of a change of the stock of Rex. His status follows from it. */
-const stocked = (before: number, after: number): EventSketch => ({
-  ...{ type: 'inventory.updated', data: { petId: 1, quantity: after, status: statusOf(after) } },
-  previous: { quantity: before, ...(before * after === 0 && { status: statusOf(before) }) },
-});
-const statusOf = (quantity: number) => (quantity === 0 ? 'pending' : 'available');
-const setStock = ([before, after]: [number, number]): Sketch => ({
-  ...{ method: 'PATCH', target: '/v1/inventory/1', operation: 'updateInventory' },
-  events: [stocked(before, after)],
-});
-/** An order of one unit of Rex, which changes his stock. */
-const order = (id: number, stock: number, more: Partial<Sketch> = {}): Sketch => ({
-  ...{ method: 'POST', target: '/v1/store/orders', operation: 'placeOrder', status: 201 },
-  events: [
-    { type: 'order.placed', data: { id, petId: 1, quantity: 1, complete: false } },
-    stocked(stock + 1, stock),
-  ],
-  ...more,
-});
-const list: Sketch = { operation: 'listPets' };
-const lost = { isCut: true, fault: 'lost-answer' } as const;
+import {
+  baselineOf,
+  create,
+  found,
+  initial,
+  judge,
+  list,
+  lost,
+  order,
+  remove,
+  rename,
+  runOf,
+  type Sketch,
+  setStock,
+  stocked,
+  told,
+} from './runs.ts';
 
 test('a pet that was created twice counts as twice, also after one or both were deleted', () => {
   const calm: [Run] = [runOf([create(2, 'Smaug'), remove(2, 'Smaug')])];
@@ -173,6 +75,28 @@ test('a stock change caused by an order is not another deviation', () => {
   const other = judge([runOf([setStock([9, 5])])], runOf([setStock([9, 6])]));
   assert.deepEqual(found(other), [['other', 'pet Rex has stock 6 instead of 5', '1']]);
   assert.equal(other.verdict, 'did-something-else');
+});
+
+test('an order is named by its pet, even if that was deleted', () => {
+  const calm: [Run] = [runOf([order(1, 8), remove(1, 'Rex')])];
+  assert.deepEqual(told(judge(calm, runOf([order(1, 8)]))), [
+    'undone: pet Rex was not deleted',
+    'other: order of 1 Rex has pet Rex instead of none',
+  ]);
+});
+
+test('a list that was left early is a finding only if the result differs', () => {
+  const page = { ...list, answerHeaders: { link: '</v1/pets?cursor=a>; rel="next"' } };
+  const calm: [Run] = [runOf([list], ['4 pets'])];
+  const resultOf = (lines: string[], exitStatus = 0) => {
+    const run = judge(calm, runOf([{ ...page, fault: 'small-pages' }], lines, exitStatus), {
+      fault: 'small-pages',
+    });
+    return [run.verdict, run.checks.find(({ name }) => name === 'pages.to-the-end')?.result];
+  };
+  assert.deepEqual(resultOf(['4 pets']), ['survived', 'not_observed']);
+  assert.deepEqual(resultOf(['2 pets']), ['printed-something-else', 'failed']);
+  assert.deepEqual(resultOf([], 1), ['failed', 'failed']);
 });
 
 test('orders missing after an unread page are one deviation with one cause', () => {
@@ -275,84 +199,6 @@ test('attempts that share an X-Request-Id are distinguished by their commit time
   const storeResult = { ...run.storeResult, histories: new Map(histories) };
   const { deviations } = judge(calm, { ...run, requests, storeResult });
   assert.deepEqual(deviations.find(({ kind }) => kind === 'other')?.requests, ['2']);
-});
-
-/** Judges the output of a program: `calm` without faults, and `lines` under a fault. */
-function judgeOutput(calm: string[][], lines: string[], sketches: Sketch[] = [list], fault = 'lost-answer') {
-  wantedLines = undefined;
-  const runs = calm.map((lines) => {
-    const run = runOf(sketches, lines);
-    wantedLines ??= run.printed.lines;
-    return run;
-  }) as [Run, ...Run[]];
-  const run = judge(runs, runOf(sketches, lines), { fault });
-  wantedLines = undefined;
-  return run;
-}
-
-test('lines that all runs without faults print are required, and lines that differ are not', () => {
-  const calm = [
-    ['20 pets', 'id 4711', 'took 3 ms', '\u001b[32mdone\u001b[0m'],
-    ['id 4712', 'took 9 ms', '20 pets', 'done'],
-  ];
-  const good = judgeOutput(calm, ['retrying', 'done', '1%\r99%\r20 pets', 'took 2.5 s', 'id 1']);
-  assert.deepEqual([good.verdict, good.deviations], ['survived', []]);
-  const bad = judgeOutput(calm, ['done', 'took 3 ms', '2 pets'], [{ ...list, ...lost }]);
-  assert.equal(bad.verdict, 'printed-something-else');
-  assert.deepEqual(found(bad), [['printed', 'printed "2 pets" instead of "20 pets"', '1']]);
-  assert.equal(bad.deviations[0]?.isWarning, undefined);
-});
-
-test('lines that are missing for one cause are one deviation', () => {
-  const calm = ['1 Rex', '2 Nemo', '3 Smaug', '4 Fafnir', '4 pets'];
-  const run = judgeOutput([calm, calm], ['1 Rex'], [{ ...list, ...lost }]);
-  assert.deepEqual(told(run), [
-    'printed: did not print "2 Nemo"; did not print "3 Smaug"; did not print "4 Fafnir"; and 1 more difference',
-  ]);
-});
-
-test('times are not compared, even if equal without faults, but the text beside them is', () => {
-  const at = (time: string, seconds: string, count: number) => [`${time} read ${count} pets in ${seconds}`];
-  const calm = [at('2026-06-01T12:00:00Z', '0 s', 20), at('2026-06-01T12:00:00Z', '0 s', 20)];
-  assert.deepEqual(judgeOutput(calm, at('2026-06-01T12:00:07Z', '2.5 seconds', 20)).deviations, []);
-  assert.equal(judgeOutput(calm, at('2026-06-01T12:00:07Z', '2 s', 8)).verdict, 'printed-something-else');
-});
-
-test('for a program that changes the store, a different line is a warning', () => {
-  const { verdict, deviations } = judgeOutput([['9'], ['9']], ['8'], [create(2, 'Smaug')]);
-  assert.deepEqual([verdict, deviations.map(({ isWarning }) => isWarning)], ['survived', [true]]);
-});
-
-test('printed lines do not count under faults that change content, or if the program failed', () => {
-  assert.deepEqual(judgeOutput([['9'], ['9']], ['8'], [list], 'small-pages').deviations, []);
-  const failed = judge([runOf([list], ['9'])], runOf([list], ['8'], 1));
-  assert.deepEqual([failed.verdict, failed.deviations], ['failed', []]);
-  const ignored = judge([runOf([list], ['9'])], runOf([list], ['8']), { ignoresOutput: true });
-  assert.deepEqual(ignored.deviations, []);
-});
-
-test('a program that changes nothing and prints nothing has nothing to compare', () => {
-  const isNothing = (run: Run, ignoresOutput = false) =>
-    baselineOf([run], ignoresOutput).toBaseline().nothingToCompare;
-  assert.equal(isNothing(runOf([list])), true);
-  assert.equal(isNothing(runOf([list], ['20 pets'])), false);
-  assert.equal(isNothing(runOf([list], ['20 pets']), true), true);
-  assert.equal(isNothing(runOf([create(2, 'Smaug')])), false);
-  assert.equal(isNothing(runOf([create(2, 'Smaug'), remove(2, 'Smaug')])), false);
-});
-
-test('at most a bounded part of the output is kept', () => {
-  const printed = new PrintedLines();
-  for (let i = 0; i < 5_000; i++) printed.add(Buffer.from(`line ${i} ${'x'.repeat(1_000)}\n`));
-  printed.add(Buffer.from('y'.repeat(1_000_000)));
-  printed.end();
-  assert.equal(printed.lines.size, 1_000);
-  assert.ok([...printed.lines].every(({ length }) => length <= 300));
-  const later = new PrintedLines(new Set(['the end']));
-  for (let i = 0; i < 5_000; i++) later.add(Buffer.from(`line ${i}\n`));
-  for (const piece of ['the e', 'nd']) later.add(Buffer.from(piece));
-  later.end();
-  assert.deepEqual([[...later.lines], later.others.size], [['the end'], 1_000]);
 });
 
 test('refusals that occur in each run without faults are listed', () => {

@@ -3,6 +3,13 @@ import { test } from 'node:test';
 import { errorLine } from '../../src/grade/card/words.ts';
 import { Tail } from '../../src/grade/run/program.ts';
 
+const htmlPage = `<!DOCTYPE html>
+<html lang="en">
+<head><title>502 Bad Gateway</title></head>
+<body><h1>502 Bad Gateway</h1></body>
+</html>
+`;
+
 const linesOf = (...texts: string[]) => {
   const tail = new Tail();
   const take = tail.stream(() => {});
@@ -144,6 +151,14 @@ exit status 2
     'curl: (22) The requested URL returned error: 500',
   ],
   ['output without an error', 'begun\nno luck\n', 'no luck'],
+  ['an HTML page', `Error: ${htmlPage}`, 'Error: 502 Bad Gateway'],
+  ['an HTML page alone', `begun\n${htmlPage}`, '502 Bad Gateway'],
+  [
+    'the beginning of an HTML page',
+    `failed: ${htmlPage.slice(0, 50)}\n    at /pets\n`,
+    'failed: an HTML page',
+  ],
+  ['the end of an HTML page', `no luck\n</center>\n</body></html>\n`, 'no luck'],
 ];
 
 for (const [what, printed, line] of endings)

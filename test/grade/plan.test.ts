@@ -43,7 +43,7 @@ const targets = (fault: string, uses: Record<string, number>, isThorough = false
 test('a step is performed on the first use of each operation, on a middle one, and on the last', () => {
   assert.deepEqual(targets('lost-answer', { placeOrder: 6, listPets: 2, getPet: 1, streamEvents: 4 }), [
     'first: placeOrder 0, listPets 0, getPet 0',
-    'middle: placeOrder 3',
+    'middle: placeOrder 2',
     'last: placeOrder 5, listPets 1',
   ]);
   assert.deepEqual(targets('lost-answer', { placeOrder: 1 }), ['first: placeOrder 0']);
@@ -89,10 +89,34 @@ test("each value of a fault's parameter is tried in its own run, unless the user
     });
   const first = (shape: string) => `retry-after-odd ${shape}, first use: createPet 0, listPets 0`;
   const last = (shape: string) => `retry-after-odd ${shape}, last use: createPet 1`;
-  const others = ['zero', 'past', 'ten-days', 'thirty-days'];
+  const others = ['zero', 'past', 'malformed', 'ten-days', 'thirty-days'];
   const all = [first('none'), last('none'), ...others.map(first)];
   assert.deepEqual(namesOf({ fault: 'retry-after-odd' }), all);
   assert.deepEqual(namesOf({ fault: 'retry-after-odd', shape: 'zero' }), [first('zero'), last('zero')]);
+});
+
+test('a condition is active in a run for each value, and other forms of a cut stream come three times', () => {
+  const namesOf = (fault: string) =>
+    plansFor({ fault }, usageOf({ listPets: 2, streamEvents: 1 })).map(({ name }) => name);
+  const forms = ['relations', 'unquoted', 'two-in-one', 'relative'];
+  assert.deepEqual(
+    namesOf('link-odd'),
+    forms.map((form) => `link-odd ${form}`),
+  );
+  assert.deepEqual(namesOf('stream-cut'), [
+    'stream-cut last, first use',
+    'stream-cut second 3 times, first use',
+    'stream-cut after-no-id 3 times, first use',
+  ]);
+});
+
+test('a fault at the continuation of a stream comes after a cut', () => {
+  const [plan, ...more] = plansFor({ fault: 'stream-expired' }, usageOf({ streamEvents: 1 }));
+  assert.deepEqual(plan?.faults, [
+    { fault: 'stream-cut', operation: 'streamEvents' },
+    { fault: 'stream-expired', operation: 'streamEvents', after: 0 },
+  ]);
+  assert.deepEqual(more, []);
 });
 
 test('a thorough grading performs the fault on every use', () => {

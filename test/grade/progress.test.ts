@@ -27,7 +27,7 @@ test('progress is one changing line on a terminal, and a line for each run elsew
   const plain = shownOn({});
   assert.match(
     plain,
-    /^Without faults …\n\[1\/2\] ✗ {2}delay, first use +hung +did not end within 10 s; never gave up\n$/,
+    /^Without faults …\n\[1\/2\] ✗ {2}delay, first use +hung +did not end within 10 s; did not give up\n$/,
   );
   const printed = 'reset, middle use: one\nreset, middle use: two \\u001b[2J\n';
   assert.equal(shownOn({ isTTY: true }, { isVerbose: true }), plain + printed);

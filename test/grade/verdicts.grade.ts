@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { FaultGrade, FaultRun, GradeProgress } from '../../src/grade/grade.ts';
@@ -9,6 +9,7 @@ import { selectorOf } from '../../src/lab/rehearsals/fault-selector.ts';
 import type { PlannedFault } from '../../src/lab/rehearsals/schema.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { careless, grade, programOf, runUnder } from '../support/grading.ts';
+import { until } from '../support/until.ts';
 
 /** The grade of a program under one fault, and its first run. */
 async function under(fault: string | PlannedFault, command: string[], options: Partial<GradeOptions> = {}) {
@@ -191,6 +192,38 @@ test('ids in names are compared by meaning, unless the program rounds them', asy
   const rounded = await under('large-ids', programOf('careless', 'ids in texts', 'rounded'));
   assert.equal(rounded.fault.verdict, 'did-something-else');
   assert.match(whatIn(rounded.run).join(), /^pet Of 8, 8 has name Of 8, 1\d{16} instead of Of 8, 8$/);
+});
+
+const atRead = (operation: string) => ({ fault: 'unavailable', operation, after: 0 });
+
+test('a program that writes and prints a total that it could not read must be fixed; the card names the read', async () => {
+  const { run, verdict } = await under(atRead('listInventory'), careless('totals'));
+  assert.deepEqual([run?.verdict, verdict], ['printed-something-else', 'failed']);
+  assert.match(
+    run?.deviations[0]?.what ?? '',
+    /^printed "0 EUR" instead of "\d+ EUR": GET \/v1\/inventory never got a successful response$/,
+  );
+});
+
+test('what a program leaves in a file is compared by the command for its result, whose failure ends the grading', async (t) => {
+  const file = join(temporaryFolder(t), 'pet.json');
+  const graded = (resultCommand: string) =>
+    under(atRead('getPet'), careless('files', file), { atOnce: 1, resultCommand });
+  const { run } = await graded(`cat ${file} 2>&1; rm -f ${file}`);
+  assert.match(run?.deviations[0]?.what ?? '', /^the result command (?:printed|did not print) /);
+  await assert.rejects(
+    graded('echo no table pets >&2; exit 3'),
+    /exited with 3, not with 0\.\nno table pets$/,
+  );
+});
+
+test('a process that left the group of its run is ended with it', {
+  skip: process.platform !== 'linux',
+}, async (t) => {
+  const file = join(temporaryFolder(t), 'pid');
+  await runUnder([{ fault: 'sunset' }], careless('processes', file));
+  const isAlive = () => existsSync(`/proc/${readFileSync(file, 'utf8')}`);
+  await until(() => !isAlive());
 });
 
 test('grade waits for requests that a program left in flight', async () => {

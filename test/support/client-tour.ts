@@ -24,7 +24,7 @@ export async function takeTour(store: Petstore): Promise<string[]> {
   print('category:', renamed.name, renamed.description, renamed.id === category.id);
 
   const pet = await store.createPet({ name: 'Smaug', categoryId: category.id });
-  await replaceWhateverItIs(store, pet);
+  await replaceByItself(store, pet);
   const golden = await store.changePet(pet.id, ({ name }) => ({ name: `${name} the Golden` }));
   print('pet:', golden.name, golden.categoryId === category.id, typeof golden.status);
   const ofCategory = await Array.fromAsync(store.listPets({ categoryId: category.id }));
@@ -66,10 +66,10 @@ export async function takeTour(store: Petstore): Promise<string[]> {
   return printed;
 }
 
-/** Resets a pet to its initial content, though others may have changed it. */
-async function replaceWhateverItIs(store: Petstore, pet: Pet): Promise<void> {
-  const { name, categoryId } = pet;
+/** Replaces a pet by its own content, also if others have changed it. */
+async function replaceByItself(store: Petstore, pet: Pet): Promise<void> {
   for (let current: Pet | undefined = pet; current; current = await store.findPet(pet.id)) {
+    const { name, categoryId } = current;
     try {
       await store.replacePet(pet.id, { name, categoryId }, { ifMatch: current });
       return;

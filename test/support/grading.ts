@@ -13,7 +13,7 @@ export const programOf = (name: string, ...args: string[]) => [
   ...[process.execPath, '--import', compileCache, fileAt(`test/support/graded/${name}.ts`)],
   ...args,
 ];
-export const careless = (what: string) => programOf('careless', what);
+export const careless = (...args: string[]) => programOf('careless', ...args);
 
 /** Grades a program with a store that all tests of a file share. */
 export async function grade(command: string[], options: Partial<GradeOptions> = {}) {

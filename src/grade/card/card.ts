@@ -3,12 +3,12 @@ import { capitalized, counted, cut, inSeconds } from '../../foundation/words.ts'
 import { attemptsBounded } from '../../lab/checks/backoff.ts';
 import { checks as catalogue } from '../../lab/checks/list.ts';
 import type { CheckResult } from '../../lab/checks/report-schema.ts';
-import { streamsResumed } from '../../lab/checks/streams.ts';
-import { faultNamed } from '../../lab/faults/list.ts';
+import { faults as catalogueOfFaults, faultNamed } from '../../lab/faults/list.ts';
 import { type Fault, levels, onlyDirect } from '../../lab/faults/shared/fault.ts';
 import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import { type CardRun, type Changes, ranks } from '../card-schema.ts';
+import { changeForStream } from '../compare/explain.ts';
 import {
   type Baseline,
   type Deviation,
@@ -104,6 +104,8 @@ export interface Card {
   passed: Passed[];
   /** Sentences about what this grade does not show. */
   notes: string[];
+  /** What few clients do, a line for each habit that this one lacks. */
+  advice: string[];
   /** Requests of the run without faults that the service refused. */
   refused: Evidence[];
   /** The command lines to run next. */
@@ -136,10 +138,14 @@ export function toCard(graded: Grade, atMs: number, lines: CommandLines): Card {
     runs: runsInWords(grade, rows),
     passed: passedOf(grade),
     notes: [
+      grade.isQuick &&
+        `Quick: ${counted(catalogueOfFaults.length - faults.length, 'fault')}, and later uses of each operation, were not run.`,
       baseline.nothingToCompare && 'Nothing to compare, so a survived run only means exit status 0.',
+      excusedIn(rows),
       notCompared.length > 0 &&
         `Not compared, because it also varies without faults: ${notCompared.join('; ')}.`,
-    ].filter((note) => note !== false),
+    ].filter((note) => typeof note === 'string'),
+    advice: adviceOn(grade),
     refused: baseline.refused.map((one) => refusal(one, baseline)),
     next: worst ? [...(worst.fault ? [lines.about(worst.fault)] : []), worst.again] : [],
     again: lines.again(),
@@ -162,6 +168,20 @@ function rowsOf(grade: FaultGrade, known: readonly string[], lines: CommandLines
       again: lines.again(useOf(fault, run).selector),
     };
   });
+}
+
+/** The rank of the worst row and finding of a fault: a run that survived may have broken a rule. */
+export function rankOfFault(fault: string, { rows }: Pick<Card, 'rows'>): Rank {
+  const found = rows
+    .filter((row) => row.fault === fault)
+    .flatMap(({ rank, findings }) => [{ rank }, ...findings]);
+  return ranks.find((rank) => found.some((one) => one.rank === rank)) ?? 'not-reached';
+}
+
+/** The lines that differ for a good reason, in a sentence. */
+function excusedIn(rows: readonly CardRow[]): string | false {
+  const all = rows.flatMap(({ name, run }) => (run?.excused ?? []).map((line) => `${name}: ${line}`));
+  return all.length > 0 && `Excused, in ${counted(all.length, 'line')} of output: ${all[0]}.`;
 }
 
 /** What happened in a run, in a few words. */
@@ -211,13 +231,13 @@ function findingsOf(
     .toSorted((a, b) => levels.indexOf(a.level) - levels.indexOf(b.level));
   const { advice, level } = advising ?? {};
   const ofChecks = failed.map((check) => ofCheck(check, run.requests, at(check.evidence)));
-  // Another deviation explains a missing line, so the line is only shown if the run survived.
+  // Another deviation explains a missing line.
   const isShown = ({ isWarning, kind }: Deviation) =>
-    !isWarning || (kind === 'printed' && run.verdict === 'survived');
+    !isWarning && (!ofOutput.includes(kindVerdicts[kind]) || ofOutput.includes(run.verdict));
   const ofDeviations = run.deviations.filter(isShown).map((deviation): CardFinding => {
-    const { kind, what, requests, service, goodClient, change, isWarning } = deviation;
+    const { kind, what, requests, service, goodClient, change } = deviation;
     return {
-      rank: isWarning ? 'should-fix' : rank,
+      rank,
       ...{ kind: kindVerdicts[kind], title: verdictWords[kindVerdicts[kind]], what },
       ...{ evidence: evidenceOf(run.requests, requests, fault), ...at(requests) },
       ...{ service: service ?? doesOf(about), goodClient: goodClient ?? about?.goodClient },
@@ -242,6 +262,9 @@ function findingsOf(
   return [ending, ...ofDeviations, ...ofChecks];
 }
 
+/** Verdicts that rest on what the program printed. */
+const ofOutput: readonly Verdict[] = [kindVerdicts.printed, kindVerdicts.reported];
+
 /** Whether a repeated DELETE got 404, because the first one removed the resource. */
 const isRemovedBefore = (request: RecordedRequest | undefined) =>
   request?.method === 'DELETE' && request.status === 404 && request.retryOf !== undefined;
@@ -254,7 +277,7 @@ function remedyFor(fault: Fault | undefined, { verdict, faults, gaveUpAfterMs }:
   if (verdict === 'failed')
     return 'Handle this case instead of exiting, so that the result is the same as without faults.';
   if (fault?.isSilent && !gaveUpAfterMs) return 'Set a timeout for each request that covers the whole body.';
-  if (fault?.group === 'Streams') return streamsResumed.advice;
+  if (fault?.group === 'Streams') return changeForStream(fault);
   if (faults.some(({ times = 1 }) => times > 1)) return attemptsBounded.advice;
   return 'Make sure that the program ends: limit the attempts, the waits and the pages that it reads.';
 }
@@ -282,7 +305,19 @@ function ofCheck(
   };
 }
 
-const failedChecks = (checks: readonly CheckResult[]) => checks.filter(({ result }) => result === 'failed');
+const isAdvice = ({ name }: CheckResult) => catalogue.find((one) => one.name === name)?.isAdvice === true;
+
+const failedChecks = (checks: readonly CheckResult[]) =>
+  checks.filter((check) => check.result === 'failed' && !isAdvice(check));
+
+/** The advice of checks that failed in any run, once each. */
+function adviceOn({ baseline, faults }: Grade): string[] {
+  const all = [baseline, ...faults.flatMap(({ runs }) => runs)].flatMap(({ checks }) => checks);
+  const failed = all.filter((check) => check.result === 'failed' && isAdvice(check));
+  return [
+    ...new Set(failed.map(({ name, advice, guide }) => `${name}: ${advice} See the guide “${guide}”.`)),
+  ];
+}
 
 const shownKeyLength = 8;
 
@@ -358,7 +393,7 @@ function sentenceOf(grade: Grade, rows: CardRow[], problems: CardProblem[]): str
   if (verdict === 'passed' && goal)
     return 'It reached the goal without faults and under every required fault, or gave up where giving up is right. It changed nothing else, and failed no required check.';
   if (verdict === 'passed')
-    return 'It survived every required fault that it reached, made no other changes, and failed no required check.';
+    return 'It survived every required fault that it reached, made the same changes and standard output, and failed no required check.';
   const mustFix = <T extends { rank: Rank }>(some: readonly T[]) =>
     some.filter(({ rank }) => rank === 'must-fix');
   const failing = mustFix(rows);

@@ -11,12 +11,13 @@ import { verdictInWords } from './words.ts';
 
 /** A card as data, as `docs/grade-card.md` describes it. */
 export function toData({ grade, rows, baseline, sentence, atMs, changes, passed }: Card): CardData {
-  const { command, faults, notCompared, runCount, verdict, goal } = grade;
+  const { command, faults, notCompared, runCount, verdict, goal, isQuick } = grade;
   const rowOf = new Map(rows.map((row) => [row.run, row]));
   const toRunOf = (run: FaultRun) => toRun(rowOf.get(run) as CardRow);
   const { trials = [], ...ofBaseline } = grade.baseline;
   return {
     ...{ cardVersion, checksVersion, at: new Date(atMs).toISOString(), command, verdict, sentence, runCount },
+    ...(isQuick && { isQuick }),
     baseline: {
       ...ofBaseline,
       findings: baseline.map(findingOf),
@@ -93,14 +94,23 @@ function changesSince(earlier: CardData, now: CardData): Changes {
   const isOneGoal = earlier.goal?.text === now.goal?.text;
   const common = namesOf(earlier).filter((fault) => isOneGoal && namesOf(now).includes(fault));
   const leftOut = namesOf(earlier).length + namesOf(now).length - 2 * common.length;
+  const isQuick = earlier.isQuick || now.isQuick;
   const notes = [
     earlier.checksVersion !== now.checksVersion &&
       `The earlier card has version ${earlier.checksVersion} of the checks, this one has version ${now.checksVersion}.`,
     !isOneGoal && 'Runs are left out, because the cards have different goals.',
-    isOneGoal && leftOut > 0 && `Left out: ${counted(leftOut, 'fault')} that only one of the cards has.`,
+    isQuick && 'A quick card: compared are the runs that both cards have. The others were not run.',
+    !isQuick &&
+      isOneGoal &&
+      leftOut > 0 &&
+      `Left out: ${counted(leftOut, 'fault')} that only one of the cards has.`,
   ].filter(Boolean);
   const hasTrials = [earlier, now].some(({ goal }) => goal !== undefined && goal.trials > 1);
-  const [before, after] = [itemsOf(earlier, common, hasTrials), itemsOf(now, common, hasTrials)];
+  const planNames = [earlier, now].map((card) => new Set(runsOf(card, common).map(planNameOf)));
+  const isCompared = (run: CardRun) => !isQuick || planNames.every((names) => names.has(planNameOf(run)));
+  const [before, after] = [earlier, now].map((card) =>
+    itemsOf(card, runsOf(card, common).filter(isCompared), hasTrials),
+  ) as [Map<string, Item>, Map<string, Item>];
   const both = [...after].flatMap(([name, item]) => {
     const old = before.get(name);
     return old ? [{ name, before: old.word, now: item.word, gain: item.grade - old.grade }] : [];
@@ -121,12 +131,18 @@ function changesSince(earlier: CardData, now: CardData): Changes {
 
 const namesOf = ({ faults }: CardData) => faults.map(({ fault }) => fault);
 
-/** Leaves out unreached runs and unobserved checks. `hasTrials`: a run counts by the share of its trials that passed. */
-function itemsOf(card: CardData, among: readonly string[], hasTrials: boolean): Map<string, Item> {
-  const { baseline, faults, goal } = card;
-  const runs = faults
+/** The runs under these faults in which the fault was performed. */
+const runsOf = ({ faults }: CardData, among: readonly string[]): CardRun[] =>
+  faults
     .flatMap(({ fault, runs }) => (among.includes(fault) ? runs : []))
     .filter(({ verdict }) => verdict !== 'not-reached');
+
+/** What is compared of a card. Leaves out unobserved checks. `hasTrials`: a run counts by the share of its trials that passed. */
+function itemsOf(
+  { baseline, goal }: CardData,
+  runs: readonly CardRun[],
+  hasTrials: boolean,
+): Map<string, Item> {
   const ofBaseline =
     baseline.problem === undefined
       ? goal

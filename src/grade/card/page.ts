@@ -7,8 +7,16 @@ import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import type { Changes } from '../card-schema.ts';
 import { type FaultGrade, type Grade, withoutFaults } from '../grade.ts';
-import { worstRank } from '../verdict.ts';
-import { type Card, type CardFinding, type CardProblem, type CardRow, type Evidence, keyOf } from './card.ts';
+import type { Rank } from '../verdict.ts';
+import {
+  type Card,
+  type CardFinding,
+  type CardProblem,
+  type CardRow,
+  type Evidence,
+  keyOf,
+  rankOfFault,
+} from './card.ts';
 import { html, Markup } from './markup.ts';
 import { timeline } from './timeline.ts';
 import { changeInWords, howEndedWhen, rankMarks, verdictWords } from './words.ts';
@@ -50,7 +58,8 @@ ${(['must-fix', 'should-fix'] as const).map((rank) => problemList(rank, problems
 ${!isBroken && baseline(card)}
 ${runs(card)}
 </main>
-<footer><p>Created by Petstore ${version}. Run all again: <code>${card.again}</code></p></footer>
+${card.advice.length > 0 && html`<p>Advice: ${card.advice.join(' ')}</p>`}
+<footer><p>Compared are changes, standard output and exit status, but not standard error. Created by Petstore ${version}. Run all again: <code>${card.again}</code></p></footer>
 </body>
 </html>
 `;
@@ -73,16 +82,19 @@ function header(card: Card): Markup {
 <h1><span class="seal" aria-hidden="true">${verdictSigns[grade.verdict]}</span> ${verdictOf(grade)}</h1>
 <p class="command"><code>${grade.command.join(' ')}</code></p>
 <p>${sentence} ${runs}</p>
-${grade.faults.length > 0 && html`<nav aria-label="Faults"><ul class="tiles">${inOrder(card).map(tile)}</ul></nav>`}
+${grade.faults.length > 0 && html`<nav aria-label="Faults"><ul class="tiles">${inOrder(card).map((fault) => tile(fault, card))}</ul></nav>`}
 </header>`;
 }
 
 const time = (at: string) => html`<time datetime="${at}">${at.slice(0, 16).replace('T', ' ')} UTC</time>`;
 
+const wordOf = ({ verdict }: FaultGrade, rank: Rank) =>
+  verdict === 'survived' && rank !== 'survived' ? 'broke a rule' : verdictWords[verdict];
+
 /** A fault as a tile that links to its details. */
-function tile(fault: FaultGrade): Markup {
-  const name = `${fault.fault}: ${verdictWords[fault.verdict]}`;
-  const rank = worstRank(fault);
+function tile(fault: FaultGrade, card: Card): Markup {
+  const rank = rankOfFault(fault.fault, card);
+  const name = `${fault.fault}: ${wordOf(fault, rank)}`;
   return html`<li><a class="${rank}" href="#${fault.fault}" title="${name}"><span aria-hidden="true">${rankMarks[rank]}</span><span class="for-readers">${name}</span></a></li>`;
 }
 
@@ -199,7 +211,7 @@ ${inOrder(card).map((grade) => faultDetails(grade, card))}
 function faultDetails(grade: FaultGrade, card: Card): Markup {
   const rows = card.rows.filter(({ fault }) => fault === grade.fault);
   return html`<details class="fault">
-<summary><span class="chip ${worstRank(grade)}">${verdictWords[grade.verdict]}</span>
+<summary><span class="chip ${rankOfFault(grade.fault, card)}">${wordOf(grade, rankOfFault(grade.fault, card))}</span>
 <span class="name">${grade.fault}</span> <span class="level">${grade.required ? 'required' : 'recommended'}</span>
 <span class="happened">${rows.length > 1 ? counted(rows.length, 'run') : rows[0]?.happened}</span></summary>
 <div class="body" id="${grade.fault}">

@@ -4,7 +4,14 @@ import { counted, cut } from '../../foundation/words.ts';
 import type { Changes } from '../card-schema.ts';
 import { type Ending, withoutFaults } from '../grade.ts';
 import type { Rank } from '../verdict.ts';
-import type { Card, CardFinding, CardProblem, CardRow, Evidence } from './card.ts';
+import {
+  type Card,
+  type CardFinding,
+  type CardProblem,
+  type CardRow,
+  type Evidence,
+  rankOfFault,
+} from './card.ts';
 import { allFaults, type Passed } from './trials.ts';
 import { changeInWords, gaveUpInWords, howEndedWhen, rankMarks, verdictInWords } from './words.ts';
 
@@ -115,9 +122,10 @@ function requestCells({ id, at, method, target, key, outcome, isAffected }: Evid
   return [`#${id}`, at, outcome, isAffected ? 'fault' : '', known, `${method} ${cut(target, maxTarget)}`];
 }
 
-function factLines({ grade, rows, refused, notes, problems }: Card): string[] {
-  const faultsBy = (verdict: string) => {
-    const names = grade.faults.filter((one) => one.verdict === verdict).map(({ fault }) => fault);
+function factLines(card: Card): string[] {
+  const { grade, rows, refused, notes, problems, advice } = card;
+  const faultsBy = (rank: Rank) => {
+    const names = grade.faults.map(({ fault }) => fault).filter((name) => rankOfFault(name, card) === rank);
     return names.length > 0 ? `${counted(names.length, 'fault')}: ${names.join(', ')}` : '';
   };
   const silent = rows.flatMap(({ name, run }) => {
@@ -127,10 +135,11 @@ function factLines({ grade, rows, refused, notes, problems }: Card): string[] {
   const refusals = refused.map(({ id, method, target, outcome }) => `#${id} ${method} ${target}: ${outcome}`);
   const facts = [
     ['Survived', faultsBy('survived')],
-    ['Not reached', faultsBy('not-reached')],
+    ['Not tried', faultsBy('not-reached')],
     ['Timeouts', silent.join('; ')],
     ['Refused', refusals.length > 0 ? `${withoutFaults}: ${cut(refusals.join('; '), maxText)}` : ''],
     ...notes.map((note) => ['Note', cut(note, maxText)]),
+    ...advice.map((text) => ['Advice', cut(text, maxText)]),
   ].filter(([, text]) => text !== '') as [string, string][];
   const width = Math.max(...facts.map(([name]) => name.length));
   return facts.flatMap(([name, text]) => {

@@ -13,9 +13,10 @@ export const verdictWords: Record<Verdict, string> = {
   'left-undone': 'left it undone',
   'did-something-else': 'did something else',
   'printed-something-else': 'printed something else',
+  'reported-failure': 'reported the failure, but exited with 0',
   failed: 'failed',
   hung: 'hung',
-  'not-reached': 'not reached',
+  'not-reached': 'not tried',
 };
 
 /** A verdict in words, with the exit status of a program that failed. With exit status 0, its last line says that it failed. */
@@ -35,9 +36,10 @@ export interface Use {
 
 /** The use of one of the requests `ids` that a fault affected. If that is unclear, the whole fault as it was given. */
 export function useOf(fault: string, run: FaultRun, ids: readonly string[] = []): Use {
+  const own = run.faults.filter((planned) => planned.fault === fault);
   const affected = run.requests.filter((request) => ids.includes(request.id) && isAffectedBy(fault, request));
-  const fitting = run.faults.filter((planned) => affected.some((one) => one.operation === planned.operation));
-  const [planned, ...others] = fitting.length > 0 ? fitting : run.faults;
+  const fitting = own.filter((planned) => affected.some((one) => one.operation === planned.operation));
+  const [planned, ...others] = fitting.length > 0 ? fitting : own;
   if (!planned) return { name: run.name, selector: undefined };
   if (faultNamed(fault)?.isCondition) return { name: run.name, selector: selectorOf(planned) };
   const { operation, after = 0, ...parameters } = planned;
@@ -63,21 +65,28 @@ export const howEndedWhen = (ending: Ending) =>
 /** When a program gave up waiting for a silent response. Undefined under other faults. */
 export function gaveUpInWords({ gaveUpAfterMs }: Pick<FaultRun, 'gaveUpAfterMs'>): string | undefined {
   if (gaveUpAfterMs === undefined) return undefined;
-  return gaveUpAfterMs === null ? 'never gave up' : `gave up after ${inSeconds(gaveUpAfterMs)}`;
+  return gaveUpAfterMs === null ? 'did not give up' : `gave up after ${inSeconds(gaveUpAfterMs)}`;
 }
 
 /** A line of a stack trace of Node.js, Java, Python or Go. */
 const frame =
   /^\s+at |^\s+File ".*", line \d+|^\s+\S+\.go:\d+|^goroutine \d+ |^[\w./]+(?:\(\*?\w+\)[\w.]*)?\(.*\)$/;
 
-/** Lines that runtimes and build tools print after an error. */
-const addition = /^[\])}]+[,;]?$|^Node\.js v\d|^exit status \d+$|^\(Use `node --trace|^npm (?:ERR!|error)/;
+/** An HTML page, such as one of a gateway. A program may print only its beginning. */
+const page = /<(?:!doctype html|html\b)(?:[\s\S]*?<\/html>|.*(?:\n\s*<.*)*)/gi;
+const titleOf = (html: string) => /<title>\s*([^<]*?)\s*<\/title>/i.exec(html)?.[1] ?? 'an HTML page';
+
+/** Lines that runtimes and build tools print after an error, and the tags at the end of a page. */
+const addition =
+  /^[\])}]+[,;]?$|^\s*(?:<[^<>]+>\s*)+$|^Node\.js v\d|^exit status \d+$|^\(Use `node --trace|^npm (?:ERR!|error)/;
 
 /** The line before an error: the carets of Node.js below the source, or the title of a Python traceback. */
 const isLeading = (line: string) => /^\s*[~^]+\s*$/.test(line) || line.startsWith('Traceback (most recent');
 
 /** Why a program failed: the line of the error that ended it, or the last line with the word error, or the last line. */
-export function errorLine(lines: readonly string[]): string | undefined {
+export function errorLine(printed: readonly string[]): string | undefined {
+  if (printed.length === 0) return undefined;
+  const lines = printed.join('\n').replace(page, titleOf).split('\n');
   const isOwn = (line: string) => !frame.test(line) && !addition.test(line);
   const leading = lines.findLastIndex(isLeading);
   const found =

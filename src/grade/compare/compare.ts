@@ -78,6 +78,13 @@ interface ComparedRuns {
   isInitial(row: StoreRow): boolean;
 }
 
+/** Whether two ids are those of one thing that is new in both runs, with an id of its own in each. */
+export function sameThings(base: StoreResult, run: StoreResult, options: Options) {
+  const pairs = matchAll(base, run, options).flatMap(({ matched }) => matched.pairs);
+  const known = new Set(pairs.flatMap(({ base, run }) => (base.id === run.id ? [] : `${base.id} ${run.id}`)));
+  return (was: string, is: string): boolean => known.has(`${was} ${is}`);
+}
+
 /** What differs between runs without a fault: the base, and others. */
 export function variationOf(base: StoreResult, others: readonly StoreResult[], initial?: StoreResult) {
   return others.reduce((variation, other) => {

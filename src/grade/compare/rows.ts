@@ -124,9 +124,11 @@ const adjust: Readonly<
       const { quantity, petId } = firstStateOf('order', order, result);
       const { complete } = order;
       const { pet = absent } = row.fields;
+      // The pet may have been deleted.
+      const petName = result.histories.get(resourceKey('pet', petId))?.first.name ?? pet.text;
       return {
         ...row,
-        title: `of ${quantity} ${petId ? pet.text : 'without a pet'}`,
+        title: `of ${quantity} ${petId ? petName : 'without a pet'}`,
         handle: pet.value,
         fields: { ...row.fields, complete: flag(complete, 'complete', 'open') },
       };

@@ -1,9 +1,10 @@
 import type { CheckResult } from '../../lab/checks/report-schema.ts';
 import type { GradingService } from '../grading-service.ts';
+import { outputOf } from '../run/command.ts';
 import { post, type TrialDelivery } from './deliver.ts';
-import { makeMessages } from './messages.ts';
+import { makeMessages, subjectFor } from './messages.ts';
 import { type ReceiverCheck, receiverChecks, type Trial } from './receiver-checks.ts';
-import { outputOf, ReceiverState } from './state.ts';
+import { ReceiverState, type WatchTimes } from './state.ts';
 
 interface Options {
   /** Where the receiver listens. */
@@ -17,8 +18,11 @@ interface Options {
   /** Its history provides the events. */
   store: GradingService;
   signal: AbortSignal;
-  /** How long to watch for a change of state that should not happen, in milliseconds. Default: 400. */
-  quietMs?: number;
+  /** The types of events that the receiver handles. Default: all. */
+  types?: readonly string[] | undefined;
+  /** The time limit of both commands in milliseconds. */
+  commandMs?: number | undefined;
+  times?: WatchTimes;
   onDelivery?: (delivery: TrialDelivery) => void;
 }
 
@@ -35,16 +39,23 @@ export interface ReceiverGrade {
 
 /**
  * Sends signed events to a receiver of webhooks: once, twice, out of order, forged, old, in pieces. Judges its responses and its state.
- * Throws if the receiver does not listen, if a command of the user fails, or when the signal is aborted.
+ * Throws if the receiver does not listen, if a command of the user fails, if the state changes by itself, or when the signal is aborted.
  */
 export async function gradeReceiver(options: Options): Promise<ReceiverGrade> {
-  const { url, secret, stateCommand, resetCommand, store, signal, quietMs, onDelivery = () => {} } = options;
+  const { url, secret, stateCommand, resetCommand, types, store, signal } = options;
+  const { onDelivery = () => {} } = options;
+  const handles = (type: string) => types?.includes(type) ?? true;
+  const graded = subjectFor(handles);
+  if (!graded) throw new Error('The receiver handles no type of event that can grade it.');
+  const { subject, main } = graded;
+  const run = (command: string) => outputOf(command, { signal, limitMs: options.commandMs });
   const deliveries: TrialDelivery[] = [];
   const trial: Trial = {
-    secret,
-    messages: await makeMessages(store, signal),
-    state: new ReceiverState(stateCommand, signal, quietMs),
-    reset: resetCommand === undefined ? undefined : () => outputOf(resetCommand, signal),
+    ...{ handles, secret },
+    has: (role) => subject.types[role] !== undefined && handles(subject.types[role]),
+    messages: await makeMessages(store, subject, main, signal),
+    state: new ReceiverState(() => run(stateCommand), signal, options.times),
+    reset: resetCommand === undefined ? undefined : () => run(resetCommand),
     async send(what, message, manner = {}) {
       const outcome = await post(url, message, { secrets: [secret], ...manner }, signal);
       const delivery = { number: deliveries.length + 1, what, type: message.type, ...outcome };
@@ -53,13 +64,18 @@ export async function gradeReceiver(options: Options): Promise<ReceiverGrade> {
       return delivery;
     },
   };
+  // Long enough to see a clock of seconds.
+  const clockMs = 3 * trial.state.times.quietMs;
+  await trial.reset?.();
+  await trial.state.steady(clockMs, 0);
   const checks: CheckResult[] = [];
   for (const check of receiverChecks) {
-    const isUseless = checks[0]?.result === 'failed';
     const first = deliveries.length;
-    const finding = isUseless
-      ? { unseen: 'The receiver applied no event, so this was not tested.' }
-      : await check.judge(trial);
+    const missing = check.needs?.find((need) => (need === 'name' ? !subject.hasNames : !trial.has(need)));
+    let unseen = missing && `Nothing shows this: the receiver handles no ${missing} ${subject.noun}.`;
+    if (checks[0]?.result === 'failed') unseen = 'The receiver applied no event, so this was not tested.';
+    const finding = unseen === undefined ? await check.judge(trial) : { unseen };
+    if (checks.length === 0) await trial.state.steady(clockMs);
     const evidence = deliveries.slice(first).map(({ number }) => String(number));
     const [{ error, status } = {}] = deliveries;
     if (unreachable.some((code) => code === error && status === undefined))

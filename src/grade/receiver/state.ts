@@ -1,69 +1,65 @@
-import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { spawnUserProgram } from '../../foundation/spawn-user-program.ts';
 
-const commandLimitMs = 30_000;
 const readEveryMs = 100;
-/** A receiver may respond first and work afterwards. */
-const changeWithinMs = 3_000;
-const defaultQuietMs = 400;
 
-/** Reads the state of a receiver from the output of a command. */
+/** How long to watch the state of a receiver, in milliseconds. */
+export interface WatchTimes {
+  /** The shortest time in which an unwanted change would show. Default: 400. */
+  quietMs: number;
+  /** The longest time until a change shows. A receiver may respond first and work afterwards. Default: 10,000. */
+  changeMs: number;
+}
+
+/** The state of a receiver, as a command prints it, and how long events take to show in it. */
 export class ReceiverState {
-  readonly #command: string;
+  readonly read: () => Promise<string>;
+  readonly times: WatchTimes;
   readonly #signal: AbortSignal;
-  readonly #quietMs: number;
+  /** The longest time from a response until the state showed the event. */
+  #slowestMs = 0;
 
-  /** `quietMs`: how long to watch for a change that should not happen. Default: 400. */
-  constructor(command: string, signal: AbortSignal, quietMs = defaultQuietMs) {
-    this.#command = command;
+  constructor(read: () => Promise<string>, signal: AbortSignal, times?: WatchTimes) {
+    this.read = read;
     this.#signal = signal;
-    this.#quietMs = quietMs;
+    this.times = { quietMs: 400, changeMs: 10_000, ...times };
   }
 
-  read = (): Promise<string> => outputOf(this.#command, this.#signal);
-
-  /** Waits for a change of the state, for 3 s at most, and returns the state. */
+  /** Waits for a change of the state after a response, and returns the state. */
   async whenChanged(before: string): Promise<string> {
-    const untilMs = performance.now() + changeWithinMs;
-    let state = await this.read();
-    while (state === before && performance.now() < untilMs) {
-      await sleep(readEveryMs, undefined, { signal: this.#signal });
-      state = await this.read();
+    const startMs = performance.now();
+    for (;;) {
+      const passedMs = performance.now() - startMs;
+      const state = await this.read();
+      if (state !== before) this.#slowestMs = Math.max(this.#slowestMs, passedMs);
+      if (state !== before || passedMs > this.times.changeMs) return state;
+      await this.#pause(readEveryMs);
     }
-    return this.#settled(state);
   }
 
-  /** The state after `quietMs`, in which an unwanted change would show. */
+  /** The state after three times the slowest change so far. An unwanted change would show in it. */
   async afterPause(): Promise<string> {
-    await sleep(this.#quietMs, undefined, { signal: this.#signal });
+    await this.#pause(Math.max(this.times.quietMs, 3 * this.#slowestMs));
     return this.read();
   }
 
-  /** Reads until two states in a row are equal. */
-  async #settled(state: string): Promise<string> {
-    const untilMs = performance.now() + changeWithinMs;
-    let [last, next] = [state, await this.afterPause()];
-    while (next !== last && performance.now() < untilMs) [last, next] = [next, await this.afterPause()];
-    return next;
-  }
-}
+  /** Waits until the changes of earlier events have ended, and returns the state. */
+  settled = (): Promise<string> => this.steady(Math.max(this.times.quietMs, 1.5 * this.#slowestMs));
 
-/** Runs a command of the user, and returns its standard output. Throws if the command fails. */
-export async function outputOf(command: string, signal: AbortSignal): Promise<string> {
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(commandLimitMs)]);
-  const child = spawnUserProgram([command], {
-    ...{ shell: true, signal: limit, killSignal: 'SIGKILL' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const ended = new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject).once('close', resolve);
-  });
-  ended.catch(() => {});
-  const chunks: Buffer[] = await Array.fromAsync(child.stdout as Readable);
-  const status = await ended.catch(() => null);
-  signal.throwIfAborted();
-  if (limit.aborted) throw new Error(`"${command}" does not end within ${commandLimitMs / 1_000} s.`);
-  if (status !== 0) throw new Error(`"${command}" exited with ${status ?? 'a signal'}, not with 0.`);
-  return Buffer.concat(chunks).toString().trim();
+  /** Reads until the state stays the same during a pause. Throws if it still changes after `withinMs`. */
+  async steady(pauseMs: number, withinMs = this.times.changeMs): Promise<string> {
+    const untilMs = performance.now() + withinMs;
+    let last = await this.read();
+    for (;;) {
+      await this.#pause(pauseMs);
+      const next = await this.read();
+      if (next === last) return next;
+      if (performance.now() > untilMs)
+        throw new Error(
+          'The output of --state changes by itself: two runs without an event in between differ. Leave out times and counts of requests.',
+        );
+      last = next;
+    }
+  }
+
+  #pause = (ms: number) => sleep(ms, undefined, { signal: this.#signal });
 }

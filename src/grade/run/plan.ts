@@ -17,6 +17,8 @@ export interface Selection {
   faults?: readonly (string | PlannedFault)[] | undefined;
   /** Whether faults affect every use of an operation. Default: the first, a middle and the last use. */
   isThorough?: boolean | undefined;
+  /** Whether to perform only the faults that show the most mistakes, each at the first use of every operation. */
+  isQuick?: boolean | undefined;
   /** Levels of faults and checks that replace the levels of the catalogues. */
   levels?: Levels | undefined;
 }
@@ -29,14 +31,19 @@ export interface SelectedFault {
 }
 
 /** The faults to perform, in the order of the catalogue. Throws if there is no fault of a given name. */
-export function selectFaults({ faults = faultNames, levels = {} }: Selection): SelectedFault[] {
+export function selectFaults({
+  faults = faultNames,
+  levels = {},
+  isQuick = false,
+}: Selection): SelectedFault[] {
   const all = faults.map((one): PlannedFault => (typeof one === 'string' ? { fault: one } : one));
   const unknown = all.find(({ fault }) => !faultNames.includes(fault));
   if (unknown) throw new Error(`There is no fault ${unknown.fault}.`);
   return catalogue.flatMap((fault) => {
     const given = all.filter((one) => one.fault === fault.name);
     const level = levels[fault.name] ?? fault.level;
-    return given.length > 0 && level !== 'off' ? [{ fault, required: level === 'required', given }] : [];
+    const isLeftOut = level === 'off' || (isQuick && !fault.isQuick);
+    return given.length > 0 && !isLeftOut ? [{ fault, required: level === 'required', given }] : [];
   });
 }
 
@@ -86,7 +93,7 @@ export const timesInARow = 25;
  * - Each value of a parameter with named values is tried at the first use of every operation.
  * - A silent fault affects the first read in one run, and the first write in another.
  * - `internal-error` also affects both many times in a row.
- * - A condition is active during a whole run.
+ * - A condition is active during a whole run, with each value of a parameter with named values.
  * - If a given fault has `operation` or `after`, there is one run with exactly these.
  * - If the fault fits none of the program's operations, there are no runs.
  */
@@ -109,7 +116,10 @@ function plansOfGiven(
   const derived = derivedParameters(fault, usage);
   const plan = (place: FaultPlace, where: string, targets: FaultTarget[], given = first): RunPlan => ({
     ...{ fault, required, place, label: labelOf(given), name: labelOf(given) + where },
-    faults: targets.map((target) => ({ ...derived, ...given, ...target })),
+    faults: targets.flatMap((target) => [
+      ...(fault.follows ? [{ fault: fault.follows, ...operationOf({ ...given, ...target }) }] : []),
+      { ...derived, ...given, ...target },
+    ]),
     ...waitsOf(fault, { ...derived, ...given }, targets.length),
   });
   const whole = (target: FaultTarget) => plan('whole', '', [target]);
@@ -118,7 +128,7 @@ function plansOfGiven(
     return [plan(after === undefined ? 'first' : after + 1, useInWords('', given), [{}])];
   }
   if (fault.perMinute) return usage.requestCount > minPerMinute ? [untilMinuteEnds(whole({}), usage)] : [];
-  if (fault.isCondition) return [whole({})];
+  if (fault.isCondition) return [first, ...others].map((given) => plan('whole', '', [{}], given));
   // A ban affects the whole key, so there is one, in the middle of the run.
   if (fault.scope === 'key') return [whole({ after: Math.min(maxUses, Math.floor(usage.requestCount / 2)) })];
   const ofEachKind = (given: PlannedFault, among = uses) =>
@@ -129,11 +139,18 @@ function plansOfGiven(
     ...targetsOf(fault, uses, isThorough).map(([place, targets]) =>
       plan(place, `, ${typeof place === 'number' ? nth(place) : place} use`, targets),
     ),
-    ...others.map((given) => plan('first', ', first use', uses.map(firstUse), given)),
+    ...others.map((given) =>
+      plan('first', ', first use', uses.map(firstUse), {
+        ...(fault.timesOfVariants && { times: fault.timesOfVariants }),
+        ...given,
+      }),
+    ),
     // A client may reopen a stream forever.
     ...(isRepeated ? ofEachKind({ ...first, times: timesInARow }, uses.filter(isAnswered)) : []),
   ];
 }
+
+const operationOf = ({ operation }: Partial<PlannedFault>) => (operation === undefined ? {} : { operation });
 
 /** A fault with its given parameters: `retry-after-odd zero`, `internal-error 25 times`. */
 function labelOf({ fault, operation: _, after: __, times = 1, ...given }: PlannedFault): string {

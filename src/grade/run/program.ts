@@ -1,5 +1,7 @@
 import type { ChildProcess, ChildProcessByStdio } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
 import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
@@ -49,7 +51,8 @@ export async function runProgram(options: ProgramOptions): Promise<Ended> {
     ...{ exitStatus, lastLines: tail.lines(), tookMs: Math.round(performance.now() - beganMs) },
   });
   try {
-    const child = start(command, env);
+    const mark = randomUUID();
+    const child = start(command, { ...env, [markVariable]: mark });
     running.add(child);
     child.stdout.on('data', tail.stream(onOutput));
     child.stdout.on('data', (chunk: Buffer) => printed?.add(chunk));
@@ -62,6 +65,7 @@ export async function runProgram(options: ProgramOptions): Promise<Ended> {
       return ending(end);
     } finally {
       await endGroup(child);
+      await endMarked(mark);
       running.delete(child);
       child.stdout.destroy();
       child.stderr.destroy();
@@ -121,6 +125,22 @@ function send(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
     return hasGroups ? process.kill(-child.pid, signal) : child.exitCode === null && child.kill(signal);
   } catch {
     return false;
+  }
+}
+
+/** Marks the processes of a run in their environment. */
+const markVariable = 'PETSTORE_GRADE_RUN';
+
+/** Ends processes of a run that left its group, on Linux. Elsewhere they stay. */
+async function endMarked(mark: string): Promise<void> {
+  if (process.platform !== 'linux') return;
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    try {
+      const variables = (await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0');
+      if (variables.includes(`${markVariable}=${mark}`)) process.kill(Number(pid), 'SIGKILL');
+    } catch {
+      // It has ended, or belongs to another user.
+    }
   }
 }
 

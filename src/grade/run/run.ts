@@ -14,6 +14,7 @@ import { lists, type StoreState } from '../compare/state.ts';
 import { type StoreEvent, type StoreResult, storeResultOf } from '../compare/store-result.ts';
 import { mapStrings } from '../grade.ts';
 import type { GradingService } from '../grading-service.ts';
+import { outputOf } from './command.ts';
 import type { RunPlan } from './plan.ts';
 import { type Ended, runProgram } from './program.ts';
 
@@ -26,8 +27,8 @@ export interface RunOptions {
   /** The faults of the run. Default: none. */
   plan?: Pick<RunPlan, 'faults' | 'lingersMs'>;
   timeLimitMs: number;
-  /** The lines of the first run without faults. Undefined for that run. */
-  wantedLines?: ReadonlySet<string> | undefined;
+  /** A command that prints what the program left outside the store, and its time limit. */
+  result?: { command: string; limitMs: number | undefined } | undefined;
   signal: AbortSignal;
   onOutput?: ((text: string) => void) | undefined;
 }
@@ -40,6 +41,8 @@ export interface Run extends Ended {
   requestCount: number;
   storeResult: StoreResult;
   printed: Printed;
+  /** What the command of `result` printed. Undefined without one, or if the program failed. */
+  result: Printed | undefined;
   /** How often its faults were performed. */
   performed: number;
 }
@@ -58,33 +61,47 @@ export function runOnce(options: RunOptions): Promise<Run> {
 
 async function runIn(
   access: ServiceAccess,
-  { command, env, initial, plan, timeLimitMs, wantedLines, signal, onOutput }: RunOptions,
+  { command, env, initial, plan, timeLimitMs, result, signal, onOutput }: RunOptions,
 ): Promise<Run> {
   const expiresInSeconds = Math.min(maxLifeSeconds, Math.ceil(timeLimitMs / 1_000) + afterwardsSeconds);
   return withService({ ...access, signal }, async ({ lab, store: api, listAt }) => {
     const { id } = await lab.startRecording({ expiresInSeconds });
     const faults = plan?.faults as LabTypes.NewRehearsal['faults'] | undefined;
     const rehearsal = faults && (await lab.startRehearsal({ faults, expiresInSeconds }));
-    const printed = new PrintedLines(wantedLines);
+    const printed = new PrintedLines();
+    const programEnv = {
+      ...env,
+      ...{ [settings.baseUrl.variable]: access.baseUrl, [clientKeyVariable]: access.key },
+    };
     const ended = await runProgram({
-      ...{ command, timeLimitMs, signal, onOutput, printed },
-      env: { ...env, [settings.baseUrl.variable]: access.baseUrl, [clientKeyVariable]: access.key },
+      ...{ command, env: programEnv, timeLimitMs, signal, onOutput, printed },
     });
     await sleep(plan?.lingersMs ?? 0, undefined, { signal });
+    const left = new PrintedLines();
+    if (result && ended.exitStatus === 0) {
+      const { command, limitMs } = result;
+      left.add(Buffer.from(await outputOf(command, { signal, env: programEnv, limitMs })));
+      left.end();
+    }
     await settled(lab, id);
+    // Another fault may come before that of the run.
+    const own = plan?.faults.at(-1)?.fault;
     const rehearsed = rehearsal && (await lab.endRehearsal(rehearsal.id));
     const { requests: kept, leftOut } = await lab.endRecording(id);
     const requests = await readRequests(lab, id);
     const found = [await readState(listAt), await readHistory(api)] as const;
     // The program may have written an id into a text, such as a name.
     const [state, history] = has(plan, largeIds) ? mapStrings(found, replaceLargeIds) : found;
+    const lines = has(plan, largeIds) ? printed.lines.map(replaceLargeIds) : printed.lines;
     return {
       ...ended,
-      ...{ requests, requestCount: kept + leftOut, printed },
+      ...{ requests, requestCount: kept + leftOut },
+      printed: { lines, isCut: printed.isCut, last: printed.last },
+      result: result && ended.exitStatus === 0 ? left : undefined,
       storeResult: storeResultOf(state, initial, history, has(plan, conflict) ? rehearsal?.id : undefined),
       performed: has(plan, nearLimit)
         ? requests.filter(isAtLimit).length
-        : (rehearsed?.faults.reduce((sum, { performed }) => sum + performed, 0) ?? 0),
+        : (rehearsed?.faults.reduce((sum, one) => sum + (one.fault === own ? one.performed : 0), 0) ?? 0),
     };
   });
 }

@@ -4,7 +4,7 @@ import type { StoreState } from '../compare/state.ts';
 import { hasMissedMinute, type RunPlan, waitForMinuteMs } from './plan.ts';
 import { initialState, type Run, type RunOptions, runOnce } from './run.ts';
 
-interface RunnerOptions extends Pick<RunOptions, 'command' | 'store'> {
+interface RunnerOptions extends Pick<RunOptions, 'command' | 'store' | 'result'> {
   env?: NodeJS.ProcessEnv | undefined;
   timeoutMs: number;
   /** The largest number of concurrent runs. Default: two for each processor, besides runs that mostly wait. */
@@ -23,8 +23,6 @@ export class Runner {
   readonly #queue: RunQueue;
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
-  /** The lines of the first run. Later runs only look for these. */
-  #wantedLines: ReadonlySet<string> | undefined;
 
   private constructor(options: RunnerOptions) {
     this.#options = options;
@@ -39,11 +37,7 @@ export class Runner {
   }
 
   /** Runs the program without faults. */
-  async runWithoutFaults(): Promise<Run> {
-    const run = await this.#run({});
-    this.#wantedLines ??= run.printed.lines;
-    return run;
-  }
+  runWithoutFaults = (): Promise<Run> => this.#run({});
 
   /** Runs the program without faults when it is its turn. */
   queueWithoutFaults = (): Promise<Run> => this.#queue.run(() => this.runWithoutFaults());
@@ -77,10 +71,9 @@ export class Runner {
 
   #run(more: Partial<RunOptions>, name?: string): Promise<Run> {
     this.count++;
-    const { store, command, env = process.env, timeoutMs, onOutput } = this.#options;
+    const { store, command, result, env = process.env, timeoutMs, onOutput } = this.#options;
     return runOnce({
-      ...{ store, command, env, initial: this.initial, signal: this.#signal, timeLimitMs: timeoutMs },
-      wantedLines: this.#wantedLines,
+      ...{ store, command, result, env, initial: this.initial, signal: this.#signal, timeLimitMs: timeoutMs },
       onOutput: (text) => onOutput?.(text, name),
       ...more,
     });

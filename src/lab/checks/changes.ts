@@ -1,20 +1,11 @@
 import { counted } from '../../foundation/words.ts';
+import { hashOfValue } from '../recordings/link-attempts.ts';
 import type { Recorded } from '../recordings/recorded-request.ts';
 import type { Check } from './check.ts';
 import type { JudgedApi } from './judged-api.ts';
-import { follows, hasDisconnected, isRead, isSuccess, isTouchedByAny, isTransient } from './request-facts.ts';
+import { changes, pathsOf, wasRead } from './reads-between.ts';
+import { follows, hasDisconnected, isSuccess, isTouchedByAny, isTransient } from './request-facts.ts';
 import type { Traffic } from './traffic.ts';
-
-/** The paths of the resources that a request is about. A list may return one resource with its entity tag for a single id. */
-function pathsOf(request: Recorded, api: JudgedApi): string[] {
-  const [path = '', query = ''] = request.target.split('?');
-  const singleBy = api.operationOf(request)?.success.singleBy;
-  return singleBy === undefined
-    ? [path]
-    : new URLSearchParams(query).getAll(singleBy).map((id) => `${path}/${id}`);
-}
-
-const wasRead = (request: Recorded) => isRead(request) && isSuccess(request);
 
 /** The entity tag of `If-Match`; undefined for `*`, which allows any. */
 const tagOf = ({ headers }: Recorded) => {
@@ -23,7 +14,6 @@ const tagOf = ({ headers }: Recorded) => {
 };
 
 const writes = ['PUT', 'PATCH'];
-const changes = [...writes, 'DELETE'];
 
 /** Changes of resources that the client had read: only these can be based on an old state. */
 function changesOfRead({ requests, api }: Traffic): Recorded[] {
@@ -66,28 +56,32 @@ export const updatesNotLost: Check = {
   needs: 'ETag and If-Match',
   asks: 'A change does not overwrite the change of another writer.',
   judged:
-    'Looks at PUT and PATCH as in `if-match.sent` under the fault `conflict`: another writer changed the resource just before. Fails: a PUT that succeeds without an `ETag` in `If-Match`, or a PATCH that succeeds without one and sets the property that the other writer changed. Passes: a change that gets 412, unless a change without an `ETag` follows. Not judged: a PATCH of other properties, which loses nothing.',
+    'Looks at PUT and PATCH as in `if-match.sent` under the fault `conflict`: another writer changed the resource just before. Fails: a PUT that succeeds without an `ETag` in `If-Match`, or a PATCH that succeeds without one and sets the property that the other writer changed. Also fails: after 412, a change that sets this property back to the value from before the other writer, even with a new `ETag`. Passes: a change that gets 412, unless such a change or one without an `ETag` follows. Not judged: a PATCH of other properties, which loses nothing.',
   unseen: 'No other writer changed a resource between a read and a change of the client.',
   faults: ['conflict'],
-  advice: 'Send the `ETag` of your last read as `If-Match` with each change.',
+  advice:
+    'Send the `ETag` of your last read as `If-Match` with each change. After 412 apply only your own change to the state that you read again.',
   guide: 'Getting started',
   judge(traffic) {
     const { api } = traffic;
     const changed = changesOfRead(traffic);
     const touched = changed.filter((change) => isTouchedByAny(change, ['conflict']));
-    const bad = touched.filter(
+    const blind = touched.filter(
       (request) => isSuccess(request) && tagOf(request) === undefined && overwrites(request, api),
     );
+    const undone = undoneBy(traffic);
+    const restored = new Set(undone.values());
     const lastBlindMs = new Map<string | undefined, number>();
     for (const request of changed)
       if (isSuccess(request) && tagOf(request) === undefined)
         lastBlindMs.set(pathsOf(request, api)[0], request.atMs);
-    /** Whether a later change without a tag overwrote the other writer's change. */
-    const isUndone = (refused: Recorded) => (lastBlindMs.get(pathsOf(refused, api)[0]) ?? 0) > refused.atMs;
+    /** Whether a later change overwrote the other writer's change. */
+    const isUndone = (refused: Recorded) =>
+      restored.has(refused) || (lastBlindMs.get(pathsOf(refused, api)[0]) ?? 0) > refused.atMs;
     return {
-      bad,
+      bad: [...blind, ...[...undone].flat()],
       good: touched.filter((request) => request.status === 412 && !isUndone(request)),
-      failed: `${counted(bad.length, 'change')} overwrote the change of another writer.`,
+      failed: `${counted(blind.length + undone.size, 'change')} overwrote the change of another writer${detailOf(undone)}.`,
       passed: 'No change of another writer was overwritten.',
     };
   },
@@ -97,7 +91,35 @@ export const updatesNotLost: Check = {
 function overwrites(request: Recorded, api: JudgedApi): boolean {
   if (request.method === 'PUT') return true;
   const property = api.propertyOfOtherWriter(request);
-  return property !== undefined && request.properties?.includes(property) === true;
+  return property !== undefined && request.values?.[property] !== undefined;
+}
+
+/** Changes that set a property back to its value from before another writer, with the refused changes that this writer came before. */
+function undoneBy({ requests, api }: Traffic): Map<Recorded, Recorded> {
+  /** By path, then by replaced value. */
+  const refused = new Map<string, Map<string, Recorded>>();
+  const undone = new Map<Recorded, Recorded>();
+  for (const request of requests.filter(({ method }) => writes.includes(method))) {
+    const { status, values = {}, otherWriter } = request;
+    const [path = ''] = pathsOf(request, api);
+    const replaced = refused.get(path) ?? new Map<string, Recorded>();
+    const restored = Object.entries(values).find(([name, value]) => replaced.has(`${name} ${value}`));
+    if (isSuccess(request) && restored) undone.set(request, replaced.get(restored.join(' ')) as Recorded);
+    if (isSuccess(request)) refused.delete(path);
+    if (status !== 412 || !otherWriter) continue;
+    const { property, before } = otherWriter;
+    refused.set(path, replaced.set(`${property} ${hashOfValue(JSON.parse(before))}`, request));
+  }
+  return undone;
+}
+
+/** How the first such change undid another one. */
+function detailOf(undone: ReadonlyMap<Recorded, Recorded>): string {
+  const [[change, refused] = []] = undone;
+  const { property, before } = refused?.otherWriter ?? {};
+  return change
+    ? `: request ${change.id} set ${property} back to ${before}, the value before request ${refused?.id} got 412`
+    : '';
 }
 
 interface ResourceState {
@@ -133,12 +155,14 @@ export const conflictReadAgain: Check = {
   needs: 'ETag and If-Match',
   asks: 'After 412 the client reads the resource again before it changes it.',
   judged:
-    'Looks at the next change of the resource by the same worker after 412. Fails: no `ETag` in `If-Match`, because the change may undo another one; or the refused `ETag` again. The same `ETag` again is allowed if the number of changes that used it is at most the number of responses that had it: then several workers may each have read it. Passes: another `ETag`, if the change succeeds, or if the client read the resource between the 412 and this change. Also passes: a read without a later change. Not judged: DELETE after a refused PUT or PATCH, which is a new decision.',
+    'Looks at the next change of the resource by the same worker after 412. Fails: no `ETag` in `If-Match`, because the change may undo another one; the refused `ETag` again; or a change as in `updates.not-lost` that undoes the one of the other writer. The same `ETag` again is allowed if the number of changes that used it is at most the number of responses that had it: then several workers may each have read it. Passes: another `ETag`, if the change succeeds, or if the client read the resource between the 412 and this change. Also passes: a read without a later change. Not judged: DELETE after a refused PUT or PATCH, which is a new decision.',
   unseen: 'No change got 412, or the client did not use the resource afterwards.',
   faults: ['conflict'],
   advice: 'After 412 read the resource, decide again, and send the change with the new `ETag`.',
   guide: 'Getting started',
-  judge({ requests, api, isOfOneWorker, isOfSameWorker, isLast }) {
+  judge(traffic) {
+    const { requests, api, isOfOneWorker, isOfSameWorker, isLast } = traffic;
+    const undone = undoneBy(traffic);
     const places = new Map<string, ResourceState>();
     const tags = new EntityTags();
     const good: Recorded[] = [];
@@ -159,7 +183,7 @@ export const conflictReadAgain: Check = {
     return {
       bad,
       good,
-      failed: `After 412 the client sent ${counted(bad.length / 2, 'change')} without a new read.`,
+      failed: `After 412 the client sent ${counted(bad.length / 2, 'change')} that ${bad.length > 2 ? 'were' : 'was'} not based on the current state${detailOf(undone)}.`,
       passed: 'After 412 the client used the current state.',
     };
 
@@ -171,7 +195,8 @@ export const conflictReadAgain: Check = {
         const isOwn = isOfSameWorker(change, before);
         const isOther = change.method === 'DELETE' && before.method !== 'DELETE';
         const isBlind = tag === undefined && !isOther;
-        if (isOwn && (isBlind || (tag === tagOf(before) && tags.isOverused(tag)))) bad.push(before, change);
+        const isStale = tag === tagOf(before) && tags.isOverused(tag);
+        if (isOwn && (isBlind || isStale || undone.has(change))) bad.push(before, change);
         else if (
           !isBlind &&
           tag !== tagOf(before) &&

@@ -10,6 +10,8 @@ export interface Check {
   /** Stable: `retry-after.obeyed`. */
   name: string;
   level: Level;
+  /** A habit that few clients have. A report card says it in one line, and not as a finding. */
+  isAdvice?: true;
   /** Without this convention of the API it could judge wrongly, so the report leaves it out. */
   needs?: Convention;
   /** What it requires of a client, in one sentence. */

@@ -24,8 +24,9 @@ const isBetween = (ms: number, leastMs: number, mostMs: number) => ms >= leastMs
 export const connectionsReused: Check = {
   name: 'connections.reused',
   level: 'recommended',
+  isAdvice: true,
   asks: 'The client keeps connections open and sends its next requests on them.',
-  judged: `Looks at requests that began while a connection of the client was open and idle for less than ${idleMs / 1_000} s. With several workers it must also have been idle for more than ${burstMs / 1_000} s. Passes: at least half of these requests use an open connection. A client that sends \`Connection: close\` is judged, too. Streams, redirects and broken responses leave no open connection. Not judged: curl and similar programs that run once per request.`,
+  judged: `Looks at requests that began less than ${idleMs / 1_000} s after the end of another one whose connection the service left open. With several workers it must also have been more than ${burstMs / 1_000} s. Passes: at least half of these requests use an open connection. A client that ends connections itself, with or without \`Connection: close\`, is judged, too. Streams, redirects and broken responses leave no open connection. Not judged: curl and similar programs that run once per request.`,
   unseen: `Fewer than ${enough} requests could use an open connection, a program ran once per request, or the requests came through a proxy.`,
   faults: [],
   advice: 'Use one session, agent or client object for all requests, and read each response to its end.',
@@ -58,7 +59,7 @@ export const connectionsReused: Check = {
     return {
       bad: isSeen && opened.length > reused.length ? opened : [],
       good: isSeen ? reused : [],
-      failed: `${opened.length} of ${all} requests opened a connection although another was open and idle.`,
+      failed: `${opened.length} of ${all} requests opened a connection although the client could have kept the one before.`,
       passed: `${reused.length} of ${all} requests used an open connection.`,
       unseen: isProxied
         ? 'The requests came through a proxy, so the connections are not those of the client.'

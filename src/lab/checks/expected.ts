@@ -14,7 +14,9 @@ export interface Expected {
   /** Whether two requests were in flight at once, so there are several workers. */
   hasOverlaps: boolean;
   /** The paths of lists that it does not read to the end. */
-  leftLists: ReadonlySet<string>;
+  leftLists: Pick<ReadonlySet<string>, 'has'>;
+  /** The refusals that it gets, by `refusalOf`. */
+  refusals: ReadonlySet<string>;
 }
 
 /** What a client sends without faults, from the recordings of runs without faults. */
@@ -37,6 +39,7 @@ export function expectedOf(runs: readonly (readonly Recorded[])[], target: Targe
   return {
     hasOverlaps: runs.some((run) => api.hasOverlaps(run)),
     leftLists: new Set(runs.flatMap((run) => unfollowed(run, api)).map(({ target }) => pathOf(target))),
+    refusals: new Set(runs.flat().map(refusalOf)),
     timesOf: (request) =>
       times.get(nameOf(request, request.isGuessed)) ?? most.get(kindOf(request, request.isGuessed)) ?? 1,
   };
@@ -44,6 +47,10 @@ export function expectedOf(runs: readonly (readonly Recorded[])[], target: Targe
 
 const nameOf = ({ fingerprint }: Recorded, isGuessed = false) =>
   isGuessed ? headOf(fingerprint) : fingerprint;
+
+/** How an operation was refused. */
+export const refusalOf = ({ operation, status, code }: Pick<Recorded, 'operation' | 'status' | 'code'>) =>
+  `${operation} ${status} ${code}`;
 
 const kindOf = ({ operation }: Recorded, isGuessed = false) => `${operation} ${isGuessed}`;
 

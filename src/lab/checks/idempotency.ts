@@ -2,6 +2,7 @@ import { counted } from '../../foundation/words.ts';
 import type { Recorded } from '../recordings/recorded-request.ts';
 import type { Check } from './check.ts';
 import { thingOf } from './known-retries.ts';
+import { looksBetween } from './reads-between.ts';
 import { idempotencyKeyOf, isUncertain, keyInUse, uncertainFaults } from './request-facts.ts';
 import { certainRetries, possibleRetries, type Retry, requestsOf } from './retry-pairs.ts';
 import { differingPairs, mayBeRetried } from './same-body.ts';
@@ -58,9 +59,9 @@ export const noBlindPostRetry: Check = {
   level: 'required',
   needs: 'Idempotency-Key',
   asks: 'If a POST without `Idempotency-Key` may have taken effect, the client does not retry it.',
-  judged: `Looks at POSTs that may have taken effect. Fails: a POST that has no key and is sent again, even if the second one has a key. Passes: a POST that is sent once; a POST with a key, unless it is sent again with another key. ${uncertainEnds} ${unread}`,
+  judged: `Looks at POSTs that may have taken effect. Fails: a POST that has no key and is sent again, even if the second one has a key. Passes: a POST that is sent once; a POST with a key, unless it is sent again with another key. Not judged: a POST that is sent again after the client has read the list of these resources to its end, because the list shows whether the first one took effect. ${uncertainEnds} ${unread}`,
   unseen:
-    'No POST failed in a way that leaves its effect unknown, or another worker may have sent the next one.',
+    'No POST failed in a way that leaves its effect unknown, the client looked before it sent one again, or another worker may have sent the next one.',
   faults: uncertainFaults,
   advice: 'Send an `Idempotency-Key` with every POST, or do not retry it.',
   guide: 'Getting started',
@@ -68,7 +69,9 @@ export const noBlindPostRetry: Check = {
     const uncertain = traffic.requests.filter(isUncertainPost);
     const isBlindIfRepeated = (request: Recorded) =>
       isUncertainPost(request) && idempotencyKeyOf(request) === undefined;
-    const blind = certainRetries(traffic, isBlindIfRepeated);
+    const hasLooked = looksBetween(traffic);
+    const again = certainRetries(traffic, isBlindIfRepeated);
+    const blind = again.filter((pair) => !hasLooked(pair));
     const repeated = possibleRetries(traffic, isUncertainPost).retries.filter((pair) => !hasSameKey(pair));
     const isDoubtful = repeated.some(({ failed }) => isBlindIfRepeated(failed));
     const twice = new Set(requestsOf(repeated));
@@ -77,9 +80,11 @@ export const noBlindPostRetry: Check = {
       good: isDoubtful ? [] : uncertain.filter((request) => !twice.has(request)),
       failed: `The client retried ${counted(blind.length, 'POST')} without Idempotency-Key, although ${blind.length === 1 ? 'it' : 'they'} may have taken effect.`,
       passed: 'No POST without Idempotency-Key was retried after it may have taken effect.',
-      unseen: isDoubtful
-        ? 'A POST that may have taken effect was sent again, perhaps by another worker.'
-        : 'No POST failed in a way that leaves its effect unknown, or each such POST was sent again with another Idempotency-Key.',
+      unseen: again.some(hasLooked)
+        ? 'A POST that may have taken effect was sent again after the client had read the list.'
+        : isDoubtful
+          ? 'A POST that may have taken effect was sent again, perhaps by another worker.'
+          : 'No POST failed in a way that leaves its effect unknown, or each such POST was sent again with another Idempotency-Key.',
     };
   },
 };

@@ -14,7 +14,7 @@ import { streamsResumed } from './streams.ts';
 import { timeLimitExists } from './time-limit.ts';
 
 /** Raise it when you add or remove a check, or change its meaning. A test notices if you forget. */
-export const checksVersion = 5;
+export const checksVersion = 6;
 
 /** Every check, in the order of `GET /lab/checks` and of report cards. */
 export const checks: readonly Check[] = [

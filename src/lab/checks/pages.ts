@@ -15,7 +15,7 @@ export const pagesToTheEnd: Check = {
   needs: 'pages with cursor',
   asks: 'The client follows `Link` with `rel="next"` until a page has none, even after short and empty pages.',
   judged:
-    'Looks at pages that a rehearsal has shortened and that have a next page. Passes: the client reads the next page later, with its `cursor`. A client that stops on purpose looks like one that fails, so the check is only recommended. Not judged: other pages, because a client may need only the first; with `grade`, lists that the program also leaves unfinished in the runs without faults.',
+    'Looks at pages that a rehearsal has shortened and that have a next page. Passes: the client reads the next page later, with its `cursor`. A client that stops on purpose looks like one that fails, so the check is only recommended. Not judged: other pages, because a client may need only the first; with `grade`, lists that the program also leaves unfinished in the runs without faults, and a run with the same result: it read far enough.',
   unseen: 'No rehearsal shortened a page that has a next page.',
   faults: shortening,
   advice:

@@ -1,4 +1,5 @@
 import { counted } from '../../foundation/words.ts';
+import { banned } from '../faults/banned.ts';
 import { faultsThat } from '../faults/list.ts';
 import { isBan, isLimited } from '../recordings/outcome-kinds.ts';
 import type { Recorded } from '../recordings/recorded-request.ts';
@@ -9,6 +10,7 @@ import {
   earliestAfter,
   endOf,
   faultsWith,
+  follows,
   isSuccess,
   isTouchedByAny,
   keyInUse,
@@ -44,24 +46,32 @@ const foundIn = (
 export const retryAfterObeyed: Check = {
   name: 'retry-after.obeyed',
   level: 'required',
-  asks: 'After 429, 503 and 409 `idempotency_key_in_use` the client waits as long as `Retry-After` says.',
-  judged: `Fails after 429: a request during the wait that gets 429 again. The 429 of \`rate-limited\` applies to its operation, any other 429 to the whole key. ${others} Fails after 503 and 409: an early retry of the same request, whatever its response. Passes: a client that waits long enough. ${tolerance} ${ends}`,
+  asks: 'After 429, 503 and 409 `idempotency_key_in_use`, each worker of a key waits as long as its own `Retry-After` says, and all workers together stay below a ban.',
+  judged: `Fails after 429: a request during the wait that gets 429 again. The 429 of \`rate-limited\` applies to its operation, any other 429 to the whole key. ${others} Fails after 503 and 409: an early retry of the same request, whatever its response. Fails with several workers: 429 during the wait of another one, if the service then bans the key. Passes: a client that waits long enough. ${tolerance} ${ends}`,
   unseen:
     'No response asked for a wait, no request followed, or an early request may come from another worker.',
   faults: [...waitFaults, ...faultsWith((_, code) => code === keyInUse)],
-  advice: 'Read `Retry-After`, as seconds and as a date, and let all workers of the key wait that long.',
+  advice:
+    'Read `Retry-After`, as seconds and as a date, and let all workers of the key wait that long: each 429 is a strike.',
   guide: 'Rate limits',
   judge(traffic) {
     const observed = pausesOf(traffic, pauseOf, ({ operation }) => ['key', `operation ${operation}`]);
-    const { obeyed, tooEarly } = observed;
-    return foundIn(observed, {
+    const { obeyed, tooEarly, uncertain } = observed;
+    const strikes = uncertain.filter(({ status }) => status === 429);
+    const [first] = strikes;
+    const isOwnBan = (request: Recorded) => isBan(request) && !isTouchedByAny(request, [banned.name]);
+    const ban = first && traffic.requests.find((request) => isOwnBan(request) && follows(request, first));
+    const found = foundIn(observed, {
       failed: () => {
+        if (tooEarly.length === 0)
+          return `${counted(strikes.length, 'request')} of other workers got 429 during a wait, until the key was banned (request ${ban?.id}).`;
         const { by, request } = tooEarly[0] as (typeof tooEarly)[number];
         const waited = Math.max(0, Math.round(request.atMs - endOf(by)));
         return `${counted(tooEarly.length, 'request')} came too early: request ${request.id} came ${waited} ms after request ${by.id} got ${by.status} with Retry-After: ${by.answerHeaders['retry-after']}.`;
       },
       passed: `The client waited for Retry-After, after ${counted(obeyed.length, 'refusal')}.`,
     });
+    return ban ? { ...found, bad: [...(found.bad ?? []), ...strikes, ban] } : found;
   },
 };
 
@@ -118,6 +128,7 @@ function shownInBan(early: Recorded) {
 export const limitsForeseen: Check = {
   name: 'limits.foreseen',
   level: 'recommended',
+  isAdvice: true,
   needs: 'X-RateLimit-Remaining and X-RateLimit-Reset',
   asks: 'When `X-RateLimit-Remaining` is 0, the client waits until `X-RateLimit-Reset`.',
   judged: `Looks at requests after a response with 0 remaining, if one worker sent all requests. Fails: a request that gets 429 before the reset. Passes: a request after the reset. Tolerance: ${clockToleranceMs} ms, because clocks differ. Not judged: a reset that is no more than ${clockToleranceMs} ms away; a request before the reset that the service admits.`,

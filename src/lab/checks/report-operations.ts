@@ -44,7 +44,7 @@ export const reportOperations = [
     success: resource(CheckList, 'All checks, and their version.'),
     handle: async () => ({
       version: checksVersion,
-      checks: checks.map(({ judge: _, needs: _needs, faults, ...check }) => ({
+      checks: checks.map(({ judge: _, needs: _needs, isAdvice: _advice, faults, ...check }) => ({
         ...check,
         faults: [...faults],
       })),

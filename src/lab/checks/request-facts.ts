@@ -95,7 +95,7 @@ export const isSurelySame = (one: Recorded, other: Recorded) =>
   (idempotencyKeyOf(one) !== undefined && idempotencyKeyOf(one) === idempotencyKeyOf(other));
 
 /** With another value of one of these headers it is another request. */
-const deciding = ['content-type', 'if-match', 'if-none-match', 'idempotency-key'];
+const deciding = ['content-type', 'if-match', 'if-none-match', 'idempotency-key', 'last-event-id'];
 
 export const hasSameFields = (one: Recorded, other: Recorded) =>
   deciding.every((name) => one.headers[name] === other.headers[name]);

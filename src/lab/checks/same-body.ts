@@ -55,7 +55,7 @@ export const sameBodyOnRetry: Check = {
   name: 'retry.same-body',
   level: 'required',
   asks: 'A retry, or the request after a redirect, is the same request: the same method, target, body, `Content-Type` and conditions.',
-  judged: `Looks at retries after a temporary failure, a ban or 401, and after a request that the client cancelled. Fails: another body or target with the same \`Idempotency-Key\`; a missing body, if there is only one worker; another ${contentFields.map((name) => `\`${name}\``).join(' or ')}; a missing ${conditions.map((name) => `\`${name}\``).join(' or ')}. Another \`ETag\` is allowed there, because the client may have read the resource again. After 307 and 308, the next request must have the same method, and a body if the first had one.`,
+  judged: `Looks at retries after a temporary failure, a ban or 401, and after a request that the client cancelled. Fails: another body or target with the same \`Idempotency-Key\`; a missing body, if there is only one worker; another ${contentFields.map((name) => `\`${name}\``).join(' or ')} of a body; a missing ${conditions.map((name) => `\`${name}\``).join(' or ')}. Another \`ETag\` is allowed there, because the client may have read the resource again. After 307 and 308, the next request must have the same method, and a body if the first had one.`,
   unseen: 'No request was certainly retried, and no redirect was followed.',
   faults: [
     ...waitFaults,
@@ -79,8 +79,9 @@ export const sameBodyOnRetry: Check = {
       bad: requestsOf(bad),
       good: requestsOf(good),
       failed: () => {
-        const { failed, retry } = bad[0] as Retry;
-        const change = changeOf(bad[0] as Retry) ?? 'with another target or body';
+        const worst = (bad.find(({ failed, retry }) => failed.method !== retry.method) ?? bad[0]) as Retry;
+        const { failed, retry } = worst;
+        const change = changeOf(worst) ?? 'with another target or body';
         return `The client repeated ${counted(bad.length, 'request')} with a change: request ${retry.id} repeats request ${failed.id}, but ${change}.`;
       },
       passed: 'Each retry was the same request as the first attempt.',
@@ -96,7 +97,7 @@ const hasSameBody = ({ failed, retry }: Retry) =>
 function changeOf({ failed, retry }: Retry): string | undefined {
   if (failed.method !== retry.method) return `as ${retry.method}`;
   if (isEmpty(retry) && !isEmpty(failed)) return 'without its body';
-  const field = contentFields.find((name) => failed.headers[name] !== retry.headers[name]);
+  const field = contentFields.find((name) => !isEmpty(retry) && failed.headers[name] !== retry.headers[name]);
   if (field) return `with another ${field}`;
   const condition = conditions.find((name) => failed.headers[name] && !retry.headers[name]);
   return condition && `without its ${condition}`;

@@ -1,13 +1,13 @@
 import type { TSchema } from 'typebox';
 import { counted } from '../../foundation/words.ts';
 import type { Operation } from '../../http/operation.ts';
-import { streamCut, streamSilent } from '../faults/streams.ts';
+import { streamCut, streamExpired, streamSilent } from '../faults/streams.ts';
 import type { Recorded } from '../recordings/recorded-request.ts';
 import type { Check } from './check.ts';
 import { endOf, isTouchedByAny } from './request-facts.ts';
 
 /** The faults after which a client must open a stream again. */
-const interrupting = [streamCut.name, streamSilent.name];
+const interrupting = [streamCut.name, streamSilent.name, streamExpired.name];
 
 /** The id of the event after which a stream continues; undefined if it starts with new events. */
 const positionOf = ({ target, headers }: Recorded): string | undefined =>
@@ -20,6 +20,15 @@ const skips = (position: string, eventId: string) =>
 const itemsOf = (success: Operation['success'] | undefined) =>
   (success?.schema as { items?: TSchema } | undefined)?.items;
 
+/** Whether a stream was opened again before an event that had arrived in full, so that events come twice. */
+export const rewindsStream = (requests: readonly Recorded[]): boolean =>
+  requests.some(({ cutEventId, operation }, index) => {
+    if (cutEventId === undefined) return false;
+    const next = requests.find((one, later) => later > index && one.operation === operation);
+    const position = next && positionOf(next);
+    return position !== undefined && /^\d+$/.test(position) && BigInt(position) + 1n < BigInt(cutEventId);
+  });
+
 /** A stream that ended within an event, and the next stream. */
 interface Resumed {
   cut: Recorded;
@@ -31,11 +40,11 @@ export const streamsResumed: Check = {
   level: 'recommended',
   asks: 'The client resumes a stream after the last complete event.',
   judged:
-    'Looks at the next stream after one that ended in the middle of an event or was silent. Fails: a stream that continues after the incomplete event or a later one; a stream without a position, because events in between are lost, unless the client reads the list of events afterwards. Passes: a stream that continues after an earlier event.',
+    'Looks at the next stream after one that ended in the middle of an event, was silent, or got 410 `events_expired`. Fails: a stream that continues after the incomplete event or a later one; a stream without a position, because events in between are lost, unless the client reads the list of events afterwards, or any list after 410. Passes: a stream that continues after an earlier event.',
   unseen: 'No stream ended like this, or no stream was opened after it.',
   faults: interrupting,
   advice:
-    'Save the `id` of an event only when the event is complete, and send it as `Last-Event-ID` when you open the stream again.',
+    'Save the `id` of an event only when the event is complete, and send it as `Last-Event-ID` when you open the stream again. After 410 `events_expired`, read the lists again first.',
   guide: 'Events',
   judge({ requests, api }) {
     const successOf = (request: Recorded) => api.operationOf(request)?.success;
@@ -51,7 +60,10 @@ export const streamsResumed: Check = {
     });
     const isListed = ({ cut, next }: Resumed) => {
       const event = successOf(cut)?.event;
-      const isList = (request: Recorded) => event !== undefined && itemsOf(successOf(request)) === event;
+      const isList = (request: Recorded) =>
+        isTouchedByAny(cut, [streamExpired.name])
+          ? api.isPage(request)
+          : event !== undefined && itemsOf(successOf(request)) === event;
       return positionOf(next) === undefined && (requests.findLast(isList)?.atMs ?? 0) > endOf(cut);
     };
     const isBad = ({ cut: { cutEventId }, next }: Resumed) => {

@@ -42,7 +42,7 @@ export const timeLimitExists: Check = {
       good,
       failed: () => {
         const longestMs = bad.reduce((longest, { durationMs }) => Math.max(longest, durationMs), 0);
-        return `The client waited ${inSeconds(longestMs)} in ${counted(bad.length, 'request')}, until the service ended the connection.`;
+        return `The client waited in ${counted(bad.length, 'request')} until the service ended the connection. Its timeout is longer than ${inSeconds(longestMs)}, if it has one.`;
       },
       passed: `The client gave up after ${times.join(', ')}${good.length > times.length ? ', …' : ''}.`,
     };

@@ -1,6 +1,6 @@
 import type { Recorded } from '../recordings/recorded-request.ts';
 import type { TargetApi } from '../target-api.ts';
-import type { Expected } from './expected.ts';
+import { type Expected, refusalOf } from './expected.ts';
 import { JudgedApi } from './judged-api.ts';
 import { knownRetriesOf } from './known-retries.ts';
 import { pathOf } from './page-links.ts';
@@ -25,6 +25,8 @@ export interface Traffic {
   isCounted(request: Recorded): boolean;
   /** Whether it came no more often than without faults, if that is known. */
   isUsual(request: Recorded): boolean;
+  /** Whether its operation gets this refusal without faults, too. */
+  isUsualRefusal(request: Recorded): boolean;
   /** Whether the client also leaves this list unfinished in the runs without faults. */
   leavesPages(request: Recorded): boolean;
 }
@@ -63,6 +65,7 @@ export function trafficOf(requests: readonly Recorded[], target: TargetApi, expe
     opens: (request) => first.get(connectionOf(request)) === request,
     isLast: (request) => last.get(connectionOf(request)) === request,
     ...knownRetriesOf(requests, expected),
+    isUsualRefusal: (request) => expected?.refusals.has(refusalOf(request)) ?? false,
     leavesPages: ({ target }) => expected?.leftLists.has(pathOf(target)) ?? false,
     isOfSameWorker(later, earlier) {
       if (isOfOneWorker) return true;

@@ -4,10 +4,11 @@ import { fault, isList } from './shared/fault.ts';
 
 export const emptyPage = fault({
   name: 'empty-page',
+  isQuick: true,
   shortensPages: true,
   actsAfterValidation: true,
   fits: isList,
-  changesResponses: true,
+  shows: 'pages',
   group: 'Lists',
   level: 'recommended',
   does: 'Returns an empty page. Its link with `rel="next"` leads to the missing items. The link has a different `limit`, so it does not lead to the same page. `GET /pets?id=2`, which reads one pet, is not affected.',

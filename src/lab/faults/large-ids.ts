@@ -37,7 +37,9 @@ const rewriter: ValueRewriter = {
 
 export const largeIds = fault({
   name: 'large-ids',
+  isQuick: true,
   ...ofValues,
+  shows: 'other ids',
   fits: (operation, api) => handlesValues(operation, api, isId),
   level: 'required',
   does: 'Shows every id as a number above 2^53, and accepts such ids: in bodies, paths, queries, cursors, headers, messages and events. Webhook deliveries do not change. A rounded id does not exist: it gets 404 in a path, 400 in a body, and an empty list as a filter. Applies to all operations.',

@@ -5,13 +5,14 @@ import { delay } from './delay.ts';
 import { emptyPage } from './empty-page.ts';
 import { keyInUse } from './key-in-use.ts';
 import { largeIds } from './large-ids.ts';
+import { linkOdd, nextAway } from './links.ts';
 import { lostAnswer } from './lost-answer.ts';
 import { moved, movedAway } from './moved.ts';
 import { nearLimit } from './near-limit.ts';
 import { newFields } from './new-fields.ts';
 import { newStatus } from './new-status.ts';
 import { noAnswer } from './no-answer.ts';
-import { rateLimited, rateLimitedDate } from './rate-limited.ts';
+import { clockAhead, rateLimited, rateLimitedDate } from './rate-limited.ts';
 import { reset } from './reset.ts';
 import { samePage } from './same-page.ts';
 import { badGateway, gatewayTimeout, internalError, retryAfterOdd, unavailable } from './server-errors.ts';
@@ -21,7 +22,7 @@ import { smallPages } from './small-pages.ts';
 import { staleConnection } from './stale-connection.ts';
 import { staleRead } from './stale-read.ts';
 import { stall } from './stall.ts';
-import { streamCut, streamPieces, streamSilent } from './streams.ts';
+import { streamCut, streamExpired, streamPieces, streamSilent } from './streams.ts';
 import { sunset } from './sunset.ts';
 import { truncated } from './truncated.ts';
 import { unauthorized } from './unauthorized.ts';
@@ -29,6 +30,7 @@ import { unauthorized } from './unauthorized.ts';
 const all = [
   rateLimited,
   rateLimitedDate,
+  clockAhead,
   nearLimit,
   banned,
   unavailable,
@@ -52,10 +54,13 @@ const all = [
   moved,
   movedAway,
   samePage,
+  nextAway,
+  linkOdd,
   staleRead,
   streamCut,
   streamPieces,
   streamSilent,
+  streamExpired,
   largeIds,
   newFields,
   newStatus,

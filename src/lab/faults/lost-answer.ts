@@ -4,6 +4,7 @@ import { fault } from './shared/fault.ts';
 
 export const lostAnswer = fault({
   name: 'lost-answer',
+  isQuick: true,
   endsConnection: true,
   fits: ({ success }) => success.kind !== 'stream',
   needsDirectConnection: true,

@@ -11,7 +11,7 @@ const redirectStatus = integer(
 );
 
 /** For `canTouch`: no request is redirected twice. */
-const isUnmoved = ({ raw: { alias, url } }: FastifyRequest) =>
+export const isUnmoved = ({ raw: { alias, url } }: FastifyRequest) =>
   alias === undefined && url?.startsWith(`${prefix}/`) === true;
 
 /** The other path contains the id of the rehearsal and needs its key. Without it the request gets 401, and is not recorded. */
@@ -40,7 +40,7 @@ export const moved = fault({
 });
 
 /** The other loopback origin of a client that is connected directly. */
-const otherOrigin = (request: FastifyRequest, { isPassedOn }: FaultServices) =>
+export const otherOrigin = (request: FastifyRequest, { isPassedOn }: FaultServices) =>
   isPassedOn(request) ? undefined : otherOriginOf(request);
 
 /** The other origin is this service under its other loopback name. The path is a link that needs no key, so it always responds. */
@@ -48,6 +48,7 @@ export const movedAway = fault({
   name: 'moved-away',
   parameters: { status: redirectStatus },
   redirects: true,
+  mayEnd: true,
   canTouch: (request, services) => isUnmoved(request) && otherOrigin(request, services) !== undefined,
   group: 'Failures and refusals',
   level: 'recommended',

@@ -14,7 +14,6 @@ export const nearLimit = fault({
   scope: 'key',
   perMinute: ({ remaining }) => remaining,
   errors: ['rate_limited'],
-  changesResponses: true,
   group: 'Limits and bans',
   level: 'required',
   does: '`X-RateLimit-Remaining` says that few requests are left in this minute. When they are used up, requests get 429 until the minute ends.',

@@ -33,7 +33,9 @@ const rewriter: ValueRewriter = {
 
 export const newFields = fault({
   name: 'new-fields',
+  isQuick: true,
   ...ofValues,
+  shows: 'more fields',
   fits: (operation, api) => handlesValues(operation, api, isResource),
   level: 'required',
   does: 'Each object in a response has a few additional properties, such as a later version may add. This includes objects in lists and events. The service ignores them in requests. Applies to all operations.',

@@ -5,6 +5,7 @@ import { holdMs, refuse, retryAfterSeconds } from './shared/limit-refusals.ts';
 
 export const rateLimited = fault({
   name: 'rate-limited',
+  isQuick: true,
   parameters: { retryAfterSeconds },
   holdMs,
   errors: ['rate_limited'],
@@ -35,6 +36,30 @@ export const rateLimitedDate = fault({
     // A date has whole seconds, and must not be too early.
     const date = new Date(Math.ceil(invocation.untilMs / secondMs) * secondMs).toUTCString();
     throw refusal.withHeaders({ ...refusal.headers, 'Retry-After': date });
+  },
+});
+
+const aheadMs = 10 * minuteMs;
+
+export const clockAhead = fault({
+  name: 'clock-ahead',
+  parameters: { retryAfterSeconds },
+  holdMs,
+  mayWaitLong: true,
+  errors: ['rate_limited'],
+  group: 'Limits and bans',
+  level: 'recommended',
+  does: 'Returns 429 like `rate-limited`, from a clock that is ten minutes ahead: `Date` and `X-RateLimit-Reset` are ten minutes ahead. `Retry-After` is right, in seconds.',
+  goodClient:
+    'Waits as long as `Retry-After` says. To use `X-RateLimit-Reset`, it compares it with `Date`, not with its own clock.',
+  whyItMatters:
+    'Clocks differ. Clients that compare `X-RateLimit-Reset` with their own clock wait for minutes, or hit the limit again, like the throttling plugin of Octokit.',
+  perform: (invocation) => {
+    const refusal = refuseByLimit(invocation);
+    const { request, nowMs } = invocation;
+    const reset = Number(request.limitHeaders?.['X-RateLimit-Reset']) + aheadMs / secondMs;
+    request.limitHeaders = { ...request.limitHeaders, 'X-RateLimit-Reset': String(reset) };
+    throw refusal.withHeaders({ ...refusal.headers, Date: new Date(nowMs + aheadMs).toUTCString() });
   },
 });
 

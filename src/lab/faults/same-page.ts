@@ -9,7 +9,7 @@ const paceMs = 50;
 export const samePage = fault({
   name: 'same-page',
   isCondition: true,
-  changesResponses: true,
+  mayEnd: true,
   fits: isList,
   group: 'Lists',
   level: 'recommended',
@@ -39,7 +39,7 @@ export const samePage = fault({
 });
 
 /** The URL of a request in the form that links have. */
-function urlOf(baseUrl: string, target: string): string {
+export function urlOf(baseUrl: string, target: string): string {
   const [path = '', query] = target.split('?');
   return (
     baseUrl +

@@ -14,6 +14,7 @@ const unavailableUntil = (request: FastifyRequest, headers: Record<string, strin
 
 export const unavailable = fault({
   name: 'unavailable',
+  isQuick: true,
   parameters: { retryAfterSeconds },
   errors: ['unavailable'],
   group: 'Failures and refusals',
@@ -27,14 +28,15 @@ export const unavailable = fault({
 });
 
 const shape = choice(
-  ['none', 'zero', 'past', 'ten-days', 'thirty-days'],
-  'The value of `Retry-After`. `none`: the header is absent. `zero`: `0`. `past`: a date an hour ago. For these three values a good client uses its own backoff. `ten-days` and `thirty-days`: that time in seconds. Then a good client gives up at once and reports it. Thirty days overflow a 32-bit timer in milliseconds.',
+  ['none', 'zero', 'past', 'malformed', 'ten-days', 'thirty-days'],
+  'The value of `Retry-After`. `none`: the header is absent. `zero`: `0`. `past`: a date an hour ago. `malformed`: `soon`, which is neither seconds nor a date. For these four values a good client uses its own backoff. `ten-days` and `thirty-days`: that time in seconds. Then a good client gives up at once and reports it. Thirty days overflow a 32-bit timer in milliseconds.',
 );
 
 const retryAfter: Readonly<Record<(typeof shape)['enum'][number], (nowMs: number) => string | undefined>> = {
   none: () => undefined,
   zero: () => '0',
   past: (nowMs) => new Date(nowMs - hourMs).toUTCString(),
+  malformed: () => 'soon',
   'ten-days': () => String((10 * dayMs) / secondMs),
   'thirty-days': () => String((30 * dayMs) / secondMs),
 };
@@ -46,11 +48,11 @@ export const retryAfterOdd = fault({
   undescribed: ['Retry-After'],
   group: 'Failures and refusals',
   level: 'recommended',
-  does: 'Returns 503 with a valid but unusual `Retry-After`, or without one (RFC 9110, section 10.2.3). The request has no effect.',
+  does: 'Returns 503 with an unusual or malformed `Retry-After`, or without one (RFC 9110, section 10.2.3). The request has no effect.',
   goodClient:
-    'Uses its own backoff if `Retry-After` is absent, 0 or in the past. Gives up at once if the wait is too long for its user.',
+    'Uses its own backoff if `Retry-After` is absent, malformed, 0 or in the past. Gives up at once if the wait is too long for its user.',
   whyItMatters:
-    'Clients compute NaN or a negative wait, and crash or send in a busy loop. Others sleep for days. In others a 32-bit timer overflows after 2,147,483,647 ms, and they send at once.',
+    'Clients compute NaN or a negative wait, and crash or send in a busy loop: the agent pi retried a malformed date at once, and urllib3 raises an error. Others sleep for days. In others a 32-bit timer overflows after 2,147,483,647 ms, and they send at once.',
   perform: ({ request, nowMs, parameters }) => {
     const value = retryAfter[parameters.shape](nowMs);
     throw unavailableUntil(request, value === undefined ? {} : { 'Retry-After': value });
@@ -87,6 +89,7 @@ export const badGateway = fault({
 
 export const gatewayTimeout = fault({
   name: 'gateway-timeout',
+  isQuick: true,
   gatewayStatus: 504,
   fits: ({ success }) => success.kind !== 'stream',
   group: 'Failures and refusals',

@@ -8,7 +8,7 @@ export const smallPages = fault({
   shortensPages: true,
   isCondition: true,
   fits: isList,
-  changesResponses: true,
+  shows: 'pages',
   group: 'Lists',
   level: 'required',
   does: 'A page of a list has at most two items, whatever `limit` says. The fault counts as performed if the page would otherwise have more than two items.',

@@ -11,7 +11,7 @@ const idOf = (resource: Resource) => Object.values(resource)[0];
 export const staleRead = fault({
   name: 'stale-read',
   actsAfterValidation: true,
-  changesResponses: true,
+  shows: 'older state',
   fits: (operation, { lastChangesOf }) => lastChangesOf?.(operation) !== undefined,
   group: 'Late responses, other writers',
   level: 'recommended',

@@ -7,7 +7,6 @@ export const sunset = fault({
   refusesAll: true,
   fits: (operation) => operation.deprecated !== undefined,
   errors: ['gone'],
-  changesResponses: true,
   group: 'Failures and refusals',
   level: 'recommended',
   does: 'Deprecated operations return 410, as they may do after their sunset.',

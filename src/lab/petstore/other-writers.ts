@@ -10,27 +10,27 @@ import type { OtherWriter } from '../target-api.ts';
 export const otherWriters: Readonly<Record<string, OtherWriter>> = {
   '/pets/{petId}': {
     property: 'name',
-    change: (sql, workspaceId, { petId = 0 }) =>
-      changePet(sql, workspaceId, petId, (pet) => ({ ...pet, name: renamed(pet.name) })),
+    change: (sql, workspaceId, { petId = 0 }, keep) =>
+      changePet(sql, workspaceId, petId, (pet) => ({ ...pet, name: renamed(keep(pet.name)) })),
   },
   '/categories/{categoryId}': {
     property: 'name',
-    change: (sql, workspaceId, { categoryId = 0 }) =>
-      changeCategory(sql, workspaceId, categoryId, (one) => ({ ...one, name: renamed(one.name) })),
+    change: (sql, workspaceId, { categoryId = 0 }, keep) =>
+      changeCategory(sql, workspaceId, categoryId, (one) => ({ ...one, name: renamed(keep(one.name)) })),
   },
   '/store/orders/{orderId}': {
     property: 'shipDate',
-    change: (sql, workspaceId, { orderId = 0 }) =>
+    change: (sql, workspaceId, { orderId = 0 }, keep) =>
       changeOrder(sql, workspaceId, orderId, (order) => ({
         ...order,
-        shipDate: dayAfter(order.shipDate, sql.context.atMs),
+        shipDate: dayAfter(keep(order.shipDate), sql.context.atMs),
       })),
   },
   '/inventory/{petId}': {
     property: 'quantity',
-    change: (sql, workspaceId, { petId = 0 }) =>
+    change: (sql, workspaceId, { petId = 0 }, keep) =>
       updateInventory(sql, workspaceId, petId, ({ quantity }) =>
-        quantity < maxInt32 ? quantity + 1 : quantity - 1,
+        keep(quantity) < maxInt32 ? quantity + 1 : quantity - 1,
       ),
   },
 };

@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+
 /** The properties that link requests as attempts of one call. */
 export interface TimedRequest {
   number: number;
@@ -22,6 +24,13 @@ export const endToleranceUs = 2_000;
 
 /** Head, body (empty if it was not read), and `thing`, which identifies attempts with an `Idempotency-Key`. Readers omit it. */
 export const fingerprintOf = (head: string, body = '', thing = '') => `${head}.${body}.${thing}`;
+
+/** A short hash of a JSON value. Two forms of one time have the same hash, and so have null and an absent value. */
+export function hashOfValue(value: unknown): string {
+  const isTime = typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value);
+  const text = JSON.stringify(isTime ? Date.parse(value) : (value ?? null));
+  return hash('sha256', text, 'base64url').slice(0, 8);
+}
 
 /** The part of a fingerprint that is known without the body. */
 export const headOf = (fingerprint: string) => fingerprint.slice(0, fingerprint.indexOf('.'));

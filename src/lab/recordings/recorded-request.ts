@@ -11,8 +11,8 @@ export interface Recorded extends Omit<RecordedRequest, 'at' | 'offsetMs' | 'ret
   isGuessed?: true;
   /** Numbers in the body that a double may not hold exactly, as written. */
   largeNumbers?: readonly string[];
-  /** The names of the properties in the body, if the fault `conflict` affected the request. */
-  properties?: readonly string[];
+  /** The hash of each property in the body of a PUT or PATCH: a report reads no bodies. */
+  values?: Readonly<Record<string, string>>;
 }
 
 /** A recorded request without what follows from the requests before it. */

@@ -153,6 +153,15 @@ const RecordedRequest = Type.Object(
     cutEventId: Type.Optional(
       Shown('For a stream that `stream-cut` ended: the id of the incomplete event.', '7'),
     ),
+    otherWriter: Type.Optional(
+      Type.Object(
+        {
+          property: Shown('The property that it changed.', 'name'),
+          before: Shown('The value before, as JSON.', '"Rex"'),
+        },
+        { description: 'What the other writer of `conflict` changed just before this request.' },
+      ),
+    ),
   },
   { title: 'RecordedRequest', description: 'A request and its outcome.' },
 );

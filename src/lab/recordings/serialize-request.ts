@@ -6,10 +6,11 @@ import { counted } from '../../foundation/words.ts';
 import { commonHeaders, hasContent, isPassedOn } from '../../http/headers.ts';
 import type { NamedResponse } from '../../http/server-response.ts';
 import type { RequestOutcome } from '../../observe/request-outcome.ts';
+import { replacedByOther } from '../faults/conflict.ts';
 import { cutEvents } from '../faults/shared/connection-faults.ts';
 import { maxRecordedBody, maxRecordedHead } from '../lab-bounds.ts';
 import { labPageHeader } from '../lab-page-token.ts';
-import { fingerprintOf, headOf } from './link-attempts.ts';
+import { fingerprintOf, hashOfValue, headOf } from './link-attempts.ts';
 import { byTime, notKept, type Recorded, type RecordedRow, type StoredFacts } from './recorded-request.ts';
 import type { RecordedRequest } from './schema.ts';
 
@@ -52,6 +53,7 @@ export function serializeRequest(facts: RequestOutcome, context: Context): Recor
   const key = raw.headers['idempotency-key'];
   const body = bytes?.length ? textOf(bytes) : null;
   const largeNumbers = body === null ? [] : largeNumbersIn(body);
+  const replaced = replacedByOther.get(raw);
   const { nowUs, beganAtMs, admittedAtUs = nowUs, leftAtUs, sentAtUs, connection } = context;
   const durationUs = Math.round(durationMs * 1_000);
   // On a busy machine a response may be recorded long after its end.
@@ -73,7 +75,8 @@ export function serializeRequest(facts: RequestOutcome, context: Context): Recor
     ...(cutEvents.has(raw) && { cutEventId: cutEvents.get(raw) as string }),
     ...(code !== undefined && { code }),
     ...(faults?.length && { fault: faults.join(' ') }),
-    ...(faults?.includes('conflict') && { properties: propertiesOf(bytes) }),
+    ...(replaced && { otherWriter: { ...replaced, before: withoutSecrets(replaced.before) } }),
+    ...valuesOf(method, body),
     answer: exchange ? answerFields(exchange.reply.raw) : {},
     connection,
     isProxied: context.isBehindProxy || isPassedOn(raw),
@@ -96,12 +99,16 @@ function bodyOf(body: unknown, hasOne: boolean): Buffer | undefined {
   return hasOne ? undefined : Buffer.alloc(0);
 }
 
-/** The names of the properties of a JSON object. */
-function propertiesOf(body: Buffer | string | undefined): string[] {
+const maxValues = 50;
+
+/** The hashes of the properties of a change. */
+function valuesOf(method: string, body: string | null | undefined): Pick<Recorded, 'values'> {
+  if (!body || (method !== 'PUT' && method !== 'PATCH')) return {};
   try {
-    return Object.keys(JSON.parse(String(body))).map(withoutSecrets);
+    const values = Object.entries(JSON.parse(body)).slice(0, maxValues);
+    return { values: Object.fromEntries(values.map(([name, value]) => [name, hashOfValue(value)])) };
   } catch {
-    return [];
+    return {};
   }
 }
 
@@ -186,7 +193,7 @@ export function toRecorded(requests: readonly RecordedRequest[]): Recorded[] {
       // `at` has whole milliseconds.
       atMs: Date.parse(at) + offsetMs - Math.floor(offsetMs),
       ...(largeNumbers.length > 0 && { largeNumbers }),
-      ...(rest.fault?.split(' ').includes('conflict') && { properties: propertiesOf(rest.body) }),
+      ...valuesOf(rest.method, rest.body),
       ...(!isKnown(request) && { isGuessed: true as const }),
     };
   });

@@ -16,7 +16,7 @@ export const StreamedEvent = Type.Object(
     data: Type.String({
       contentMediaType: 'application/json',
       contentSchema: Event,
-      description: 'The event as JSON in one line.',
+      description: 'The event as JSON.',
     }),
   },
   {

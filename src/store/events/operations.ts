@@ -100,7 +100,7 @@ export const eventOperations = [
     tag: 'Store',
     summary: 'Follow events',
     description:
-      'Sends each event as soon as it happens, with its `id`, its type as `event`, and the event as JSON in one line of `data`. The stream starts after the event in `Last-Event-ID` or `after`. Without both, it starts now. It ends after about 15 minutes. It also ends when its key opens more streams than its plan allows, or when the service stops. Then open it again with the last `id`: no event is lost or repeated.',
+      'Sends each event as soon as it happens, with its `id`, its type as `event`, and the event as JSON in `data`. The stream starts after the event in `Last-Event-ID` or `after`. Without both, it starts now. It ends after about 15 minutes. It also ends when its key opens more streams than its plan allows, or when the service stops. Then open it again with the last `id`: no event is lost or repeated.',
     stability: 'beta',
     query: {
       after: position(

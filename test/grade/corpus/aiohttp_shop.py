@@ -6,7 +6,7 @@ import random
 import sys
 import time
 import uuid
-from email.utils import parsedate_to_datetime
+from email.utils import mktime_tz, parsedate_tz
 
 import aiohttp
 
@@ -25,7 +25,8 @@ class Refused(Exception):
 def seconds_of(told):
     if told is None or told.isdigit():
         return float(told or 0)
-    return parsedate_to_datetime(told).timestamp() - time.time()
+    date = parsedate_tz(told)
+    return mktime_tz(date) - time.time() if date else 0
 
 
 async def send(session, method, target, body=None):
@@ -80,7 +81,9 @@ async def main():
             seen.add(target)
             answer, page = await send(session, "GET", target)
             pets += page
-            target = str(answer.links["next"]["url"]) if "next" in answer.links else None
+            # Only the query of the link, so that the key stays at the API.
+            found = [link["url"] for rel, link in answer.links.items() if "next" in rel.split()]
+            target = "/pets?" + found[0].raw_query_string if found else None
         dragons = sorted(pet["name"] for pet in pets if pet["name"].startswith("Dragon"))
         print("listed:", ", ".join(dragons))
 

@@ -8,7 +8,7 @@ const temporary = [408, 429, 500, 502, 503, 504];
 
 function toldMs(response) {
   const told = response?.headers['retry-after'] ?? '0';
-  return /^\d+$/.test(told) ? 1_000 * told : Date.parse(told) - Date.now();
+  return /^\d+$/.test(told) ? 1_000 * told : Date.parse(told) - Date.now() || 0;
 }
 
 const client = axios.create({

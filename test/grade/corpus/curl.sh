@@ -50,7 +50,7 @@ target='/categories?limit=5'
 while [ -n "$target" ]; do
   send GET "$target"
   grep -o '"name":"[^"]*"' "$answer" || :
-  next=$(sed -n 's/^[Ll]ink: <[^>]*\(\/categories[^>]*\)>; rel="next".*/\1/p' "$head" | tail -n 1)
+  next=$(sed -n 's/^[Ll]ink: .*<[^>]*\(\/categories?[^>]*\)>[^<]*; *rel="\{0,1\}\(\|[^"]* \)next.*/\1/p' "$head" | tail -n 1)
   [ "$next" != "$target" ] || break
   target=$next
 done

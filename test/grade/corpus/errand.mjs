@@ -30,7 +30,8 @@ export async function errand(send) {
     seen.add(next);
     const { data, field } = await ask('GET', next);
     pets.push(...data);
-    next = /<([^>]+)>; *rel="next"/.exec(field('link') ?? '')?.[1];
+    const link = /<([^<>]*)>[^<]*; *rel="?(?:[^"]* )?next\b/.exec(field('link') ?? '')?.[1];
+    next = link && `/pets${new URL(link, api).search}`;
   }
   console.log(`TOTAL ${pets.length}`);
   const { data: dragons } = await ask('POST', '/categories', { body: { name: 'Dragons' } });

@@ -4,7 +4,7 @@ import random
 import sys
 import time
 import uuid
-from email.utils import parsedate_to_datetime
+from email.utils import mktime_tz, parsedate_tz
 
 import httpx
 
@@ -43,7 +43,8 @@ def send(method, target, json=None, headers=None, attempts=6):
             told = answer.headers.get("Retry-After", "")
             seconds = float(told) if told.isdigit() else 0
             if told and not told.isdigit():
-                seconds = parsedate_to_datetime(told).timestamp() - time.time()
+                date = parsedate_tz(told)
+                seconds = mktime_tz(date) - time.time() if date else 0
             if not may_pass or seconds > 90 or attempt == attempts:
                 raise Refused("%s %s: %d %s" % (method, target, answer.status_code, answer.text[:80]))
             wait = max(wait, seconds + 0.05)
@@ -61,7 +62,9 @@ def every(target):
         yield from answer.json()
         if mistake == "reads the first page":
             return
-        target = answer.links.get("next", {}).get("url")
+        # Only the query of the link, so that the key stays at the API.
+        found = [link["url"] for rel, link in answer.links.items() if "next" in rel.split()]
+        target = (target.split("?")[0] + "?" + found[0].partition("?")[2]).rstrip("?") if found else None
 
 
 categories = list(every("/categories"))

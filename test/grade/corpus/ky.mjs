@@ -40,7 +40,7 @@ await errand(async (method, url, { body, headers }) => {
         (answer.status === 401 && attempt === 1);
       if (!mayPass || attempt === 5) throw problemOf(answer.status, text);
       const told = field('retry-after') ?? '0';
-      waitMs = Math.max(waitMs, /^\d+$/.test(told) ? 1_000 * told + 100 : Date.parse(told) - Date.now());
+      waitMs = Math.max(waitMs, /^\d+$/.test(told) ? 1_000 * told + 100 : Date.parse(told) - Date.now() || 0);
       if (waitMs > 90_000) throw problemOf(answer.status, text);
     } catch (error) {
       if (error.isFinal || attempt === 5) throw error;

@@ -51,7 +51,7 @@ await errand(async (method, url, { body, headers }) => {
         /key_banned|idempotency_key_in_use/.test(text) ||
         (status === 401 && attempt === 1);
       const told = fields['retry-after'] ?? '0';
-      const toldMs = /^\d+$/.test(told) ? 1_000 * told : Date.parse(told) - Date.now();
+      const toldMs = /^\d+$/.test(told) ? 1_000 * told : Date.parse(told) - Date.now() || 0;
       if (attempt === 6 || !mayPass || toldMs > 90_000)
         throw Object.assign(new Error(`${method} ${url}: ${status} ${text.slice(0, 80)}`), { isFinal: true });
       waitMs += Math.max(toldMs, 0);

@@ -39,7 +39,7 @@ async function send(method, target, body) {
         /"code": ?"(key_banned|idempotency_key_in_use)"/.test(text) ||
         (answer.status === 401 && attempt === 1);
       const told = answer.headers.get('retry-after') ?? '0';
-      const toldMs = /^\d+$/.test(told) ? 1_000 * told : Date.parse(told) - Date.now();
+      const toldMs = /^\d+$/.test(told) ? 1_000 * told : Date.parse(told) - Date.now() || 0;
       if (attempt === attempts || toldMs > 90_000 || !(temporary.includes(answer.status) || mayPass))
         throw new Error(`${method} ${target}: ${answer.status} ${text.slice(0, 80)}`);
       if (mistake !== 'ignores Retry-After') waitMs = Math.max(waitMs, toldMs + 50);

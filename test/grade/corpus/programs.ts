@@ -58,6 +58,7 @@ export const programs: Program[] = [
   // One worker with fetch, in a loop of its own.
   { file: 'fetch.mjs', stopsUnder: ['same-page'] },
   { file: 'fetch.mjs', mistake: 'only reads', stopsUnder: ['same-page'] },
+  { file: 'fetch.mjs', mistake: 'prints each page', only: ['small-pages', 'empty-page'] },
   { file: 'fetch.mjs', mistake: 'random names', only: ['lost-answer', 'unavailable', 'unauthorized'] },
   { file: 'fetch.mjs', mistake: 'polls', only: ['internal-error', 'rate-limited', 'lost-answer'] },
   ...wrong(
@@ -85,10 +86,15 @@ export const programs: Program[] = [
     ['follows redirects with its key', check('credentials.not-forwarded'), 'moved-away'],
     ['follows redirects by GET', check('retry.same-body'), 'moved'],
     ['follows links for ever', 'hung', 'same-page', 10_000],
+    ['follows links with its key', check('credentials.not-forwarded'), 'next-away'],
+    ['reads one form of links', 'printed', 'link-odd:linkForm=unquoted'],
+    ['trusts its own clock', 'hung', 'clock-ahead:operation=createCategory', 10_000],
     readsTheFirstPage,
     ['stops at an empty page', check('pages.to-the-end'), 'empty-page'],
     ['swallows errors of later pages', 'undone', 'unavailable'],
     ['prints zero after errors', 'printed', 'unavailable'],
+    ['prints zero and goes on', 'printed', 'unavailable:operation=listPets'],
+    ['says that the store is down', 'reported', 'unavailable:operation=listPets'],
     ['loses the filter on later pages', 'other', 'small-pages'],
     ['takes dates for numbers', check('retry-after.obeyed'), 'rate-limited-date'],
     ['does not foresee limits', check('limits.foreseen'), 'near-limit'],
@@ -118,6 +124,9 @@ export const programs: Program[] = [
     ['decodes each piece alone', 'other', 'stream-pieces'],
     ['takes a piece for an event', 'hung', 'stream-pieces', 12_000],
     ['no time limit', check('time-limit.exists'), 'stream-silent'],
+    ['reads one line of data', 'hung', 'stream-pieces:lineForm=data-lines', 12_000],
+    ['sends its first position', 'twice', 'stream-cut:cut=second,times=3'],
+    ['forgets gaps', check('streams.resumed'), 'stream-expired', 12_000],
   ),
 
   // Libraries with retries of their own.
@@ -181,7 +190,8 @@ export const programs: Program[] = [
   ...wrong('retryable', ...twice('no key'), ignoresRetryAfter),
 
   // A shell.
-  { file: 'curl.sh', lacks },
+  // curl gives up if the date in `Retry-After` is over.
+  { file: 'curl.sh', lacks, stopsUnder: ['retry-after-odd'] },
   { file: 'curl.sh', mistake: 'only reads', lacks, only: ['truncated', 'stall', 'small-pages', 'same-page'] },
   ...wrong('curl.sh', ...twice('no key'), ['takes half a body', 'printed', 'truncated']),
 ];

@@ -33,7 +33,7 @@ await errand(async (method, url, { body, headers }) => {
         /key_banned|idempotency_key_in_use/.test(text) ||
         (status === 401 && attempt === 1);
       const told = field('retry-after') ?? '0';
-      const toldMs = /^\d+$/.test(told) ? 1_000 * told : Date.parse(told) - Date.now();
+      const toldMs = /^\d+$/.test(told) ? 1_000 * told : Date.parse(told) - Date.now() || 0;
       if (!mayPass || attempt === 5 || toldMs > 90_000)
         throw Object.assign(new Error(`${method} ${url}: ${status} ${text.slice(0, 80)}`), { isFinal: true });
       await new Promise((resolve) => setTimeout(resolve, Math.max(toldMs, 0) + 100 * 2 ** attempt));

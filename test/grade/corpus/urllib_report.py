@@ -8,7 +8,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from email.utils import parsedate_to_datetime
+from email.utils import mktime_tz, parsedate_tz
 
 API = os.environ["PETSTORE_BASE_URL"]
 mistake = sys.argv[1] if len(sys.argv) > 1 else "none"
@@ -42,8 +42,9 @@ def get(url, attempts=6):
             request.add_header("If-None-Match", tag)
         try:
             with opener.open(request, timeout=None if mistake == "no time limit" else 9) as answer:
-                link = re.search(r'<([^>]+)>; rel="next"', answer.headers.get("Link", ""))
-                page = json.loads(answer.read()), link and link[1]
+                link = re.search(r'<([^<>]*)>[^<]*; *rel="?(?:[^"]* )?next\b', answer.headers.get("Link", ""))
+                # Only the query of the link, so that the key stays at the API.
+                page = json.loads(answer.read()), link and url.split("?")[0] + "?" + link[1].partition("?")[2]
                 kept[url] = answer.headers["ETag"], page
                 return page
         except urllib.error.HTTPError as answer:
@@ -51,7 +52,8 @@ def get(url, attempts=6):
                 return page
             text = answer.read()
             told = answer.headers.get("Retry-After", "0")
-            seconds = float(told) if told.isdigit() else parsedate_to_datetime(told).timestamp() - time.time()
+            date = parsedate_tz(told)
+            seconds = float(told) if told.isdigit() else mktime_tz(date) - time.time() if date else 0
             may_pass = answer.code in (408, 429, 500, 502, 503, 504) or b"key_banned" in text or (answer.code == 401 and attempt == 1)
             if not may_pass or seconds > 90 or (attempt == attempts and mistake != "never gives up"):
                 raise

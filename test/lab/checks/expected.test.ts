@@ -118,6 +118,24 @@ test('requests that a test suite sends on purpose without faults are no retries'
   finds(name, [...requests, missing(30), missing(35)], 'failed', [1, 3, 5, 6], expected);
 });
 
+test('a refusal that also happens without faults is not what a client repeats', () => {
+  const missing = (at: number) => ({ at, target: '/v1/inventory/9', operation: 'getInventory', status: 404 });
+  const name = 'retry.only-when-useful';
+  // It starts over after the failure in between.
+  const requests = [missing(0), sent(9, post, { status: 500 }), missing(90), sent(99, post)];
+  finds(name, requests, 'failed', [1, 3]);
+  finds(name, requests, 'not_observed', [], without(missing(0), { at: 9, ...post }));
+  finds(name, requests, 'failed', [1, 3], without({ ...missing(0), status: 200 }, { at: 9, ...post }));
+});
+
+test('with several workers, any of them may have looked before a POST was sent again', () => {
+  const name = 'idempotency.no-blind-post-retry';
+  const lost = { at: 10, ...post, ...cut };
+  const look = (at: number) => ({ at, ...categories, target: '/v1/categories?limit=9', connection: 'c9' });
+  finds(name, [busy, lost, look(300), again(700)], 'not_observed', [], once);
+  finds(name, [busy, lost, again(700), look(800)], 'failed', [2, 3], once);
+});
+
 test('a request with a guessed body is a retry only if more requests have its length', () => {
   const names = without({ at: 0, ...post, body: 'Ann' }, { at: 5, ...post, body: 'Bob' });
   // Ann was cut off before her body was read, so the guess is Bob.

@@ -151,7 +151,7 @@ const clients: Record<string, { bad: Sketch[]; good: Sketch[] }> = {
     good: [sent(0, booking), sent(50, change, ifMatch('"1"'))],
   },
   'updates.not-lost': {
-    bad: [sent(0, booking), sent(50, change, { fault: 'conflict', properties: ['guest'] })],
+    bad: [sent(0, booking), sent(50, change, { fault: 'conflict', values: { guest: '' } })],
     good: [sent(0, booking), sent(50, change, { fault: 'conflict', status: 412 }, ifMatch('"1"'))],
   },
   'conflict.read-again': {

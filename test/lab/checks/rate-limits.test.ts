@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   bannedFor,
@@ -105,6 +106,19 @@ test('identical requests on one connection come from one worker only if some of 
   finds(name, [sent(0, { durationMs: 40 }, rehearsed), sent(5, rehearsed)], 'not_observed');
 });
 
+test('workers may each wait for their own Retry-After, unless their key is banned for it', () => {
+  const name = 'retry-after.obeyed';
+  const alone = [...crowd, sent(0, limited), sent(20, elsewhere, limited, { target: '/v1/pets?limit=1' })];
+  const waited = [sent(2_100), sent(2_130, elsewhere, { target: '/v1/pets?limit=1' })];
+  finds(name, [...alone, ...waited], 'not_observed');
+  const ban = bannedFor(60);
+  const { because } = finds(name, [...alone, sent(900, ban)], 'failed', [4, 5]);
+  assert.match(because, /until the key was banned \(request 5\)\.$/);
+  finds(name, [...alone, sent(900, ban, { fault: 'banned' })], 'not_observed');
+  const bannedAtOnce = sent(900, ban, elsewhere, categories);
+  finds(name, [...crowd, sent(0, limited), bannedAtOnce], 'not_observed');
+});
+
 test('a change whose body was not read is identified by its resource, its length and its conditions', () => {
   const name = 'retry-after.obeyed';
   const change = { method: 'PATCH', target: '/v1/pets/1', operation: 'updatePet', body: '{"name":"a"}' };
@@ -140,7 +154,11 @@ test('behind a proxy neither cuts nor connections count as those of the client',
 
 test('connections.reused ignores busy, new, old and broken connections', () => {
   const name = 'connections.reused';
-  finds(name, each(10), 'failed', [2, 3, 4, 5, 6]);
+  const { because } = finds(name, each(10), 'failed', [2, 3, 4, 5, 6]);
+  assert.equal(
+    because,
+    '5 of 5 requests opened a connection although the client could have kept the one before.',
+  );
   finds(name, each(10, { durationMs: 100 }), 'not_observed');
   finds(name, each(3_000), 'not_observed');
   // Workers that begin at once. The service has served some before it reads the last.

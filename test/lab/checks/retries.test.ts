@@ -12,6 +12,7 @@ import {
   sent,
   unavailableFor,
 } from '../../support/findings.ts';
+import type { Sketch } from '../../support/recorded.ts';
 import { numbers } from '../../support/values.ts';
 
 const failing = (...at: number[]) => at.map((ms) => ({ at: ms, status: 500 }));
@@ -55,7 +56,12 @@ test('retry.only-when-useful distinguishes a retry from another request, and fro
   const mistyped = sent(0, type('text/plain'), { status: 415 });
   finds(name, [mistyped, sent(5, type('application/json'))], 'passed', [1]);
   finds(name, [sent(0, { status: 403, code: 'key_banned' }), sent(5)], 'not_observed');
-  finds(name, [sent(0, { status: 409 }), sent(5)], 'not_observed');
+  // A conflict ends by itself only if it says when.
+  const conflict = (headers: Record<string, string>) => ({ ...post, status: 409, answerHeaders: headers });
+  finds(name, [sent(0, conflict({})), sent(9, conflict({}))], 'failed', [1, 2]);
+  finds(name, [sent(0, conflict({})), sent(9, post, { body: '{"name":"b"}' })], 'passed', [1]);
+  finds(name, [sent(0, conflict({})), sent(4, { method: 'DELETE' }), sent(9, post)], 'passed', [1]);
+  finds(name, [sent(0, conflict({ 'retry-after': '1' })), sent(1_100, post)], 'not_observed');
   finds(name, [sent(0), sent(5)], 'not_observed');
 });
 
@@ -78,6 +84,75 @@ test('failures.retried allows giving up after retries, and asks for no blind POS
   const [third, fourth] = [sent(50, { connection: 'c3' }), sent(50, { connection: 'c4' })];
   finds(name, [...both, third], 'failed', [2]);
   finds(name, [...both, third, fourth], 'passed', [1, 2, 3, 4]);
+});
+
+test('failures.retried counts a new change of a resource that was read again as a retry', () => {
+  const name = 'failures.retried';
+  const change = (at: number, more: object) => ({
+    ...{ at, method: 'PATCH', target: '/v1/pets/1', operation: 'updatePet', body: `at ${at}`, ...more },
+  });
+  const read = { at: 400, target: '/v1/pets?id=1' };
+  const down = change(0, { status: 503 });
+  finds(name, [down, read, change(900, {})], 'passed', [1, 3]);
+  finds(name, [down, { ...read, target: '/v1/pets?id=2' }, change(900, {})], 'failed', [1]);
+  finds(name, [down, change(900, {})], 'failed', [1]);
+  // After a lost response, the read shows whether the change took effect. After 503 it did not.
+  finds(name, [change(0, cut), read], 'not_observed');
+  finds(
+    name,
+    [change(0, cut), categories, read].map((one, at) => sent(at, one)),
+    'not_observed',
+  );
+  finds(name, [down, read], 'failed', [1]);
+});
+
+test('a POST without a key may be sent again after the list was read to its end, by the same worker and after the failure', () => {
+  const name = 'idempotency.no-blind-post-retry';
+  const list = (at: number, query = '', more: object = {}) => ({
+    ...{ at, ...categories, ...more, target: `/v1/categories${query}` },
+  });
+  const next = (cursor: string) => ({
+    answerHeaders: { link: `</v1/categories?name=a&cursor=${cursor}>; rel="next"` },
+  });
+  const [lost, again] = [sent(0, post, cut), sent(900, post)];
+  const cases: [what: string, between: Sketch[], isLook: boolean][] = [
+    ['whole', [list(100)], true],
+    ['filtered', [list(100, '?name=a')], true],
+    ['paged', [list(100, '?name=a', next('1')), list(150, '?cursor=1&name=a')], true],
+    [
+      'paged, with a page that failed',
+      [
+        list(100, '?name=a', next('1')),
+        list(120, '?cursor=1&name=a', { status: 500 }),
+        list(150, '?cursor=1&name=a'),
+      ],
+      true,
+    ],
+    ['not to its end', [list(100, '?name=a', next('1'))], false],
+    ['only its end', [list(150, '?cursor=1&name=a')], false],
+    ['without success', [list(100, '', { status: 503 })], false],
+    ['cut off', [list(100, '', { fault: 'truncated' })], false],
+    ['before the failure', [], false],
+    ['another list', [sent(100)], false],
+  ];
+  for (const [what, between, isLook] of cases) {
+    const requests = [list(-90), lost, ...between, again];
+    const { because } = finds(
+      name,
+      requests,
+      isLook ? 'not_observed' : 'failed',
+      isLook ? [] : [2, requests.length],
+    );
+    if (isLook) assert.match(because, /after the client had read the list/, what);
+  }
+  // A list that answers with one known pet shows no new one.
+  const pets = { ...post, target: '/v1/pets', operation: 'createPet' };
+  finds(name, [sent(0, pets, cut), { at: 100, target: '/v1/pets?id=1' }, sent(900, pets)], 'failed', [1, 3]);
+  finds(
+    name,
+    [sent(0, pets, cut), { at: 100, target: '/v1/pets?status=sold' }, sent(900, pets)],
+    'not_observed',
+  );
 });
 
 test('idempotency checks: equal POSTs after a success are two orders, and only an unknown outcome makes a retry blind', () => {

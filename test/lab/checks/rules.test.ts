@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checks } from '../../../src/lab/checks/list.ts';
+import { hashOfValue } from '../../../src/lab/recordings/link-attempts.ts';
 import { categories, crowd, cut, finds, linkTo, post, sent } from '../../support/findings.ts';
+import type { Sketch } from '../../support/recorded.ts';
 
 test('pages.to-the-end judges only shortened pages, and requires the page that each links to', () => {
   const name = 'pages.to-the-end';
@@ -122,10 +124,10 @@ test('updates.not-lost fails only if the client surely overwrote the change of t
   const name = 'updates.not-lost';
   const read = { at: 0, target: '/v1/pets?id=1' };
   const change = { at: 5, target: '/v1/pets/1', operation: 'updatePet', method: 'PATCH', fault: 'conflict' };
-  const renamed = { ...change, properties: ['name'] };
+  const renamed = { ...change, values: { name: hashOfValue('Smaug') } };
   finds(name, [read, renamed], 'failed', [2]);
   finds(name, [read, { ...renamed, headers: { 'if-match': '*' } }], 'failed', [2]);
-  finds(name, [read, { ...change, properties: ['status'] }], 'not_observed');
+  finds(name, [read, { ...change, values: { status: hashOfValue('sold') } }], 'not_observed');
   finds(name, [read, { ...change, method: 'PUT', operation: 'replacePet' }], 'failed', [2]);
   finds(name, [read, { ...change, method: 'DELETE', operation: 'deletePet' }], 'not_observed');
   finds(name, [read, { ...change, status: 412, headers: { 'if-match': '"a"' } }], 'passed', [2]);
@@ -137,7 +139,47 @@ test('updates.not-lost fails only if the client surely overwrote the change of t
   finds(name, [{ ...read, target: '/v1/pets?id=2' }, renamed], 'not_observed');
 });
 
-test('credentials.not-forwarded and retry.same-body judge the requests after a redirect', () => {
+test('after 412, only a change that restores the value from before the other writer undoes its change', () => {
+  const change = { target: '/v1/pets/1', operation: 'replacePet', method: 'PUT' };
+  const otherWriter = { property: 'name', before: '"Rex"' };
+  const tag = (etag: string) => ({ headers: { 'if-match': etag } });
+  const refused = sent(5, change, { fault: 'conflict', status: 412, otherWriter }, tag('"a"'));
+  const read = (at: number) => ({ at, target: '/v1/pets?id=1' });
+  const set = (name: unknown, more: object = {}) =>
+    sent(12, change, { values: { name: hashOfValue(name), status: hashOfValue('sold') } }, tag('"b"'), more);
+  const cases: [what: string, later: Sketch[], isUndone: boolean][] = [
+    ['the old value with a new tag', [read(9), set('Rex')], true],
+    ['the new value of the other writer', [read(9), set('Rex (another writer)')], false],
+    ['a value of its own', [read(9), set('Smaug')], false],
+    ['a patch without the property', [read(9), { ...set('Rex'), method: 'PATCH', values: {} }], false],
+    ['the old value, refused', [read(9), set('Rex', { status: 503 })], false],
+    ['the old value of another pet', [read(9), set('Rex', { target: '/v1/pets/2' })], false],
+  ];
+  for (const [what, later, isUndone] of cases) {
+    for (const name of ['updates.not-lost', 'conflict.read-again']) {
+      const { because } = finds(
+        name,
+        [read(0), refused, ...later],
+        isUndone ? 'failed' : 'passed',
+        isUndone
+          ? [2, 4]
+          : name === 'updates.not-lost'
+            ? [2]
+            : what === 'the old value of another pet'
+              ? [2, 3]
+              : [2, 3, 4].filter((id) => id !== 3),
+      );
+      if (isUndone)
+        assert.match(because, /: request 4 set name back to "Rex", the value before request 2 got 412\.$/);
+    }
+  }
+  // Two notations of one time are one value, and so are null and no value.
+  assert.equal(hashOfValue('2026-11-29T09:30:00Z'), hashOfValue('2026-11-29T10:30:00.000+01:00'));
+  assert.equal(hashOfValue(null), hashOfValue(undefined));
+  assert.notEqual(hashOfValue('2026'), hashOfValue(2026));
+});
+
+test('credentials.not-forwarded and retry.same-body judge the requests after a redirect or a link', () => {
   const away = 'credentials.not-forwarded';
   const to = (host: string, more: object = {}) => ({ host, authorization: '(not kept)', ...more });
   const moved = { ...post, fault: 'moved-away', headers: to('localhost:80', { 'content-length': '12' }) };
@@ -149,9 +191,41 @@ test('credentials.not-forwarded and retry.same-body judge the requests after a r
   finds(away, [redirect, { ...followed, headers: { host: '127.0.0.1:80' } }], 'passed', [2]);
   finds(away, [redirect, followed], 'not_observed');
   finds(away, [redirect, { ...followed, fault: '' }], 'not_observed');
+  const linked = { at: 0, operation: 'listPets', fault: 'next-away', headers: to('localhost:80') };
+  const next = { ...linked, at: 9 };
+  finds(away, [linked, { ...next, headers: to('127.0.0.1:80') }], 'failed', [2]);
+  finds(away, [linked, { ...next, headers: { host: '127.0.0.1:80' } }], 'passed', [2]);
+  finds(away, [linked, next], 'not_observed');
   const same = 'retry.same-body';
   finds(same, [redirect, followed], 'passed', [1, 2]);
   finds(same, [redirect, { ...followed, method: 'GET', bodyBytes: 0 }], 'failed', [1, 2]);
+  // Without a body, its header fields do not count, and another method counts more than they do.
+  const reading = { method: 'GET', target: '/v1/pets', operation: 'listPets', body: '', bodyBytes: 0 };
+  const typed = {
+    ...redirect,
+    ...reading,
+    headers: to('localhost:80', { 'content-type': 'application/json' }),
+  };
+  const untyped = { ...followed, ...reading, headers: to('localhost:80') };
+  finds(same, [typed, untyped], 'passed', [1, 2]);
+  const put = (id: number, type: string) => ({
+    method: 'PUT',
+    target: `/v1/pets/${id}`,
+    headers: to('localhost:80', { 'content-type': type }),
+  });
+  const retyped = [
+    { ...redirect, ...put(1, 'a') },
+    { ...followed, ...put(1, 'b') },
+  ];
+  assert.match(finds(same, retyped, 'failed', [1, 2]).because, /but with another content-type/);
+  const asGet = [redirect, { ...followed, method: 'GET', bodyBytes: 0 }];
+  const both = finds(
+    same,
+    [...retyped, ...asGet.map((one) => ({ ...one, at: one.at + 50 }))],
+    'failed',
+    [1, 2, 3, 4],
+  );
+  assert.match(both.because, /request 4 repeats request 3, but as GET\.$/);
   const empty = { ...followed, bodyBytes: 0, headers: to('localhost:80') };
   finds(same, [redirect, empty], 'failed', [1, 2]);
   // It is the same request, sent wrongly.
@@ -168,7 +242,8 @@ test('credentials.not-forwarded and retry.same-body judge the requests after a r
 test('time-limit.exists uses only silence that the service ended for a waiting client', () => {
   const name = 'time-limit.exists';
   const silent = { at: 0, durationMs: 30_000, fault: 'no-answer', ...cut };
-  finds(name, [silent], 'failed', [1]);
+  const { because } = finds(name, [silent], 'failed', [1]);
+  assert.match(because, /Its timeout is longer than 30\.0 s, if it has one\.$/);
   // A good client may wait this long.
   finds(name, [{ ...silent, durationMs: 19_000 }], 'not_observed');
   finds(name, [{ ...silent, durationMs: 5_000, left: true }], 'passed', [1]);
@@ -209,6 +284,15 @@ test('streams.resumed requires a client to continue after the last complete even
   finds(name, [{ ...streamCut, durationMs: 90 }, stream(50)], 'failed', [1, 2]);
   // Another worker has a stream of its own.
   finds(name, [{ ...streamCut, durationMs: 30 }, stream(5), stream(50, '6')], 'passed', [1, 3]);
+  // A stream from another position is another request.
+  const refused = { ...stream(0, '4'), status: 410, code: 'events_expired', fault: 'stream-expired' };
+  finds('retry.only-when-useful', [refused, stream(50)], 'passed', [1]);
+  finds('retry.only-when-useful', [refused, stream(50, '4')], 'failed', [1, 2]);
+  // After 410 any list tells what was missed.
+  const expired = { ...stream(0, '4'), status: 410, fault: 'stream-expired' };
+  finds(name, [expired], 'not_observed');
+  finds(name, [expired, stream(50)], 'failed', [1, 2]);
+  finds(name, [expired, { at: 20, operation: 'listPets', target: '/v1/pets' }, stream(50)], 'not_observed');
   // A silent stream sent no event.
   const silent = { ...stream(0), durationMs: 45_000, fault: 'stream-silent', silenceMs: 45_000 };
   finds(name, [silent, stream(45_500, '7')], 'passed', [1, 2]);

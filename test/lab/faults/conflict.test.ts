@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { assertInvariants } from '../../support/invariants.ts';
 import { assertTouched, rehearse } from '../../support/lab.ts';
 import { type Petstore, startPetstore } from '../../support/petstore.ts';
+import { startRecording } from '../../support/recordings.ts';
 
 /** Resources with an ETag: the path, a change, and the state after the other writer and the change. */
 const targets = [
@@ -18,6 +19,8 @@ const read = async (store: Petstore, path: string) => {
   assert.equal(answer.status, 200, answer.text);
   return { etag: answer.headers.etag as string, body: answer.body };
 };
+
+const withoutId = ({ id: _, ...body }: Record<string, unknown>) => body;
 
 for (const { path, method, body, sign } of targets) {
   test(`another writer changes ${path} before ${method}, and If-Match notices it`, async (t) => {
@@ -43,6 +46,32 @@ for (const { path, method, body, sign } of targets) {
     assert.ok(its.length >= 2, events.text);
     assert.equal((await send(tags.at(-1) as string)).status, 200);
     await assertInvariants(store.db.read, 1);
+  });
+}
+
+for (const { path, method, sign } of targets) {
+  test(`the report on ${method} ${path} says whether the change after 412 restored the old ${sign}`, async (t) => {
+    const store = await startPetstore(t);
+    for (const isUndone of [true, false]) {
+      await rehearse(store, ['conflict']);
+      const recording = await startRecording(store);
+      const list = `${path.replace(/^(\/pets)\/(\d+)$/, '$1?id=$2')}`;
+      const before = await read(store, path);
+      const send = async (from: typeof before) => {
+        const { [sign]: value = null } = from.body;
+        const body = method === 'PUT' ? { ...from.body, [sign]: value } : { [sign]: value };
+        const headers = { 'if-match': (await store.call('GET', list)).headers.etag as string };
+        return store.call(method, path, { body: withoutId(body), headers });
+      };
+      assert.equal((await send(before)).status, 412);
+      assert.equal((await send(isUndone ? before : await read(store, path))).status, 200);
+      const { body } = await store.send('GET', `${recording}/report`);
+      for (const name of ['updates.not-lost', 'conflict.read-again']) {
+        const { result, because } = body.checks.find((check: { name: string }) => check.name === name);
+        assert.equal(result, isUndone ? 'failed' : 'passed', because);
+        if (isUndone) assert.match(because, new RegExp(`set ${sign} back to `));
+      }
+    }
   });
 }
 

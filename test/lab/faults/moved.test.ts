@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { nextLink } from '../../../src/client/list.ts';
 import { assertTouched, assertUntouched, endRehearsal, performedOf, rehearse } from '../../support/lab.ts';
 import { type JsonAnswer, startListening, startPetstore } from '../../support/petstore.ts';
 import { openRaw, rawRequest } from '../../support/raw-client.ts';
@@ -183,4 +184,37 @@ test('moved-away does not apply to requests that it cannot redirect within this 
     );
   assertUntouched(await store.call('GET', '/pets'));
   assert.deepEqual(await performedOf(store, id), [0]);
+});
+
+test('under next-away every other page is at the other origin, which needs no key', async (t) => {
+  const store = await startListening(t);
+  const { port } = store;
+  const recording = await startRecording(store);
+  const rehearsal = await rehearse(store, ['next-away']);
+  const names: string[] = [];
+  const origins: string[] = [];
+  const key = { authorization: `Bearer ${store.key}` };
+  for (let url: string | undefined = `http://127.0.0.1:${port}/v1/pets?limit=6`; url; ) {
+    const { origin } = new URL(url);
+    const page = await fetch(url, { headers: origin.includes('127') ? key : {} });
+    assert.equal(page.status, 200);
+    origins.push(origin);
+    names.push(...((await page.json()) as { name: string }[]).map(({ name }) => name));
+    url = nextLink(page.headers.get('link'));
+    // Links of the other origin lead to the base URL.
+    if (!origin.includes('127')) url = url?.replace(/^http:\/\/[^/]*/, `http://127.0.0.1:${port}`);
+    else assert.match(url ?? '', /\/v1\/moved\/[\w-]{32}\/pets\?limit=6&cursor=/);
+  }
+  const [own, other] = [`http://127.0.0.1:${port}`, `http://localhost:${port}`];
+  assert.deepEqual(origins, [own, other, own, other]);
+  assert.equal(new Set(names).size, 20);
+  assert.deepEqual(await performedOf(store, rehearsal.id), [2]);
+  const shown = (await recordedIn(store, recording)).map(({ fault, headers }) => [fault, headers.host]);
+  assert.deepEqual(
+    shown,
+    [own, other, own, other].map((origin) => ['next-away', origin.slice(7)]),
+  );
+  const { checks } = (await store.send('GET', `${recording}/report`)).body;
+  const found = checks.find(({ name }: { name: string }) => name === 'credentials.not-forwarded');
+  assert.equal(found.result, 'passed');
 });

@@ -152,10 +152,46 @@ test('same-page links to itself also under large-ids, and in a 304', async (t) =
   assert.deepEqual([unchanged.status, nextPath(unchanged)], [304, second]);
 });
 
+/** The client of the package, for a store that listens. */
+const clientOf = (store: Petstore, origin: string) =>
+  createPetstore({ baseUrl: `${origin}/v1`, apiKey: store.key });
+
+for (const [linkForm, next, last] of [
+  [
+    'relations',
+    '<ALL>; rel="collection first", <ALL>; rel=alternate; title="Read \\"all\\", page by page", <NEXT>; rel="next"',
+    '<ALL>; rel="collection first", <ALL>; rel=alternate; title="Read \\"all\\", page by page"',
+  ],
+  ['unquoted', '<NEXT>; rel=next', undefined],
+  ['two-in-one', '<NEXT>; rel="section next"', undefined],
+  ['relative', '</v1/pets?NEXT>; rel="next"', undefined],
+] as const)
+  test(`link-odd:linkForm=${linkForm} writes the links of every page in a valid form`, async (t) => {
+    const store = await startPetstore(t);
+    const usual = await store.call('GET', '/pets?limit=15');
+    const [, url = ''] = /<(.*)>/.exec(usual.headers.link ?? '') ?? [];
+    const rehearsal = await rehearse(store, [{ fault: 'link-odd', linkForm }]);
+    const first = await store.call('GET', '/pets?limit=15');
+    assertTouched(first, rehearsal, 'link-odd');
+    const [list, query] = url.split('?');
+    const filled = (text: string | undefined) =>
+      text
+        ?.replaceAll('ALL', list as string)
+        .replace('?NEXT', `?${query}`)
+        .replace('NEXT', url);
+    assert.equal(first.headers.link, filled(next));
+    const rest = await store.call('GET', nextPath(usual) as string);
+    assert.equal(rest.headers.link, filled(last));
+    const { length } = await clientOf(store, await store.listen())
+      .listPets({ limit: 6 })
+      .toArray();
+    assert.equal(length, 20);
+  });
+
 test('petstore-lab/client notices a page that links to itself', async (t) => {
   const store = await startPetstore(t);
   const origin = await store.listen();
   await rehearse(store, ['same-page']);
-  const petstore = createPetstore({ baseUrl: `${origin}/v1`, apiKey: store.key });
+  const petstore = clientOf(store, origin);
   await assert.rejects(Array.fromAsync(petstore.listPets()), /leads to a page that was already read/);
 });

@@ -53,3 +53,17 @@ test('unauthorized: one 401, nothing is changed, and the same key then works wit
   assert.equal((await store.call('POST', '/categories', keyed)).status, 201);
   assert.equal((await store.call('GET', '/pets')).status, 200);
 });
+
+test('clock-ahead: one 429 whose Date and reset are ten minutes ahead, and whose Retry-After is right', async (t) => {
+  const store = await startPetstore(t);
+  const rehearsal = await rehearse(store, ['clock-ahead']);
+  const refused = await store.call('POST', '/categories', dragons);
+  assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '1']);
+  assertTouched(refused, rehearsal, 'clock-ahead');
+  const dateMs = Date.parse(refused.headers.date as string);
+  assert.equal(dateMs, store.nowMs - (store.nowMs % 1_000) + 600_000);
+  const resetMs = Number(refused.headers['x-ratelimit-reset']) * 1_000;
+  assert.ok(resetMs - dateMs >= 1_000 && resetMs - dateMs <= 2_000, `${resetMs - dateMs}`);
+  store.nowMs += 1_000;
+  assert.equal((await store.call('POST', '/categories', dragons)).status, 201);
+});

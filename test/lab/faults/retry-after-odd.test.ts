@@ -12,6 +12,7 @@ for (const [shape, expected] of [
   ['none', () => undefined],
   ['zero', () => '0'],
   ['past', pastAt],
+  ['malformed', () => 'soon'],
   ['ten-days', () => '864000'],
   ['thirty-days', () => '2592000'],
 ] as const)
@@ -34,7 +35,10 @@ test('a parameter with named values accepts only these, and only for its fault',
   for (const shape of ['tomorrow', 1, '']) {
     const { status, body } = await start({ fault: 'retry-after-odd', shape });
     assert.equal(status, 400, String(shape));
-    assert.match(body.message, /faults\[0\]\.shape must be one of none, zero, past, ten-days, thirty-days/);
+    assert.match(
+      body.message,
+      /faults\[0\]\.shape must be one of none, zero, past, malformed, ten-days, thirty-days/,
+    );
   }
   const other = await start({ fault: 'unavailable', shape: 'past' });
   assert.match(other.body.message, /faults\[0\]\.shape is not a parameter of unavailable/);
@@ -48,7 +52,7 @@ test('the catalogue lists the values of a parameter, the default first', async (
       .find((fault: { name: string }) => fault.name === name)
       .parameters.map(({ description: _, ...rest }: { description: string }) => rest);
   assert.deepEqual(parametersOf('retry-after-odd'), [
-    { name: 'shape', values: ['none', 'zero', 'past', 'ten-days', 'thirty-days'] },
+    { name: 'shape', values: ['none', 'zero', 'past', 'malformed', 'ten-days', 'thirty-days'] },
   ]);
   assert.deepEqual(parametersOf('stall'), [
     { name: 'silenceMs', minimum: 1, maximum: 30_000, default: 30_000 },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { maxStreams } from '../../../src/foundation/settings/plans.ts';
 import { piecesOf } from '../../../src/lab/faults/streams.ts';
-import { performedOf, rehearse } from '../../support/lab.ts';
+import { assertTouched, performedOf, rehearse } from '../../support/lab.ts';
 import { type Petstore, startListening } from '../../support/petstore.ts';
 import { openRaw, type RawClient, rawRequest } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
@@ -62,6 +62,57 @@ test('stream-cut sends a backlog except half of its last event', async (t) => {
   assert.equal(await client.ended(), 'FIN');
   assert.deepEqual(idsOf(client), [1, 2, 3]);
   assert.equal(bodyOf(client).match(/^data: .*\}\n\n/gm)?.length, 2);
+});
+
+test('stream-cut can cut the second event of each stream, also after a message without an id', async (t) => {
+  const store = await startListening(t, { seed: false });
+  for (const name of ['Drachen', 'Lindwürmer', 'Wyvern']) await addCategory(store, name);
+  for (const cut of ['second', 'after-no-id']) {
+    await rehearse(store, [{ fault: 'stream-cut', cut, times: 2 }]);
+    const client = openStream(t, store);
+    assert.equal(await client.ended(), 'FIN');
+    assert.deepEqual(idsOf(client), [1, 2]);
+    const blocks = bodyOf(client).split('\n\n');
+    const between = cut === 'second' ? [] : ['event: ping\ndata: {"type":"ping"}'];
+    assert.deepEqual(blocks.slice(1, -1), between);
+    assert.match(blocks.at(-1) ?? '', /^id: 2\nevent: category.created\ndata: \{"id":2,[^}]+$/);
+    // The second event comes later.
+    const { body } = await store.call('GET', '/store/events');
+    const live = openRaw(t, store);
+    live.send(rawRequest(store, 'GET', `/store/events/stream?after=${body.length - 1}`));
+    await until(() => idsOf(live).length === 1);
+    await addCategory(store, `Hydra ${cut}`);
+    assert.equal(await live.ended(), 'FIN');
+    assert.deepEqual(idsOf(live), [body.length, body.length + 1]);
+    assert.equal(bodyOf(live).includes('}\n\nevent: ping\n'), cut === 'after-no-id');
+  }
+});
+
+for (const [lineForm, expected] of [
+  ['crlf', /^id: 1\r\nevent: category.created\r\ndata: (\{.*\})\r\n\r\n/m],
+  ['data-lines', /^id: 1\nevent: category.created\ndata: (\{\ndata: .*\ndata: \})\n\n/m],
+] as const)
+  test(`stream-pieces:lineForm=${lineForm} sends the same events in other lines`, async (t) => {
+    const store = await startListening(t, { seed: false });
+    await addCategory(store, 'Lindwürmer 🐉');
+    await rehearse(store, [{ fault: 'stream-pieces', lineForm }]);
+    const client = openStream(t, store);
+    await until(() => expected.test(bodyOf(client)));
+    const [, data = ''] = expected.exec(bodyOf(client)) ?? [];
+    assert.equal(JSON.parse(data.replaceAll('\ndata: ', '\n')).data.name, 'Lindwürmer 🐉');
+  });
+
+test('stream-expired answers 410 when a stream continues, and not when it starts', async (t) => {
+  const store = await startListening(t, { seed: false });
+  await addCategory(store, 'Dragons');
+  const rehearsal = await rehearse(store, ['stream-expired']);
+  const start = openStream(t, store);
+  await until(() => idsOf(start).length === 1);
+  const headers = { 'last-event-id': '1' };
+  const expired = await store.call('GET', '/store/events/stream', { headers });
+  assert.deepEqual([expired.status, expired.body.code], [410, 'events_expired']);
+  assert.match(expired.headers.link ?? '', /\/v1\/store\/events>; rel="first"$/);
+  assertTouched(expired, rehearsal, 'stream-expired');
 });
 
 test('stream-pieces sends the same bytes as a stream, split within characters and line ends', async (t) => {

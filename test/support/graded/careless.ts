@@ -1,5 +1,6 @@
 /** A program that does the following once. Its argument names its carelessness. */
-import { appendFileSync, readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -66,6 +67,36 @@ switch (careless) {
     break;
   case 'paths':
     await fetch(`${PETSTORE_BASE_URL}/dogs`, { headers: { authorization: `Bearer ${PETSTORE_API_KEY}` } });
+    break;
+  case 'totals':
+    // It takes a list that it could not read for an empty one.
+    await addPet('Smaug');
+    await send('GET', '/inventory').then(
+      async (answer) => console.log(((await answer.json()) as unknown[]).length * 50, 'EUR'),
+      () => console.log(0, 'EUR'),
+    );
+    break;
+  case 'processes':
+    // This one leaves the group.
+    await addPet('Smaug');
+    spawn(
+      process.execPath,
+      [
+        '-e',
+        `require('fs').writeFileSync(${JSON.stringify(file)}, String(process.pid)); setInterval(() => {}, 1000)`,
+      ],
+      {
+        ...{ detached: true, stdio: 'ignore' },
+      },
+    ).unref();
+    while (!existsSync(file)) await sleep(10);
+    break;
+  case 'files':
+    await addPet('Smaug');
+    await send('GET', '/pets/1').then(
+      async (answer) => writeFileSync(file, await answer.text()),
+      () => {},
+    );
     break;
   case 'what it leaves':
     // Exits after sending its request, and reads no response.

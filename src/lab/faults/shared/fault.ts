@@ -27,6 +27,16 @@ export type Group =
 /** Which requests share a counter: those for one operation, or all of the key. */
 export type Scope = 'operation' | 'key';
 
+/** What responses show under a fault. */
+export type Shown =
+  | 'other ids'
+  | 'more fields'
+  | 'another status'
+  | 'pages'
+  | 'older state'
+  | 'fewer events'
+  | 'changes of another writer';
+
 /** A failure that the lab performs on demand. */
 export interface Fault {
   name: string;
@@ -72,8 +82,16 @@ export interface Fault {
   isSilent?: true;
   /** A good client may end with an exit status other than 0. */
   mayEnd?: true;
-  /** It changes the content of responses, so a good client may print other lines than without it. */
-  changesResponses?: true;
+  /** A client that waits for minutes is slow, not wrong. */
+  mayWaitLong?: true;
+  /** How often a step is performed with each value of a parameter but the first. Default: once. */
+  timesOfVariants?: number;
+  /** The fault that `grade` performs before this one, so that the program meets this one. */
+  follows?: string;
+  /** It shows the most mistakes in the least time, so `grade --quick` performs it. */
+  isQuick?: true;
+  /** What its responses show in place of the usual content. A good client may print that. */
+  shows?: Shown;
 
   // What people read about it.
   group: Group;

@@ -21,12 +21,17 @@ interface Link {
 export class OpenLinks {
   readonly #links = new LRUCache<string, Link>({ max: maxLinks, ttl: lifeMs });
 
-  /** Makes a link to a request, and returns its place. */
-  open(request: FastifyRequest, fault: string, rehearsalId: string): string {
-    const { headers, method, raw } = request;
+  /** Makes a link to a request, or to another target with its method, and returns its place. */
+  open(
+    request: FastifyRequest,
+    fault: string,
+    rehearsalId: string,
+    target = request.raw.url as string,
+  ): string {
+    const { headers, method } = request;
     const place = randomBytes(24).toString('base64url');
     const key = presentedKey(headers.authorization, headers['x-api-key'] as string | undefined);
-    this.#links.set(place, { method, target: raw.url as string, key, fault, rehearsalId });
+    this.#links.set(place, { method, target, key, fault, rehearsalId });
     return place;
   }
 

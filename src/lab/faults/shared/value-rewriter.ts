@@ -32,7 +32,6 @@ export const ofValues = {
   isCondition: true,
   takesNoOperation: true,
   undescribed: ['values'],
-  changesResponses: true,
   group: 'Values',
 } as const;
 

@@ -194,6 +194,17 @@ export const bystanders: Readonly<Record<string, Bystander>> = {
       for (const name of ['Ann', 'Bob']) await send(api, '/categories', { method: 'POST', body: { name } });
     },
   },
+  'a client that looks for its resource on all pages before it sends it again': {
+    check: 'idempotency.no-blind-post-retry',
+    faults: [{ fault: 'reset', operation: 'createCategory' }],
+    client: async (api) => {
+      const worker = startWorker(api);
+      await assert.rejects(worker('/categories', twin()));
+      let page: string | undefined = '/categories?limit=2';
+      while (page) page = /<[^>]*\/v1(\/[^>]+)>/.exec((await worker(page)).headers.get('Link') ?? '')?.[1];
+      await worker('/categories', twin());
+    },
+  },
   'workers that create equal resources, one of which gives up': amongSeveral({
     check: 'idempotency.no-blind-post-retry',
     faults: [{ fault: 'internal-error', operation: 'createCategory' }],

@@ -22,7 +22,7 @@ var (
 	api, key  = os.Getenv("PETSTORE_BASE_URL"), os.Getenv("PETSTORE_API_KEY")
 	mistake   = strings.Join(os.Args[1:], " ")
 	temporary = []int{408, 429, 500, 502, 503, 504}
-	next      = regexp.MustCompile(`<([^>]+)>; *rel="next"`)
+	next      = regexp.MustCompile(`<[^<>?]*([^<>]*)>[^<]*; *rel="?(?:[^"]* )?next\b`)
 	client    = &http.Client{Timeout: 8 * time.Second}
 )
 
@@ -162,7 +162,8 @@ func run() error {
 		pets = append(pets, page...)
 		target = ""
 		if link := next.FindStringSubmatch(answer.Header.Get("Link")); link != nil {
-			target = link[1]
+			// Only the query of the link, so that the key stays at the API.
+			target = "/pets" + link[1]
 		}
 	}
 	fmt.Println("TOTAL", len(pets))
