@@ -32,6 +32,9 @@ export function differingIn({ tokens }: Line, other: Line): number[] | undefined
   return tokens.flatMap((token, i) => (token === blank || token === other.tokens[i] ? [] : i));
 }
 
+/** The most lines among which one that fits or the most similar one is searched. */
+const maxCandidates = 500;
+
 /** Pairs lines that fit, as often as each occurs, in any order. Returns the lines without a partner. */
 export function match(
   expected: readonly Line[],
@@ -40,18 +43,19 @@ export function match(
   const byKey = Map.groupBy([...printed].reverse(), ({ key }) => key);
   const unequal = expected.filter(({ key }) => byKey.get(key)?.pop() === undefined);
   const left = new Set([...byKey.values()].flat());
-  const extra = printed.filter((line) => left.has(line));
-  const open = new Set(extra);
+  const open = Map.groupBy(
+    printed.filter((line) => left.has(line)),
+    ({ tokens }) => tokens.length,
+  );
   const missing = unequal.filter((line) => {
     if (!line.tokens.includes(blank)) return true;
-    const found = extra.find((other) => open.has(other) && differingIn(line, other)?.length === 0);
-    return !(found && open.delete(found));
+    const some = open.get(line.tokens.length) ?? [];
+    const index = some.slice(0, maxCandidates).findIndex((other) => differingIn(line, other)?.length === 0);
+    const [found] = index === -1 ? [] : some.splice(index, 1);
+    return !(found && left.delete(found));
   });
-  return { missing, extra: extra.filter((line) => open.has(line)) };
+  return { missing, extra: printed.filter((line) => left.has(line)) };
 }
-
-/** The most lines among which the most similar one is searched. */
-const maxCandidates = 500;
 
 /** The most similar line, if at least half of it is equal. `isSameShape`: it must have the same number of tokens. */
 export function nearest(line: Line, others: Iterable<Line>, isSameShape = false): Line | undefined {

@@ -33,6 +33,9 @@ export interface OutputDifference {
   excused: string[];
 }
 
+/** The most lines for which a similar one is searched. */
+const maxPaired = 1_000;
+
 /** The lines that every run without faults printed. What varies between these runs is blanked. */
 export function expectedLines(outputs: readonly Printed[], ignored?: RegExp): Line[] {
   const [first = [], ...others] = outputs.map(({ lines }) =>
@@ -40,7 +43,9 @@ export function expectedLines(outputs: readonly Printed[], ignored?: RegExp): Li
   );
   return others.reduce((expected, other) => {
     const { missing, extra } = match(expected, other);
-    const partners = new Map(missing.map((line) => [line, nearest(line, extra, true)]));
+    const partners = new Map(
+      missing.map((line, i) => [line, i < maxPaired ? nearest(line, extra, true) : undefined]),
+    );
     return expected.flatMap((line) => {
       if (!partners.has(line)) return [line];
       const partner = partners.get(line);
@@ -58,8 +63,8 @@ export function compareOutput(
   const printed = linesOf(lines);
   const { missing, extra } = match(expected, printed);
   const left = new Set(extra);
-  const all = missing.map((line) => {
-    const instead = nearest(line, left);
+  const all = missing.map((line, i) => {
+    const instead = i < maxPaired ? nearest(line, left) : undefined;
     if (instead) left.delete(instead);
     return { line, instead };
   });
