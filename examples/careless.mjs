@@ -2,8 +2,8 @@
 //
 // Report card: failed.
 // did-it-twice: gateway-timeout, stall, no-answer, lost-answer, truncated, small-pages, empty-page.
-// failed: rate-limited, rate-limited-date, near-limit, large-ids, new-status, sunset.
-// not-reached: stale-read, stream-cut, stream-pieces, stream-silent.
+// failed: rate-limited, rate-limited-date, clock-ahead, near-limit, large-ids, new-status, sunset.
+// not-reached: next-away, stale-read, stream-cut, stream-pieces, stream-silent, stream-expired.
 // failed checks: retry-after.obeyed, time-limit.exists, retry.only-when-useful, idempotency.same-key-on-retry, ban.stops,
 // limits.foreseen, pages.to-the-end, ids.exact, if-match.sent, updates.not-lost, deprecated.not-called,
 // sunset.successor-used, connections.reused.

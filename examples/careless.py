@@ -5,7 +5,8 @@
 # did-it-twice: gateway-timeout, no-answer, lost-answer, small-pages, empty-page.
 # failed: stall, truncated, new-fields, sunset.
 # hung: retry-after-odd.
-# not-reached: key-in-use, stale-connection, stale-read, stream-cut, stream-pieces, stream-silent.
+# not-reached: key-in-use, stale-connection, next-away, stale-read, stream-cut, stream-pieces, stream-silent,
+# stream-expired.
 # failed checks: backoff.grows, time-limit.exists, failures.retried, idempotency.no-blind-post-retry, limits.foreseen,
 # pages.to-the-end, if-match.sent, updates.not-lost, deprecated.not-called, connections.reused.
 import os

@@ -41,6 +41,7 @@ export class BaselineRuns implements Judge {
   readonly #initial: StoreResult;
   readonly #variation: Variation;
   readonly #changesStore: boolean;
+  readonly #leavesLists: boolean;
   readonly #lines: readonly Line[];
   /** The lines of the command of `result`. */
   readonly #results: readonly Line[];
@@ -57,6 +58,7 @@ export class BaselineRuns implements Judge {
     );
     const { timesOf: _, ...varying } = expected;
     this.#expected = options.varies ? varying : expected;
+    this.#leavesLists = expected.leftLists.size > 0;
     this.#initial = storeResultOf(initial, initial);
     const results = others.map(({ storeResult }) => storeResult);
     this.#variation = variationOf(first.storeResult, results, this.#initial);
@@ -131,6 +133,7 @@ export class BaselineRuns implements Judge {
       isSameThing: sameThings(base.storeResult, run.storeResult, known),
       isStoreEqual: differences.length === 0,
       readsListsToEnd: !unread,
+      leavesLists: this.#leavesLists,
       restartsStream: failed(streamsResumed.name) !== undefined || rewindsStream(toRecorded(run.requests)),
     };
     const { found, namesFailure, excused } = compareOutput(this.#lines, run.printed, facts);

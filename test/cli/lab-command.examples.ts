@@ -63,7 +63,10 @@ test('a fault is described by its name, and a similar name gets a suggestion', a
     assert.ok(helpText.includes(text as string), helpText);
   assert.match(helpText, / step: .* idempotency\.same-key-on-retry /);
   const helpTextOfOdd = odd?.stdout.replaceAll(/\s+/g, ' ') as string;
-  assert.match(helpTextOfOdd, / One of none, zero, past, ten-days, thirty-days, none if absent\. /);
+  assert.match(
+    helpTextOfOdd,
+    / One of none, zero, past, malformed, ten-days, thirty-days, none if absent\. /,
+  );
   assert.match(helpTextOfOdd, /retry-after-odd:operation=\w+,shape=none/);
   assert.equal(near?.status, 2);
   assert.match(near?.stderr as string, /no fault rate-limit; did you mean rate-limited\?/);

@@ -57,7 +57,10 @@ test('an agent that orders twice and always says "done" is found, and its words 
   }
   for (const run of runsUnder(graded, 'rate-limited')) {
     assert.equal(run.verdict, 'left-undone');
-    assert.equal(whatIn(run).at(-1), 'said "done: order undefined, NaN left", but the goal is not reached');
+    assert.match(
+      whatIn(run).at(-1) ?? '',
+      /^said "done: order undefined, NaN left", but the goal is not reached/,
+    );
   }
   const card = cardOf(graded);
   const text = flat(card);

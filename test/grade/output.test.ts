@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { maxCompared, PrintedLines } from '../../src/grade/compare/printed-lines.ts';
+import type { OtherChange } from '../../src/grade/compare/state.ts';
 import type { Run } from '../../src/grade/run/run.ts';
 import { rankOf } from '../../src/grade/verdict.ts';
 import {
@@ -20,10 +21,17 @@ import {
 function judgeOutput(
   calm: string[][],
   lines: string[],
-  { sketches = [list], under = sketches, ...given }: Judging & { sketches?: Sketch[]; under?: Sketch[] } = {},
+  { sketches = [list], under = sketches, others = [], ...given }: OutputJudging = {},
 ) {
   const runs = calm.map((lines) => runOf(sketches, lines)) as [Run, ...Run[]];
-  return judge(runs, runOf(under, lines), given);
+  const run = runOf(under, lines);
+  return judge(runs, { ...run, storeResult: { ...run.storeResult, others } }, given);
+}
+
+interface OutputJudging extends Judging {
+  sketches?: Sketch[];
+  under?: Sketch[];
+  others?: OtherChange[];
 }
 
 test('lines that all runs without faults print are required, and what differs in them is not', () => {
@@ -62,6 +70,8 @@ test('times are not compared, even if equal without faults, but the text beside 
   const calm = [at('2026-06-01T12:00:00Z', '0 s', 20), at('2026-06-01T12:00:00Z', '0 s', 20)];
   assert.deepEqual(judgeOutput(calm, at('2026-06-01T12:00:07Z', '2.5 seconds', 20)).deviations, []);
   assert.equal(judgeOutput(calm, at('2026-06-01T12:00:07Z', '2 s', 8)).verdict, 'printed-something-else');
+  for (const longer of ['1,234 ms', '3.2s', '1m3.2s', '1 min 3 s'])
+    assert.deepEqual(judgeOutput([['took 987 ms']], [`took ${longer}`]).deviations, [], longer);
 });
 
 const limited = (remaining: number): Sketch => ({
@@ -69,6 +79,10 @@ const limited = (remaining: number): Sketch => ({
   answerHeaders: { 'x-ratelimit-remaining': String(remaining) },
 });
 const [made, madeLater] = [create(21, 'Smaug'), create(22, 'Smaug')];
+const others: OutputJudging = {
+  fault: 'conflict',
+  others: [{ kind: 'pet', id: 1, property: 'name', before: 'Rex', after: 'Rex the Great' }],
+};
 const outage: Sketch[] = [create(21, 'Smaug'), { ...list, status: 503, fault: 'unavailable' }];
 
 /** A line without faults, another in its place under a fault, and whether that is right. */
@@ -114,16 +128,21 @@ const printedInstead: [
     { sketches: [made], under: [list] },
   ],
   ['large ids', 'pet 21', 'pet 10000000000000043', false, { fault: 'large-ids' }],
-  ['new fields', 'Rex 1', 'Rex 1 b7', true, { fault: 'new-fields' }],
+  ['new fields', '{"id":1}', '{"id":1,"revision":"b7"}', true, { fault: 'new-fields' }],
+  ['a total under new fields', '550 EUR', '0 EUR', false, { fault: 'new-fields' }],
   ['a new status', 'Rex: pending', 'Rex: reserved', true, { fault: 'new-status' }],
   ['a count under a new status', 'total 20', 'total 19', false, { fault: 'new-status' }],
-  [
-    'a page of a list that was read as far as without faults',
-    '20 pets',
-    '3 pets',
-    true,
-    { fault: 'small-pages' },
-  ],
+  ['a page in the place of the whole list', '20 pets', '3 pets', false, { fault: 'small-pages' }],
+  ['the other writer changed the name', 'Pet Rex is sold', 'Pet Rex the Great is sold', true, others],
+  ['a count beside a name that the other writer changed', '3 of 3 packed', '2 of 3 packed', false, others],
+  ['requests after a colon', 'Requests: 12', 'Requests: 13', true],
+  ['retries in JSON', '{"retries":0}', '{"retries":2}', true],
+  ['a date that is lost', 'ships 2026-12-24', 'ships 1970-01-01', false],
+  ['an amount of dollars', '550 US$', '0 US$', false],
+  ['a multiple', 'ordered 3 times', 'ordered 6 times', false],
+  ['the count of a status', 'pending: 5', 'pending: 0', false, { fault: 'new-status' }],
+  ['a result under an older state', 'Total 550 EUR', 'done', false, { fault: 'stale-read' }],
+  ['a cached copy that is unchanged', '550 EUR', 'cached copy unchanged', false],
   ['an older state', 'Rex', 'Max', true, { fault: 'stale-read' }],
   ['what a program prints under a limit', '20 pets', '12 pets', false, { fault: 'near-limit' }],
 ];

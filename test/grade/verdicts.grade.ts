@@ -114,7 +114,7 @@ test('a program may give up at once when Retry-After is days, in any of its form
   const ends = fault.runs.flatMap(({ label, place, exitStatus }) =>
     place === 'first' ? [`${label} ${exitStatus}`] : [],
   );
-  const expected = ['none 0', 'zero 0', 'past 0', 'ten-days 1', 'thirty-days 1'];
+  const expected = ['none 0', 'zero 0', 'past 0', 'malformed 0', 'ten-days 1', 'thirty-days 1'];
   assert.deepEqual(
     ends,
     expected.map((end) => `retry-after-odd ${end}`),

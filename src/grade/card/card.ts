@@ -231,9 +231,12 @@ function findingsOf(
     .toSorted((a, b) => levels.indexOf(a.level) - levels.indexOf(b.level));
   const { advice, level } = advising ?? {};
   const ofChecks = failed.map((check) => ofCheck(check, run.requests, at(check.evidence)));
-  // Another deviation explains a missing line.
+  // Another deviation explains a missing line, but not what an agent claims.
   const isShown = ({ isWarning, kind }: Deviation) =>
-    !isWarning && (!ofOutput.includes(kindVerdicts[kind]) || ofOutput.includes(run.verdict));
+    !isWarning &&
+    (!ofOutput.includes(kindVerdicts[kind]) ||
+      ofOutput.includes(run.verdict) ||
+      run.goalReached !== undefined);
   const ofDeviations = run.deviations.filter(isShown).map((deviation): CardFinding => {
     const { kind, what, requests, service, goodClient, change } = deviation;
     return {

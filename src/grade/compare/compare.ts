@@ -78,11 +78,14 @@ interface ComparedRuns {
   isInitial(row: StoreRow): boolean;
 }
 
-/** Whether two ids are those of one thing that is new in both runs, with an id of its own in each. */
+/** Whether two ids are those of one thing that is new in both runs, with an id of its own in each. `text`: and it contains its title. */
 export function sameThings(base: StoreResult, run: StoreResult, options: Options) {
   const pairs = matchAll(base, run, options).flatMap(({ matched }) => matched.pairs);
-  const known = new Set(pairs.flatMap(({ base, run }) => (base.id === run.id ? [] : `${base.id} ${run.id}`)));
-  return (was: string, is: string): boolean => known.has(`${was} ${is}`);
+  const titles = new Map(pairs.map(({ base, run }) => [`${base.id} ${run.id}`, base.title]));
+  return (was: string, is: string, text?: string): boolean => {
+    const title = was === is ? undefined : titles.get(`${was} ${is}`);
+    return title !== undefined && (text === undefined || text.includes(title));
+  };
 }
 
 /** What differs between runs without a fault: the base, and others. */

@@ -52,7 +52,7 @@ export function explainer(fault: Fault, base: Facts, run: Facts) {
     return { kind, what, ...because(behind), ...(change !== undefined && { change }) };
   };
   const again = readAgain(base.requests, run.requests);
-  const unanswered = neverAnswered(base.requests, run.requests);
+  const unanswered = neverAnswered(base.requests, run.requests).filter((one) => !isUsual(one));
   /** `unread`: the ids of pages whose next page was not read. */
   const ofPrinted = (what: string, namesFailure: boolean, unread: readonly string[] = []): Deviation => {
     const pages = run.requests.filter(({ id }) => unread.includes(id));

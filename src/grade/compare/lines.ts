@@ -9,13 +9,16 @@ export interface Line {
 /** Stands for a time, or for what varies from run to run. As a token of an expected line it fits every token. */
 const blank = '…';
 
-const times =
-  /\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?|\b\d\d?:\d\d(?::\d\d)?(?:[.,]\d+)?\b|\b\d+(?:\.\d+)?\s?(?:[munµ]?s|secs?|seconds?|minutes?|milliseconds?|min)\b/gi;
+const clockTime = String.raw`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?|\b\d\d?:\d\d(?::\d\d)?(?:[.,]\d+)?\b`;
+/** `1m3.2s`, `1h2m` */
+const compound = String.raw`\b\d+(?:\.\d+)?[hm]\d[\d.hms]*\b`;
+const duration = String.raw`\b\d[\d,]*(?:\.\d+)?\s?(?:[munµ]?s|secs?|seconds?|minutes?|milliseconds?|min)\b`;
+const times = new RegExp(`${clockTime}|${compound}|${duration}(?: ${duration})*`, 'g');
 const token = /\d+(?:[.,]\d+)*(?![\p{L}_\d])|[\p{L}\p{N}_]+|\S/gu;
 
 const toLine = (text: string, tokens: readonly string[]): Line => ({ text, tokens, key: tokens.join(' ') });
 
-/** Times are blanked, because they may be equal in some runs by chance. */
+/** Times and durations are blanked, because they may be equal in some runs by chance. */
 export const linesOf = (texts: readonly string[]): Line[] =>
   texts.map((text) => toLine(text, text.replace(times, blank).match(token) ?? []));
 
@@ -68,7 +71,7 @@ export function nearest(line: Line, others: Iterable<Line>, isSameShape = false)
   return found;
 }
 
-const isNumber = (token: string | undefined) => token !== undefined && /^\d/.test(token);
+export const isNumber = (token: string | undefined): boolean => token !== undefined && /^\d/.test(token);
 
 /** From 0 to 1. A number in the place of another counts half. */
 function likenessOf(one: readonly string[], other: readonly string[]): number {
@@ -82,3 +85,8 @@ function likenessOf(one: readonly string[], other: readonly string[]): number {
   while (after < shorter - before && one.at(-1 - after) === other.at(-1 - after)) after++;
   return (before + after) / longer;
 }
+
+/** Lines of one shape differ only in numbers and words: they are items of one list. */
+export const haveSameShape = (one: Line, other: Line): boolean =>
+  one.tokens.length === other.tokens.length &&
+  one.tokens.every((token, i) => token === other.tokens[i] || /[\p{L}\d]/u.test(token));

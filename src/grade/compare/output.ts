@@ -1,10 +1,11 @@
 import { safeText } from '../../foundation/redact.ts';
+import { PetStatus } from '../../foundation/schema.ts';
 import { counted } from '../../foundation/words.ts';
+import { laterFieldNames } from '../../lab/faults/new-fields.ts';
 import { toUnknownStatus } from '../../lab/faults/new-status.ts';
 import type { Fault } from '../../lab/faults/shared/fault.ts';
-import { differingIn, type Line, linesOf, match, nearest, varies } from './lines.ts';
+import { differingIn, haveSameShape, isNumber, type Line, linesOf, match, nearest, varies } from './lines.ts';
 import type { Printed } from './printed-lines.ts';
-import { plurals } from './rows.ts';
 import type { OtherChange } from './state.ts';
 
 /** What is known about a run beyond its output. It decides which other lines are right. */
@@ -12,12 +13,14 @@ export interface OutputFacts {
   fault: Pick<Fault, 'shows'>;
   /** Whether a value of a limit header of the base became another value of the same header. */
   isLimit(was: string, is: string): boolean;
-  /** Whether two ids are those of the same new thing: in the base, and in this run. */
-  isSameThing(was: string, is: string): boolean;
+  /** Whether two ids are those of the same new thing: in the base, and in this run. `text`: and it has the name of the thing. */
+  isSameThing(was: string, is: string, text?: string): boolean;
   /** Whether the run left the store as the base did, with the same changes. */
   isStoreEqual: boolean;
   /** Whether the run read every list to its end that the base read to its end. */
   readsListsToEnd: boolean;
+  /** Whether the base does not read every list to its end. */
+  leavesLists: boolean;
   /** Whether the run opened a stream again without its position, so that events may come twice. */
   restartsStream: boolean;
   /** What the other writer of `conflict` changed. */
@@ -68,21 +71,26 @@ export function compareOutput(
     if (instead) left.delete(instead);
     return { line, instead };
   });
-  const isDone = doneAlready(left, facts);
-  const judged = all.map((one) => ({
-    ...one,
-    reason: reasonFor(one.line, one.instead, printed, facts) ?? isDone(),
-  }));
+  const context = { ...facts, expected, printed, extra, left };
+  const judged = all.map((one) => ({ ...one, reason: reasonFor(one.line, one.instead, context) }));
   const unexcused = judged.filter(({ reason }) => reason === undefined);
   const again = facts.restartsStream ? repeated(expected, extra) : [];
-  const hasOtherValue = unexcused.some(({ instead }) => instead && !failure.test(instead.text));
+  const hasOtherValue = unexcused.some(({ line, instead }) => instead && !namesFailure(instead, line));
   return {
     found: bounded([...unexcused.map(sentence), ...again.map(({ text }) => `printed ${quoted(text)} again`)]),
-    namesFailure: again.length === 0 && !hasOtherValue && extra.some(({ text }) => failure.test(text)),
+    namesFailure: again.length === 0 && !hasOtherValue && extra.some((one) => namesFailure(one)),
     excused: bounded(
       judged.flatMap((one) => (one.reason === undefined ? [] : `${sentence(one)}: ${one.reason}`)),
     ),
   };
+}
+
+/** What decides about a line. `left`: the lines that stand in the place of no other. */
+interface Context extends OutputFacts {
+  expected: readonly Line[];
+  printed: readonly Line[];
+  extra: readonly Line[];
+  left: ReadonlySet<Line>;
 }
 
 interface Missing {
@@ -98,74 +106,111 @@ const sentence = ({ line, instead }: Missing) =>
 
 /** Words with which programs name a failure. */
 const failure =
-  /\b(?:error|fail\w*|down|unavailable|unreachable|time[d -]*out|refused|could ?n[o']t|cannot|can't|unable|g[ai]v\w* up|exception|incomplete|missing|aborted|broken)\b/i;
+  /\b(?:error|fail\w*|down|unavailable|unreachable|time[d -]*out|refused|could ?n[o']t|cannot|can't|unable|g[ai]v\w* up|exception|incomplete|missing|aborted|broken)\b/gi;
+const retry = /\bre-?tr(?:y|ies|ying)\b|\battempt\b|\bagain\b/i;
 /** Words for a change that an earlier attempt has made. */
 const already =
   /\balready\b|\bexists\b|\bup[ -]to[ -]date\b|\bunchanged\b|\bnothing to do\b|\bno changes?\b/i;
 
-/** Excuses a line for each other line that says that its change is made already, if the store has each change once. */
-function doneAlready(left: ReadonlySet<Line>, { isStoreEqual }: OutputFacts) {
-  let count = isStoreEqual ? [...left].filter(({ text }) => already.test(text)).length : 0;
-  return () => (count-- > 0 ? 'the store has this change once' : undefined);
+/** Whether a line names a failure in words that the line in its place does not have. A log of a retry names none. */
+function namesFailure({ text }: Line, line?: Line): boolean {
+  const words = text.match(failure) ?? [];
+  return !retry.test(text) && words.some((word) => !line?.text.includes(word));
 }
 
 /** Why another line, or none, is right. Undefined if it is not. */
-function reasonFor(
-  line: Line,
-  instead: Line | undefined,
-  printed: readonly Line[],
-  facts: OutputFacts,
-): string | undefined {
-  const { shows } = facts.fault;
-  if (instead && already.test(instead.text) && facts.isStoreEqual) return 'the store has this change once';
+function reasonFor(line: Line, instead: Line | undefined, context: Context): string | undefined {
+  const { isStoreEqual, left, printed } = context;
+  const saysAlready = (other: Line) => already.test(other.text) && sharesWord(line, other);
+  if (isStoreEqual && (instead ? saysAlready(instead) : [...left].some(saysAlready)))
+    return 'the store has this change once';
   if (isStepOf(line, printed)) return 'its last step was printed';
-  if (shows === 'pages' && facts.readsListsToEnd) return 'the program read the list as far as without faults';
-  if (shows === 'older state') return 'the responses show older state';
-  if (shows === 'fewer events' && !facts.restartsStream) return 'the service no longer had these events';
-  if (shows === 'another status' && line.tokens.some((token) => toUnknownStatus(token) !== token))
-    return 'the responses show another status';
-  if (!instead) return undefined;
-  if (shows === 'more fields' && isWithin(line.tokens, instead.tokens))
-    return 'the responses show more fields';
+  const shown = shownReason(line, instead, context);
+  if (shown || !instead) return shown;
   const differing = differingIn(line, instead);
   if (!differing) return undefined;
-  const reasons = differing.map((at) => reasonForToken(line.tokens, instead.tokens, at, facts));
+  const reasons = differing.map((at) => reasonForToken(line.tokens, instead, at, context));
   return reasons.includes(undefined) ? undefined : [...new Set(reasons)].join(', ');
 }
 
-const units =
-  'request|attempt|try|tries|retry|retries|call|connection|page|byte|kb|mb|kib|mib|ms|s|sec|second|m|min|minute|h|hour|time';
-const unit = new RegExp(`^(?:${units})(?:s|es)?$`, 'i');
+/** Why a line is right because of what the fault shows. */
+function shownReason(line: Line, instead: Line | undefined, context: Context): string | undefined {
+  const { fault, extra, expected, others } = context;
+  const hasPeers = (lines: readonly Line[]) =>
+    lines.filter((other) => other !== line && haveSameShape(line, other)).length > 0;
+  const contents = () => extra.flatMap(({ tokens }) => tokens);
+  switch (fault.shows) {
+    case 'pages': {
+      if (!context.readsListsToEnd) return undefined;
+      const isOfPages = extra.filter((other) => haveSameShape(line, other)).length > 1;
+      const isRight = context.leavesLists || isOfPages || isWithin(line.tokens.filter(isWord), contents());
+      return isRight ? 'it shows pages, and all of them were read' : undefined;
+    }
+    case 'older state':
+      return instead || hasPeers([...expected, ...extra]) ? 'the responses show older state' : undefined;
+    case 'fewer events':
+      return !context.restartsStream && (instead || hasPeers([...expected, ...extra]))
+        ? 'the service no longer had these events'
+        : undefined;
+    case 'more fields':
+      return extra.some(({ text }) => laterFieldNames.some((name) => text.includes(name))) &&
+        isWithin(line.tokens, contents())
+        ? 'the responses show more fields'
+        : undefined;
+    case 'another status': {
+      const tokens = line.tokens.map(toUnknownStatus);
+      if (tokens.every((token, i) => token === line.tokens[i])) return undefined;
+      const isCounted = line.tokens.filter(isNumber).every((count) => contents().includes(count));
+      return extra.some(({ key }) => key === tokens.join(' ')) || (instead && isCounted)
+        ? 'the responses show another status'
+        : undefined;
+    }
+    case 'changes of another writer': {
+      const isTheirs = ({ text }: Line) =>
+        others.some(({ before = 'none', after }) => keyOf(text.replaceAll(after, before)) === line.key);
+      return extra.some(isTheirs) ? 'another writer changed it' : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+const isWord = (token: string) => /[\p{L}\d]/u.test(token);
+/** The values of a status that follows from the stock. */
+const statuses: readonly string[] = PetStatus.enum;
+const keyOf = (text: string) => linesOf([text])[0]?.key;
+const sharesWord = ({ tokens }: Line, other: Line) =>
+  tokens.some((token: string) => (isNumber(token) || token.length > 2) && other.tokens.includes(token));
+
+const unit =
+  /^(?:requests?|attempts?|tr(?:y|ies)|retr(?:y|ies)|calls?|connections?|pages?|bytes?|[kmg]i?b)$/i;
 const isUnit = (token: string | undefined) => token !== undefined && unit.test(token);
-const isNumber = (token: string | undefined) => token !== undefined && /^\d/.test(token);
 const namesOfLimits = /limit|remain|left|reset|quota/i;
+const plural = /^\p{L}+s$/u;
 
 /** Why a token may differ at this place. */
 function reasonForToken(
   was: readonly string[],
-  is: readonly string[],
+  { text, tokens: is }: Line,
   at: number,
-  { fault, isLimit, isSameThing, others }: OutputFacts,
+  { fault, isLimit, isSameThing, others }: Context,
 ): string | undefined {
-  const [before, now] = [was[at] as string, is[at] as string];
+  const [before, now, next = ''] = [was[at] as string, is[at] as string, is[at + 1]];
   if (isUnit(before) && isUnit(now)) return 'it counts requests or time';
-  if (!isNumber(before) || !isNumber(now)) return isOthers(before, now, fault, others);
-  if ([at - 1, at + 1].some((beside) => isUnit(is[beside]))) return 'it counts requests or time';
-  const countsThings = Object.values(plurals).includes((is[at + 1] ?? '').toLowerCase());
-  if (isSameThing(before, now) && !countsThings) return 'the same thing has another id';
-  if (isLimit(before, now) && was.some((token) => namesOfLimits.test(token)))
-    return 'it is the limit of this run';
-  return isOthers(before, now, fault, others);
-}
-
-/** Whether another writer's change explains a value: it is the new value, or a number that changed by as much. */
-function isOthers(was: string, is: string, { shows }: Pick<Fault, 'shows'>, others: readonly OtherChange[]) {
-  if (shows !== 'changes of another writer') return undefined;
-  const isTheirs = others.some(
-    ({ before = '', after }) =>
-      after.includes(is) ||
-      before.includes(was) ||
-      Number(is) - Number(was) === Number(after) - Number(before),
+  if (isNumber(before) && isNumber(now)) {
+    const named = is.slice(0, at).findLast(isWord);
+    if (isUnit(next) || (isUnit(named) && !plural.test(next))) return 'it counts requests or time';
+    if (isSameThing(before, now, text) || (isSameThing(before, now) && !isWord(next)))
+      return 'the same thing has another id';
+    if (isLimit(before, now) && was.some((token) => namesOfLimits.test(token)))
+      return 'it is the limit of this run';
+  }
+  if (fault.shows !== 'changes of another writer') return undefined;
+  const isTheirs = others.some(({ property, before: value, after }) =>
+    property === 'stock'
+      ? Number(now) - Number(before) === Number(after) - Number(value) ||
+        [before, now].every((one) => statuses.includes(one))
+      : now === after && before === value,
   );
   return isTheirs ? 'another writer changed it' : undefined;
 }
@@ -187,10 +232,12 @@ function isWithin(tokens: readonly string[], others: readonly string[]): boolean
   return at === tokens.length;
 }
 
-/** The extra lines that repeat an expected one. */
+const aboutStreams = /connect|open|listen|stream|subscri|resum/i;
+
+/** The extra lines that repeat an expected one, without those about the stream itself. */
 function repeated(expected: readonly Line[], extra: readonly Line[]): Line[] {
   const keys = new Set(expected.map(({ key }) => key));
-  return extra.filter(({ key }) => keys.has(key));
+  return extra.filter(({ key, text }) => keys.has(key) && !aboutStreams.test(text));
 }
 
 /** The most sentences, and characters of a line that they show. */

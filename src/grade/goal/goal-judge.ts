@@ -65,7 +65,8 @@ export class GoalJudge implements Judge {
     if (!says) return [];
     const right = filled(says, found);
     // Such a fault changes the values that the program reads, so its last line may have other values.
-    const isRight = fault?.shows ? claimsDone : contains(words, right);
+    const isRight =
+      fault?.shows && !['pages', 'fewer events'].includes(fault.shows) ? claimsDone : contains(words, right);
     return isRight ? [] : [`said "${shown(words)}", but the store says "${shown(right)}"`];
   }
 }

@@ -9,7 +9,7 @@ import { maxLifeSeconds } from '../../lab/lab-bounds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import { clockToleranceMs } from '../../lab/recordings/timeline-layout.ts';
 import { type Clients, type ServiceAccess, withService } from '../../service/start/running-service.ts';
-import { type Printed, PrintedLines } from '../compare/printed-lines.ts';
+import { noOutput, type Printed, PrintedLines } from '../compare/printed-lines.ts';
 import { lists, type StoreState } from '../compare/state.ts';
 import { type StoreEvent, type StoreResult, storeResultOf } from '../compare/store-result.ts';
 import { mapStrings } from '../grade.ts';
@@ -97,7 +97,10 @@ async function runIn(
       ...ended,
       ...{ requests, requestCount: kept + leftOut },
       printed: { lines, isCut: printed.isCut, last: printed.last },
-      result: result && ended.exitStatus === 0 ? left : undefined,
+      result:
+        result && ended.exitStatus === 0
+          ? { ...noOutput, lines: has(plan, largeIds) ? left.lines.map(replaceLargeIds) : left.lines }
+          : undefined,
       storeResult: storeResultOf(state, initial, history, has(plan, conflict) ? rehearsal?.id : undefined),
       performed: has(plan, nearLimit)
         ? requests.filter(isAtLimit).length

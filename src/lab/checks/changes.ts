@@ -103,8 +103,12 @@ function undoneBy({ requests, api }: Traffic): Map<Recorded, Recorded> {
     const { status, values = {}, otherWriter } = request;
     const [path = ''] = pathsOf(request, api);
     const replaced = refused.get(path) ?? new Map<string, Recorded>();
-    const restored = Object.entries(values).find(([name, value]) => replaced.has(`${name} ${value}`));
-    if (isSuccess(request) && restored) undone.set(request, replaced.get(restored.join(' ')) as Recorded);
+    // A value that the client computed anew may be equal by chance. One that it sent before is old.
+    const restored = Object.entries(values).flatMap(([name, value]) => {
+      const before = replaced.get(`${name} ${value}`);
+      return before?.values?.[name] === value ? [before] : [];
+    });
+    if (isSuccess(request) && restored[0]) undone.set(request, restored[0]);
     if (isSuccess(request)) refused.delete(path);
     if (status !== 412 || !otherWriter) continue;
     const { property, before } = otherWriter;

@@ -20,7 +20,7 @@ export interface Expected {
 }
 
 /** What a client sends without faults, from the recordings of runs without faults. */
-export function expectedOf(runs: readonly (readonly Recorded[])[], target: TargetApi): Required<Expected> {
+export function expectedOf(runs: readonly (readonly Recorded[])[], target: TargetApi) {
   const api = new JudgedApi(target);
   const times = new Map<string, number>();
   const most = new Map<string, number>();
@@ -40,7 +40,7 @@ export function expectedOf(runs: readonly (readonly Recorded[])[], target: Targe
     hasOverlaps: runs.some((run) => api.hasOverlaps(run)),
     leftLists: new Set(runs.flatMap((run) => unfollowed(run, api)).map(({ target }) => pathOf(target))),
     refusals: new Set(runs.flat().map(refusalOf)),
-    timesOf: (request) =>
+    timesOf: (request: Recorded) =>
       times.get(nameOf(request, request.isGuessed)) ?? most.get(kindOf(request, request.isGuessed)) ?? 1,
   };
 }

@@ -16,6 +16,8 @@ const laterFields = {
   origin: { channel: 'counter', labels: [] },
 };
 
+export const laterFieldNames = Object.keys(laterFields);
+
 const laterMembers = JSON.stringify(laterFields).slice(1, -1);
 
 /** Objects with a title get the properties, except `Previous…`: an event lists there only what has changed. */
