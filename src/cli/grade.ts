@@ -61,6 +61,7 @@ Examples:
   petstore grade --fault lost-answer --fault rate-limited -- pytest tests/api
   petstore grade --junit grade.xml --html grade.html -- npm test
   petstore grade --json -- node my-client.mjs > card.json
+  petstore grade --result 'cat out.json; rm -f out.json' -- node my-client.mjs
   petstore grade --quick --compare card.json --fail-on worse -- npm test
   petstore grade --host 172.17.0.1 -- docker run --rm --init \\
     -e PETSTORE_BASE_URL -e PETSTORE_API_KEY my-client
@@ -128,7 +129,7 @@ export const gradeCommand = () =>
     )
     .option(
       '--result <command>',
-      'command that prints what the program left in files or a database; a shell runs it after each run',
+      'command that prints what the program left in files or a database, and removes it; a shell runs it after each run',
     )
     .option(
       '--command-seconds <seconds>',
@@ -339,7 +340,11 @@ async function grade(words: string[], options: Parsed): Promise<void> {
 }
 
 function exitStatusOf({ grade: { verdict }, problems, changes }: Card, failOn: FailOn | undefined): number {
-  if (failOn === 'worse') return changes && changes.worse.length > 0 ? statuses.failed : statuses.passed;
+  if (failOn === 'worse') {
+    const { worse = [], new: added = [] } = changes ?? {};
+    const isWorse = worse.length > 0 || added.some(({ now = '' }) => !/^(?:passed|survived|runs)/.test(now));
+    return isWorse ? statuses.failed : statuses.passed;
+  }
   return failOn === 'should-fix' && problems.length > 0 ? statuses.failed : statuses[verdict];
 }
 

@@ -221,7 +221,7 @@ const wrongCalls: [string[], RegExp][] = [
   [['grade-receiver', '--types', 'pet.sold'], /no type "pet\.sold"\. The types are category\.created, /],
   [
     ['grade-receiver', '--types', 'workspace.reset'],
-    /at least one of pet\.created, pet\.updated, pet\.deleted/,
+    /at least one of pet\.created, pet\.updated, category\.created, /,
   ],
   [['grade-receiver', '--command-seconds', '0'], /integer above 0/],
   [['keys', 'revoke'], /missing required argument 'id'/],

@@ -395,6 +395,8 @@ function sentenceOf(grade: Grade, rows: CardRow[], problems: CardProblem[]): str
     return 'No fault was performed on the requests of the program, so nothing was tested.';
   if (verdict === 'passed' && goal)
     return 'It reached the goal without faults and under every required fault, or gave up where giving up is right. It changed nothing else, and failed no required check.';
+  if (verdict === 'passed' && rows.some(({ verdict }) => verdict === kindVerdicts.reported))
+    return 'It printed another result under a fault and named the failure, but ended with 0. It made no other changes, and failed no required check.';
   if (verdict === 'passed')
     return 'It survived every required fault that it reached, made the same changes and standard output, and failed no required check.';
   const mustFix = <T extends { rank: Rank }>(some: readonly T[]) =>

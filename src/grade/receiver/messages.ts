@@ -86,14 +86,17 @@ export function subjectFor(
   handles: (type: string) => boolean,
 ): { subject: Subject; main: EventType } | undefined {
   const found = subjects.flatMap((subject) => {
-    const main = Object.values(subject.types).find(handles);
+    // A removal alone is about things that the receiver never knew.
+    const main = gradingTypesOf(subject).find(handles);
     return main ? [{ subject, main }] : [];
   });
   return found.find(({ subject, main }) => main === subject.types.added) ?? found[0];
 }
 
+const gradingTypesOf = ({ types: { added, changed } }: Subject) => [added, ...(changed ? [changed] : [])];
+
 /** The types of which a receiver must handle one. */
-export const gradedTypes = [...new Set(subjects.flatMap(({ types }) => Object.values(types)))];
+export const gradedTypes = subjects.flatMap(gradingTypesOf);
 
 /** The messages that grade a receiver, by name. */
 export type Messages = ReturnType<typeof fromHistory>;
