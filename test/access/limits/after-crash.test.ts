@@ -123,6 +123,7 @@ test('a ban survives kill -9 of a Valkey server with an append-only file', needs
   const server = await startValkey(t, { args });
   const valkey = { urls: [server.url], timeoutMs: 60_000, connectWithinMs: 60_000, clock: clock.now };
   const { store, key, ask } = await startWithKey(t, { perMinute: 2, perDay: 100 }, { valkey });
+  await until(() => isShared(store));
   await times(13, ask);
   await server.kill();
   await startValkey(t, { args, port: server.port });
