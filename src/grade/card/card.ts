@@ -170,12 +170,13 @@ function rowsOf(grade: FaultGrade, known: readonly string[], lines: CommandLines
   });
 }
 
-/** The rank of the worst row and finding of a fault: a run that survived may have broken a rule. */
+/** The rank of the worst row of a fault. A run that survived may have broken a rule: then it must be fixed, too. */
 export function rankOfFault(fault: string, { rows }: Pick<Card, 'rows'>): Rank {
-  const found = rows
-    .filter((row) => row.fault === fault)
-    .flatMap(({ rank, findings }) => [{ rank }, ...findings]);
-  return ranks.find((rank) => found.some((one) => one.rank === rank)) ?? 'not-reached';
+  const own = rows.filter((row) => row.fault === fault);
+  const found = own.map(({ rank, findings }) =>
+    findings.some((finding) => finding.rank === 'must-fix') ? 'must-fix' : rank,
+  );
+  return ranks.find((rank) => found.includes(rank)) ?? 'not-reached';
 }
 
 /** The lines that differ for a good reason, in a sentence. */
