@@ -49,7 +49,7 @@ export async function tryPackage(tarball: string, folder: string, node = process
 
   const graded = run('npx', 'petstore-lab', 'grade', '--', 'node', 'my-program.mjs');
   assert.equal(graded.status, 1, graded.stderr);
-  assert.match(graded.stdout, /^Survived {5}.*moved/m);
+  assert.match(graded.stdout, /^Survived +.*moved/m);
   assert.match(graded.stdout, /^Verdict: failed {2}Not survived: \d+ of \d+ required faults/m);
   assert.match(graded.stdout, /^Run again: npx petstore-lab grade --fault .* -- node my-program\.mjs$/m);
 
