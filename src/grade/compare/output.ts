@@ -133,7 +133,7 @@ function reasonFor(line: Line, instead: Line | undefined, context: Context): str
   return reasons.includes(undefined) ? undefined : [...new Set(reasons)].join(', ');
 }
 
-/** Why a line is right because of what the fault shows. */
+/** The reason if the fault's own responses explain the line. */
 function shownReason(line: Line, instead: Line | undefined, context: Context): string | undefined {
   const { fault, extra, expected, others } = context;
   const hasPeers = (lines: readonly Line[]) =>
