@@ -110,7 +110,7 @@ test('the page says that the stream ended, and opens it again; another key sees 
   await page.locator('h2').getByText('live').waitFor();
   await page.evaluate(`location.hash = 'key=${key}'`);
   await openButton(page).waitFor();
-  await page.getByText('Missed').waitFor({ state: 'detached' });
+  await page.locator('lab-store').getByText('Missed').waitFor({ state: 'detached' });
   await openStore(page);
   await page.getByText('There is no pet in this workspace.').waitFor();
 });
