@@ -3,12 +3,14 @@
  * a plain request of the same size, whole, in this process: `npm run bench -- bodies`. With `--check` the run fails when one
  * costs over 2 ms more.
  */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { LocalLimiter } from '../src/access/limits/local-limiter.ts';
 import { openSqlite } from '../src/db/sqlite.ts';
+import { readConfig } from '../src/foundation/settings/config.ts';
 import { createLogger } from '../src/observe/log/logger.ts';
 import { buildApp } from '../src/service/app.ts';
 import { holdAtMost, markdownTable, median, readOptions } from './support/comparison.ts';
@@ -88,6 +90,7 @@ const log = createLogger('error', process.stdout);
 const clock = () => Math.round(performance.timeOrigin + performance.now() * 1_000);
 const limiter = new LocalLimiter(db, clock, log);
 const config = {
+  ...readConfig({}),
   baseUrl: 'http://localhost:8080/v1',
   trustProxy: false,
   hasDraftLimits: true,

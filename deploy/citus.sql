@@ -3,9 +3,9 @@
 -- psql --single-transaction --set ON_ERROR_STOP=1 --file deploy/citus.sql "$DATABASE_URL"
 set client_min_messages = warning;
 
--- The tables workspaces and api_keys are small and are read together with all other tables, so every node has a copy.
+-- These tables are small, and are read together with others or belong to no workspace, so every node has a copy.
 select format('select create_reference_table(%L)', name)
-from unnest('{workspaces, api_keys}'::text[]) name
+from unnest('{workspaces, api_keys, invites, sealed_answers}'::text[]) name
 where not exists (select from pg_dist_partition where logicalrelid = name::regclass and repmodel = 't')
 \gexec
 

@@ -1,4 +1,5 @@
 /** The servers that the benchmark compares, each in a process of its own: `server.ts KIND PORT ARGUMENT`. */
+
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { DatabaseSync } from 'node:sqlite';
@@ -6,6 +7,7 @@ import fastify from 'fastify';
 import { LocalLimiter } from '../../src/access/limits/local-limiter.ts';
 import type { Database, Transaction, WriteContext } from '../../src/db/database.ts';
 import { openSqlite } from '../../src/db/sqlite.ts';
+import { readConfig } from '../../src/foundation/settings/config.ts';
 import { createLogger } from '../../src/observe/log/logger.ts';
 import { LogOutput } from '../../src/observe/log/output.ts';
 import { buildApp } from '../../src/service/app.ts';
@@ -56,6 +58,7 @@ const kinds = {
 async function serve(db: Database): Promise<void> {
   const log = createLogger('info', new LogOutput(process.stdout.fd));
   const config = {
+    ...readConfig({}),
     baseUrl: `http://127.0.0.1:${port}/v1`,
     trustProxy: false,
     hasDraftLimits: true,

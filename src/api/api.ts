@@ -14,7 +14,7 @@ interface Api {
   admission: Admission;
   /** Runs on an admitted request. Resolves to whether it continues. Undefined: it continues. */
   intercept?(request: FastifyRequest, reply: FastifyReply): Promise<boolean> | undefined;
-  services: Omit<ApiServices, 'operations' | 'baseUrl' | 'kept'>;
+  services: Omit<ApiServices, 'start' | 'operations' | 'baseUrl' | 'kept'>;
   kept: ApiServices['kept'];
   paths: Paths;
   respondUnrouted(request: FastifyRequest, reply: FastifyReply): FastifyReply;
@@ -38,11 +38,12 @@ export function serveApi(app: FastifyInstance, api: Api): void {
           else if (request.is404) respondUnrouted(request, reply);
           else done();
         };
-        const admitting = admit(admission, request);
+        const admitting = request.operation?.isPublic ? undefined : admit(admission, request);
         if (admitting) admitting.then(goOn).catch(done);
         else goOn();
       });
-      for (const operation of operations) mount(scope, operation, { ...services, operations, baseUrl, kept });
+      for (const operation of operations)
+        mount(scope, operation, { ...services, start, operations, baseUrl, kept });
       scope.setNotFoundHandler(respondUnrouted);
     },
     { prefix: start },

@@ -5,6 +5,7 @@ import type { Database, Transaction, WriteContext } from '../db/database.ts';
 import { ignoringFinalStatements } from '../db/group-commit.ts';
 import type { Sql } from '../db/sql.ts';
 import type { Fields } from '../foundation/field-names.ts';
+import { addressGroupOf, isCrossOrigin } from '../http/address.ts';
 import { disconnected } from '../http/connections.ts';
 import { assertMayChange, etagOf, isKnown, type Preconditions, preconditionsOf } from '../http/etag.ts';
 import { pauseOfCostlyMs } from '../http/fair-share.ts';
@@ -31,6 +32,7 @@ import {
 import { type Page, writeCursor } from '../http/pagination.ts';
 import type { RouteHeaders } from '../http/request-context.ts';
 import { isSingleRead, type OperationResponse, Rendered, type StreamStart } from '../http/responses.ts';
+import { assertUnguessable, claimSealed, sealAnswer } from '../http/sealed-answers.ts';
 import { ownTraceparentOf } from '../http/trace-context.ts';
 import { responseWriter, streamStarter } from '../http/write-response.ts';
 import { assertNotSunset, lifecycleHeaders } from '../observe/deprecation.ts';
@@ -47,6 +49,8 @@ export interface ApiServices {
   streams: OpenStreams;
   /** Where callers find the API, without a slash at the end. */
   baseUrl: string;
+  /** The beginning of the paths of its API, which the router adds. The paths of some operations begin with it, too. */
+  start: string;
   /** All operations; one may be the successor of another. */
   operations: readonly Operation[];
   /** Milliseconds since 1970. */
@@ -61,6 +65,11 @@ export interface ApiServices {
   keyChanged(keyId: string): Promise<void>;
 }
 
+/** Stands for the caller of an operation that needs no key. */
+const nobody: Pick<Caller, 'workspaceId' | 'keyId' | 'plan'> = { workspaceId: 0, keyId: '', plan: 'free' };
+
+const callerOf = ({ caller }: FastifyRequest) => caller ?? nobody;
+
 /** Handles one request, whose input is read. */
 type RequestHandle = (sql: Sql | Transaction) => Promise<OperationResponse>;
 
@@ -73,7 +82,7 @@ export function mount(app: FastifyInstance, operation: Handled, services: ApiSer
 
   app.route({
     method,
-    url: path.replace(/{(\w+)}/g, ':$1'),
+    url: belowStart(path, services.start).replace(/{(\w+)}/g, ':$1'),
     config: { operation, lifecycle },
     ...((operation.body || isEnding) && {
       // Before the body is read, so that no client sends one for nothing.
@@ -86,6 +95,9 @@ export function mount(app: FastifyInstance, operation: Handled, services: ApiSer
     handler: (success.kind === 'stream' ? streamHandler : responseHandler)(operation, services, lifecycle),
   });
 }
+
+const belowStart = (path: string, start: string) =>
+  path.startsWith(start) ? path.slice(start.length) : path;
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
@@ -100,10 +112,10 @@ function responseHandler(
   const execute = method === 'GET' ? read : method === 'POST' ? create : change;
   // A write waits for the disk, and several share one commit.
   const sharesTime = method === 'GET';
-  const leastPauseMs = services.kept.api === 'lab' ? pauseOfCostlyMs : undefined;
+  const leastPauseMs = services.kept.api !== 'v1' ? pauseOfCostlyMs : undefined;
   return async (request, reply) => {
     const { interceptor } = request;
-    const { keyId } = request.caller as Caller;
+    const { keyId } = callerOf(request);
     const turn = sharesTime ? request.server.fairShare.enter(keyId, reply.raw, leastPauseMs) : undefined;
     if (turn) await turn;
     const seen = interceptor?.view?.(request) ?? request;
@@ -112,9 +124,15 @@ function responseHandler(
     if (interceptor?.prepare) await interceptor.prepare(input);
     if (operation.prepare) await operation.prepare(input);
     const run = interceptor?.handle?.(operation.handle) ?? operation.handle;
-    const handle: RequestHandle = async (sql) => toAnswer(operation, input, seen, await run(sql, input));
+    let result: unknown;
+    const handle: RequestHandle = async (sql) => {
+      result = await run(sql, input);
+      return toAnswer(operation, input, seen, result);
+    };
     const success = await execute(handle, services, seen);
     if (method !== 'GET') services.changes.notify(input.workspaceId, operation.changesWebhooks);
+    if (operation.committed && !('Idempotency-Replayed' in success.headers))
+      await operation.committed(input, result);
     if (operation.changesKey) await services.keyChanged(input.keyId);
     const answer = interceptor?.represent?.(success) ?? success;
     const { headers } = answer;
@@ -158,7 +176,7 @@ const contextOf = ({ clock }: ApiServices, request: FastifyRequest): WriteContex
   atMs: clock(),
   requestId: request.id,
   traceparent: ownTraceparentOf(request),
-  workspaceId: (request.caller as Caller).workspaceId,
+  workspaceId: request.caller?.workspaceId,
 });
 
 /** A POST may carry an Idempotency-Key, which makes it happen once. */
@@ -170,15 +188,32 @@ function create(
   const text = readIdempotencyKey(request);
   if (text === undefined) return change(handle, services, request);
   const caller = request.caller as Caller;
-  const { workspaceId, keyId } = caller;
+  const { workspaceId, keyId } = callerOf(request);
   const { params, body = '' } = request as { params: Record<string, string>; body?: Buffer | '' };
   const path = request.routeOptions.url?.replace(/:(\w+)/g, (_, name) => params[name] as string);
   const fingerprint = `${path} ${hash('sha256', body)}`;
+  if (request.operation?.sealsAnswer) {
+    assertUnguessable(text);
+    const sealed = { keyId, text, fingerprint, nowMs: services.clock() };
+    const { status } = request.operation.success;
+    return rejectConcurrent(services.inFlight, ownKey(sealed), () =>
+      services.db.write(
+        async (sql) => {
+          const first = await claimSealed(sql, sealed, status);
+          if (first) return first;
+          const response = await handle(ignoringFinalStatements(sql));
+          await sealAnswer(sql, sealed, response);
+          return response;
+        },
+        contextOf(services, request),
+      ),
+    );
+  }
   const cipher = request.operation?.hasSecret ? cipherOf(services.installation) : undefined;
   const { api, boundsOf } = services.kept;
   const keyedRequest = {
     ...{ workspaceId, keyId, text, api, bounds: boundsOf(caller), fingerprint, cipher },
-    outlivesResets: api === 'lab' || path?.startsWith('/v1/store/webhooks') === true,
+    outlivesResets: api !== 'v1' || path?.startsWith('/v1/store/webhooks') === true,
     nowMs: services.clock(),
   };
   return rejectConcurrent(services.inFlight, ownKey(keyedRequest), () =>
@@ -212,7 +247,7 @@ function operationInputReader(operation: Operation, { baseUrl, installation, clo
   });
   return (request: FastifyRequest, preconditions: Preconditions, reply: FastifyReply): AnyInput => {
     const values = readValues(request);
-    const { workspaceId, keyId, plan } = request.caller as Caller;
+    const { workspaceId, keyId, plan } = callerOf(request);
     const assertMayChangeFrom = (current: unknown) => assertMayChange(preconditions, jsonText(current));
     return {
       ...values,
@@ -223,6 +258,8 @@ function operationInputReader(operation: Operation, { baseUrl, installation, clo
       baseUrl,
       installation,
       lastEventId: undefined,
+      address: () => addressGroupOf(request),
+      isCrossOrigin: () => isCrossOrigin(request, baseUrl),
       disconnected: () => disconnected(request, reply),
       digitsOf: (position) => sentDigits(request, position),
       assertMayChange: assertMayChangeFrom,

@@ -30,6 +30,7 @@ export const tables = [
   { name: 'rehearsals', dataKind: 'access' },
   { name: 'rehearsal_progress', dataKind: 'access' },
   { name: 'api_keys', dataKind: 'access', countedAs: 'keys' },
+  { name: 'members', dataKind: 'access' },
   { name: 'streams', dataKind: 'access' },
   { name: 'idempotency_hours', dataKind: 'responses' },
   { name: 'events', dataKind: 'history', hasIds: true },

@@ -22,6 +22,9 @@ const digit = orEncoded('[0-9A-Za-z]', '(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa])')
 /** API keys in any text, including URLs. The beginning of a second key that follows without a space matches as the end of the first. */
 const keysInText = new RegExp(`${prefix('pet')}${digit}{36}(?:${digit}|${underscore})*`, 'g');
 
+/** Codes of invites in any text, including URLs. */
+const codesInText = new RegExp(`${prefix('inv')}${digit}{16}(?:${digit}|${underscore})*`, 'g');
+
 /** A slash, before which JSON may have a backslash. */
 const plainSlash = String.raw`\\*/`;
 
@@ -65,13 +68,16 @@ const sentinelPasswordsInText = new RegExp(
 );
 
 /** Matches every text that a pattern above matches, and nearly no other line of a log. So it saves their cost. */
-const hint = /pet_|whsec_|%|:\/\/|\\u00|\\\//;
+const hint = /pet_|inv_|whsec_|%|:\/\/|\\u00|\\\//;
 
-/** The text with `pet_***` in place of each API key, and `whsec_***` in place of each secret of a webhook. */
+/** The text with `pet_***` in place of each API key, `inv_***` of each code of an invite, and `whsec_***` of each secret of a webhook. */
 export const withoutKeys = (text: string) =>
-  text.replace(keysInText, 'pet_***').replace(webhookSecretsInText, 'whsec_***');
+  text
+    .replace(keysInText, 'pet_***')
+    .replace(codesInText, 'inv_***')
+    .replace(webhookSecretsInText, 'whsec_***');
 
-/** The text without API keys, without secrets of webhooks, and without passwords of addresses. */
+/** The text without API keys, without codes of invites, without secrets of webhooks, and without passwords of addresses. */
 export const withoutSecrets = (text: string) =>
   hint.test(text)
     ? withoutKeys(text)

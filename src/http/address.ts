@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
 import { cameOverConnection } from './connections.ts';
@@ -25,6 +26,18 @@ export function originOf(request: FastifyRequest, baseUrl: string): string | und
   const base = new URL(baseUrl);
   if (host === base.host) return base.origin;
   return loopbackOrigins(request).find((origin) => origin === `http://${host}`);
+}
+
+/**
+ * Whether a web page of another origin sent a request. The origin of a page is known by the base URL, or by an address in `Host`: another
+ * name could lead here from anywhere.
+ */
+export function isCrossOrigin({ headers }: FastifyRequest, baseUrl: string): boolean {
+  const { origin, host = '' } = headers;
+  if (origin === undefined || origin === new URL(baseUrl).origin) return false;
+  const own = URL.canParse(origin) ? new URL(origin) : undefined;
+  const isAddress = own?.hostname === 'localhost' || isIP(own?.hostname.replace(/^\[|\]$/g, '') ?? '') !== 0;
+  return !isAddress || own?.host !== host;
 }
 
 /** `localhost` for a client that is connected directly to `127.0.0.1`, and vice versa; undefined for any other client. */

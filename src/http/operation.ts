@@ -9,7 +9,7 @@ import { type PageRequest, pageQueryOf } from './pagination.ts';
 import type { Rendered, Success } from './responses.ts';
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-export type Tag = 'Pets' | 'Store' | 'Rehearsals' | 'Recordings' | 'Account';
+export type Tag = 'Pets' | 'Store' | 'Rehearsals' | 'Recordings' | 'Account' | 'Accounts';
 
 /** An operation: everything that the router, the reader of requests and the description need. */
 export interface Operation extends Shape {
@@ -27,6 +27,7 @@ export interface Handled<Services extends unknown[] = []> extends Operation {
   /** Awaited before `handle` and before the transaction. */
   prepare?(input: AnyInput, ...services: Services): Promise<void>;
   handle(sql: Sql | Transaction, input: AnyInput, ...services: Services): Promise<unknown>;
+  committed?(input: AnyInput, result: unknown, ...services: Services): void | Promise<void>;
 }
 
 /** Binds the services to the handlers, so that they need only the request. */
@@ -34,9 +35,10 @@ export const withServices = <Services extends unknown[]>(
   operations: readonly Handled<Services>[],
   ...services: Services
 ): Handled[] =>
-  operations.map(({ prepare, ...operation }) => ({
+  operations.map(({ prepare, committed, ...operation }) => ({
     ...operation,
     ...(prepare && { prepare: (input) => prepare(input, ...services) }),
+    ...(committed && { committed: (input, result) => committed(input, result, ...services) }),
     handle: (sql, input) => operation.handle(sql, input, ...services),
   }));
 
@@ -59,6 +61,10 @@ interface Shape {
   changesWebhooks?: boolean;
   /** Whether its response contains a secret, which must not be stored in plain text. */
   hasSecret?: boolean;
+  /** Whether it needs no key. Its responses have no rate limit headers. */
+  isPublic?: boolean;
+  /** Whether its response contains an API key, so that it is stored for an Idempotency-Key only sealed with that value. */
+  sealsAnswer?: boolean;
   /** Changes what is stored of the key. The response waits until no instance caches the key as it was. */
   changesKey?: boolean;
   /** Path parameters of its examples. Set where the examples of the schemas would fail, or would delete what other examples use. */
@@ -97,6 +103,8 @@ interface Definition<
     input: Input<Params, Query, Body>,
     ...services: Services
   ): Promise<Result | Rendered>;
+  /** Is called after the commit, before the response, unless the response is a repeated one. */
+  committed?(input: Input<Params, Query, Body>, result: Result, ...services: Services): void | Promise<void>;
 }
 
 /** What a handler gets of a request: valid values only. */
@@ -118,6 +126,10 @@ export interface Input<Params extends TProperties, Query extends TProperties, Bo
   page: PageRequest;
   /** The event that `Last-Event-ID` names, if the operation returns a stream. */
   lastEventId: number | undefined;
+  /** The group of addresses that the request comes from. */
+  address(): string;
+  /** Whether a web page of another origin sends the request. */
+  isCrossOrigin(): boolean;
   /** For long handlers: a signal that aborts when the client has disconnected or has its response. */
   disconnected(): AbortSignal;
   /** The digits of a position as sent. A number beyond 2^53 has lost its last digits. */
@@ -153,13 +165,14 @@ export const mediaTypesOf = ({ method }: Pick<Shape, 'method'>) =>
 
 /** Every error that an operation can return: those that follow from its shape, and its own. */
 function errorsOf(
-  operation: Pick<Operation, 'method' | 'params' | 'body' | 'deprecated'> & { errors?: readonly ErrorCode[] },
+  operation: Pick<Operation, 'method' | 'params' | 'body' | 'deprecated' | 'isPublic' | 'sealsAnswer'> & {
+    errors?: readonly ErrorCode[];
+  },
 ) {
-  const { method, params, body, deprecated, errors = [] } = operation;
+  const { method, params, body, deprecated, isPublic, sealsAnswer, errors = [] } = operation;
   const codes = new Set<ErrorCode>([
     'invalid_request',
-    'unauthorized',
-    'key_banned',
+    ...(isPublic ? [] : (['unauthorized', 'key_banned'] as const)),
     'rate_limited',
     ...errors,
     'http_version_not_supported',
@@ -167,7 +180,8 @@ function errorsOf(
   if (Object.keys(params).length > 0) codes.add('not_found');
   if (body) codes.add('invalid_json');
   if (method !== 'GET') codes.add('payload_too_large').add('unsupported_media_type');
-  if (method === 'POST') codes.add('conflict').add('idempotency_key_in_use').add('idempotency_key_reused');
+  if (method === 'POST' && !sealsAnswer) codes.add('conflict');
+  if (method === 'POST') codes.add('idempotency_key_in_use').add('idempotency_key_reused');
   if (method === 'PUT' || method === 'PATCH' || method === 'DELETE') codes.add('precondition_failed');
   if (deprecated) codes.add('gone');
   return [...codes, 'request_timeout', 'headers_too_large', 'internal_error', 'unavailable'];

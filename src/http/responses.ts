@@ -67,6 +67,11 @@ export function accepted<S extends TSchema>(schema: S, description: string): Suc
   return { kind: 'accepted', status: 202, description, schema };
 }
 
+/** 201 with what was created, if its address is not another one: without ETag and Location. */
+export function issued<S extends TSchema>(schema: S, description: string): Success<Static<S>> {
+  return { kind: 'accepted', status: 201, description, schema };
+}
+
 /** 200 with an array in the order of ids, its ETag, and a Link if more follow. Adds `limit` and `cursor` to the query. */
 export function page<Item>(
   schema: TSchema & { '~item'?: Item },

@@ -16,6 +16,12 @@ export const labPrefix = '/lab';
 /** The URL of the lab of an API. */
 export const labUrlOf = (baseUrl: string) => baseUrl.replace(/\/v1$/, labPrefix);
 
+/** The prefix of all paths about a key's own account, which is an API of its own. */
+export const accountsPrefix = '/accounts';
+
+/** What stands before the paths of the accounts API, which start with its prefix. */
+export const rootUrlOf = (baseUrl: string) => baseUrl.replace(/\/v1$/, '');
+
 /** Where agents send messages of the Model Context Protocol. */
 export const mcpPath = '/mcp';
 
@@ -29,12 +35,16 @@ export function isForApi(request: FastifyRequest): boolean {
 /** Whether a request is for the lab, where there is one. */
 export const isForLab = (request: Targeted) => isBelow(labPrefix, decodedPathOf(request));
 
+/** Whether a request is about an account. Its response may contain an API key. */
+export const isForAccounts = (request: Targeted) => isBelow(accountsPrefix, decodedPathOf(request));
+
 /** Whether a request is a message of an agent. */
 export const isForMcp = (request: Targeted) => decodedPathOf(request) === mcpPath;
 
-/** Whether a plan counts a request with a key: all but messages and those to the lab, which have limits of their own. */
+/** Whether a plan counts a request with a key: all but messages and those to the lab and about accounts, which have limits of their own. */
 export const isForPlan = (request: Targeted) =>
-  request.url?.startsWith(`${prefix}/`) || (!isForLab(request) && !isForMcp(request));
+  request.url?.startsWith(`${prefix}/`) ||
+  (!isForLab(request) && !isForAccounts(request) && !isForMcp(request));
 
 /** The path of a request: decoded within an API, elsewhere as written, because a proxy may block paths such as `/metrics`. */
 export function requestPath(request: FastifyRequest): string {

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Decision } from '../access/limits/decision.ts';
 import type { Admission } from '../api/admission.ts';
 import { isPassedOn } from '../http/headers.ts';
-import { isForLab, isForMcp, unknownAlias } from '../http/target.ts';
+import { isForPlan, unknownAlias } from '../http/target.ts';
 import type { RequestOutcome } from '../observe/request-outcome.ts';
 import { BanStarts } from './account/ban-starts.ts';
 import type { AccountState } from './account/operations.ts';
@@ -68,7 +68,7 @@ export class Lab {
   observe(facts: RequestOutcome): void {
     if (recordings.of(facts.sender) === undefined) return;
     const request = facts.exchange?.request ?? facts.unread ?? {};
-    if (!isForLab(request) && !isForMcp(request)) this.#recorder.observe(facts);
+    if (isForPlan(request)) this.#recorder.observe(facts);
   }
 
   /** Stores the request that started a ban of its key. */

@@ -31,6 +31,7 @@ interface MetricSources {
   /** Log lines that were not written, by reason. */
   missingLines: () => { repeated: number; unread: number };
   openStreams: () => number;
+  accounts: Readonly<{ created: object; refused: object; expired: number }>;
   sharing?: Readonly<Sharing> | undefined;
   deliveries?: Readonly<Pick<Dispatcher, 'counts' | 'lag'>> | undefined;
 }
@@ -101,6 +102,19 @@ export class Metrics {
           ),
       ),
       counter('petstore_bans_total', 'Bans that began, by plan.', () => by('plan', this.#bans)),
+      counter(
+        'petstore_accounts_created_total',
+        'Workspaces that people created themselves, by how: invite or signup.',
+        () => by('origin', sources.accounts.created),
+      ),
+      counter('petstore_accounts_refused_total', 'Refused sign-ups, by error code.', () =>
+        by('code', sources.accounts.refused),
+      ),
+      counter(
+        'petstore_accounts_expired_total',
+        'Workspaces of open sign-up that expired.',
+        () => sources.accounts.expired,
+      ),
       counter(
         'petstore_rehearsed_answers_total',
         'Responses that a rehearsed fault changed. No other metric counts them.',

@@ -6,6 +6,7 @@ import fastify, {
   type FastifyRequest,
 } from 'fastify';
 import { keyCacheMs } from '../access/keys/identify.ts';
+import { accountsOperations } from '../accounts/operations.ts';
 import { describeLimits } from '../api/admission.ts';
 import { serveApi } from '../api/api.ts';
 import { maxBodyBytes, maxHeaderBytes } from '../foundation/bounds.ts';
@@ -23,7 +24,16 @@ import { type Operation, withServices } from '../http/operation.ts';
 import { formOf, Paths } from '../http/paths.ts';
 import { takeBodiesAsBytes } from '../http/request-batcher.ts';
 import { datedResponse, NamedResponse } from '../http/server-response.ts';
-import { errorPagesUrl, isForApi, labPrefix, labUrlOf, prefix, withoutAlias } from '../http/target.ts';
+import {
+  accountsPrefix,
+  errorPagesUrl,
+  isForApi,
+  labPrefix,
+  labUrlOf,
+  prefix,
+  rootUrlOf,
+  withoutAlias,
+} from '../http/target.ts';
 import { headersOf } from '../http/write-response.ts';
 import { labKeptBounds } from '../lab/lab-bounds.ts';
 import { labOperations } from '../lab/petstore/petstore-api.ts';
@@ -52,6 +62,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Clears all cached callers and ends all streams, because the storage was emptied. */
     startOver(): void;
+    /** Closes accounts of open sign-up that have expired. */
+    expireAccounts(): Promise<void>;
     /** From now on `/readyz` returns 404. */
     drain(): void;
   }
@@ -61,8 +73,12 @@ declare module 'fastify' {
 export function buildApp(given: AppOptions): FastifyInstance {
   const options = withDefaults(given);
   const components = createComponents(options);
-  const { lab, identify, streams, requestLog, readiness } = components;
-  const apis = { [prefix]: options.operations, ...(lab && { [labPrefix]: labOperations }) };
+  const { lab, identify, streams, requestLog, readiness, accounts } = components;
+  const apis = {
+    [prefix]: options.operations,
+    ...(lab && { [labPrefix]: labOperations }),
+    [accountsPrefix]: accountsOperations,
+  };
   const paths = new Paths(apis, documentPaths(options.operations, lab !== undefined));
   const errors = errorResponses(options, components, paths);
 
@@ -75,6 +91,7 @@ export function buildApp(given: AppOptions): FastifyInstance {
     identify.forget();
     streams.endAll();
   });
+  app.decorate('expireAccounts', () => accounts.expire());
   app.decorate('drain', () => readiness.drain());
   app.addHook('onRequest', (request, reply, done) => {
     if (options.isWaiting && request.routeOptions.url !== '/healthz') {
@@ -97,6 +114,7 @@ export function buildApp(given: AppOptions): FastifyInstance {
   app.addHook('preClose', async () => lab?.release());
   app.addHook('onClose', async () => requestLog.close());
   app.addHook('onClose', () => lab?.close());
+  app.addHook('onClose', () => accounts.close());
   return app;
 }
 
@@ -172,6 +190,9 @@ function serveDocuments(app: FastifyInstance, options: CompleteOptions, componen
   );
   const workflows = () => import('../reference/description/workflows.ts');
   serveAsJsonAndYaml(app, `${prefix}/arazzo`, async () => (await workflows()).describeWorkflows(baseUrl));
+  serveDescriptions(app, accountsPrefix, async (version) =>
+    (await apis()).describeAccounts(baseUrl, { ...shown, version }),
+  );
   if (components.lab) {
     serveDescriptions(app, labPrefix, async (version) =>
       (await apis()).describeLab(baseUrl, { ...shown, version }),
@@ -188,6 +209,7 @@ const documentPaths = (operations: readonly Operation[], hasLab: boolean) => [
   ...docsPaths({ operations, hasLab }),
   ...healthPaths,
   ...descriptionPaths(prefix),
+  ...descriptionPaths(accountsPrefix),
   ...(hasLab ? [...labPageRoutes, ...descriptionPaths(labPrefix)] : []),
 ];
 
@@ -214,7 +236,7 @@ function serveAgents(
 function serveApis(
   app: FastifyInstance,
   { config, db, changes, installation, clock, stopwatch, limiter, operations, hasOthers }: CompleteOptions,
-  { identify, streams, admission, labAdmission, lab }: Components,
+  { identify, streams, admission, labAdmission, accountsAdmission, lab, accounts }: Components,
   routing: Pick<Parameters<typeof serveApi>[1], 'paths' | 'respondUnrouted'>,
 ): void {
   const { baseUrl, enforceSunset } = config;
@@ -226,6 +248,17 @@ function serveApis(
     ...{ ...routing, services, start: prefix, operations, baseUrl, admission },
     kept: { api: 'v1', boundsOf: ({ quota }) => keptBoundsOf(quota) },
     intercept: (request, reply) => lab?.intercept(request, reply),
+  });
+  serveApi(app, {
+    ...{
+      ...routing,
+      services,
+      start: accountsPrefix,
+      baseUrl: rootUrlOf(baseUrl),
+      admission: accountsAdmission,
+    },
+    operations: withServices(accountsOperations, accounts.services),
+    kept: { api: 'accounts', boundsOf: () => labKeptBounds },
   });
   if (!lab) return;
   const labServices = lab.services({ limiter, hasDraftLimits: config.hasDraftLimits }, stopwatch, hasOthers);

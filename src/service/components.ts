@@ -1,6 +1,8 @@
 import { createIdentify } from '../access/keys/identify.ts';
 import { callerFinder } from '../access/keys/store.ts';
 import type { Limiter } from '../access/limits/limiter.ts';
+import { Accounts, type AccountsConfig, accountsAccount } from '../accounts/accounts.ts';
+import { accountsOperations } from '../accounts/operations.ts';
 import { type Admission, planAccount } from '../api/admission.ts';
 import { operations as allOperations } from '../api/operations.ts';
 import type { Database } from '../db/database.ts';
@@ -29,7 +31,7 @@ import { healthPaths, Readiness } from './health.ts';
 
 /** What an app is made of. */
 export interface AppOptions {
-  config: Pick<Config, 'baseUrl' | 'trustProxy' | 'enforceSunset' | 'lab' | 'hasDraftLimits'>;
+  config: Pick<Config, 'baseUrl' | 'trustProxy' | 'enforceSunset'> & AccountsConfig;
   db: Database;
   limiter: Limiter;
   log: Log;
@@ -75,7 +77,7 @@ export type CompleteOptions = ReturnType<typeof withDefaults>;
 export type Components = ReturnType<typeof createComponents>;
 
 /** All apps of a process share it, since its statement is prepared once. */
-const findCaller = callerFinder(bindingColumns);
+const findCaller = callerFinder([...bindingColumns, 'origin']);
 
 /** Creates the objects that the steps of a request share: admission, streams, the lab, and the observers of each outcome. */
 export function createComponents(options: CompleteOptions) {
@@ -83,8 +85,12 @@ export function createComponents(options: CompleteOptions) {
   const deprecatedCalls = new DeprecatedCalls(log, clock);
   const requestLog = new RequestLog(log);
   const readiness = new Readiness(db, stopwatch, options.readyMs);
+  const accounts = new Accounts({
+    ...{ config, db, limiter, log, clock, stopwatch },
+    forget: (keyId) => identify.forget(keyId),
+  });
   const metrics = new Metrics({
-    operations: [...operations, ...(config.lab ? labOperations : [])],
+    operations: [...operations, ...(config.lab ? labOperations : []), ...accountsOperations],
     faults: config.lab ? faultNames : [],
     db,
     isReady: () => readiness.holds(),
@@ -92,6 +98,7 @@ export function createComponents(options: CompleteOptions) {
     missingLines: () => ({ repeated: requestLog.dropped, unread: options.unreadLines?.() ?? 0 }),
     openStreams: () => streams.count,
     sharing: limiter.sharing,
+    accounts,
     deliveries: dispatcher,
   });
   const outcomes = new OutcomeReporter([
@@ -101,6 +108,7 @@ export function createComponents(options: CompleteOptions) {
     (outcome) => deprecatedCalls.note(outcome),
     (outcome) => requestLog.answered(outcome),
     (outcome) => lab?.observe(outcome),
+    (outcome) => accounts.note(outcome),
     ...(currentTracer() ? [endSpan] : []),
   ]);
   const lab = config.lab ? createLab(options, outcomes) : undefined;
@@ -117,8 +125,9 @@ export function createComponents(options: CompleteOptions) {
   };
   const labAdmission: Admission = { ...admission, identify, accountOf: labAccount };
   const mcpAdmission: Admission = { ...admission, identify, accountOf: mcpAccount };
-  const admissions = { admission, labAdmission, mcpAdmission };
-  return { identify, ...admissions, lab, streams, readiness, metrics, requestLog, outcomes };
+  const accountsAdmission: Admission = { ...admission, identify, accountOf: accountsAccount };
+  const admissions = { admission, labAdmission, mcpAdmission, accountsAdmission };
+  return { identify, ...admissions, lab, accounts, streams, readiness, metrics, requestLog, outcomes };
 }
 
 /** Polled several times a second. If counted, an idle service would seem busy, and alerts on 503 would react to `/readyz`. */

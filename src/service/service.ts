@@ -4,12 +4,14 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { start } from '#distribution';
 import type { Limiter } from '../access/limits/limiter.ts';
 import { LocalLimiter } from '../access/limits/local-limiter.ts';
+import { deleteClosed } from '../accounts/members.ts';
 import type { Database } from '../db/database.ts';
 import { repeat } from '../foundation/promises.ts';
 import type { Config } from '../foundation/settings/config.ts';
 import { banRules } from '../foundation/settings/plans.ts';
 import type { InstallationKey } from '../foundation/settings/secret-key.ts';
 import { forgetOldIdempotencyKeys } from '../http/idempotency.ts';
+import { forgetSealedAnswers } from '../http/sealed-answers.ts';
 import { deleteOldRecordings, deleteRemoved } from '../lab/recordings/store.ts';
 import { forgetOldRehearsals } from '../lab/rehearsals/store.ts';
 import { ChangeNotifier } from '../store/history/record.ts';
@@ -88,7 +90,7 @@ export async function startService({
   }
   dispatcher.start();
   const failed = (err: unknown) => log.warn({ err }, 'expired data cannot be removed');
-  const sweeps = sweepsOf(options, limiter);
+  const sweeps = sweepsOf(options, limiter, app);
   const ends = sweeps.map(({ everyMs, sweep }) => repeat(everyMs, sweep, failed));
   return {
     app,
@@ -159,7 +161,11 @@ async function openLimiter(
 }
 
 /** The cleanup tasks for expired data, and their intervals. */
-function sweepsOf({ config, db, clock }: Pick<ServiceOptions, 'config' | 'db' | 'clock'>, limiter: Limiter) {
+function sweepsOf(
+  { config, db, clock }: Pick<ServiceOptions, 'config' | 'db' | 'clock'>,
+  limiter: Limiter,
+  app: FastifyInstance,
+) {
   const retention = { maxAgeMs: config.maxEventAgeMs, maxCount: config.maxEventCount };
   const needed = (workspaceId: number) => oldestNeededEvent(db.read, workspaceId);
   return [
@@ -169,6 +175,9 @@ function sweepsOf({ config, db, clock }: Pick<ServiceOptions, 'config' | 'db' | 
     { everyMs: sweepEveryMs, sweep: () => forgetOldRehearsals(db, clock()) },
     { everyMs: forgetEventsEveryMs, sweep: () => deleteOldRecordings(db, clock()) },
     { everyMs: deleteRemovedEveryMs, sweep: () => deleteRemoved(db) },
+    { everyMs: forgetEventsEveryMs, sweep: () => app.expireAccounts() },
+    { everyMs: deleteRemovedEveryMs, sweep: () => deleteClosed(db, clock()) },
+    { everyMs: forgetEventsEveryMs, sweep: () => forgetSealedAnswers(db, clock()) },
     { everyMs: sweepEveryMs, sweep: () => limiter.forgetOld(banRules.memoryMs) },
   ];
 }

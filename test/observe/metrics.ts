@@ -43,6 +43,7 @@ export const quietSources = {
   deprecated: { uses: new Map() },
   missingLines: () => ({ repeated: 0, unread: 0 }),
   openStreams: () => 0,
+  accounts: { created: { invite: 0 }, refused: { invite_invalid: 0 }, expired: 0 },
 };
 
 /** The metrics of a service with everything: PostgreSQL, Valkey, webhooks, and a deprecated operation. */

@@ -35,8 +35,8 @@ const rules = new Map(
 
 type Graph = ReadonlyMap<string, Iterable<string>>;
 
-test('src has at most 16 entries, and each wing says what it is and names its rooms', () => {
-  assert.ok(globSync('*', { cwd: src }).length <= 16);
+test('src has at most 17 entries, and each wing says what it is and names its rooms', () => {
+  assert.ok(globSync('*', { cwd: src }).length <= 17);
   for (const wing of wings) {
     const text = textOf(`src/${wing}/README.md`);
     assert.ok(text.split('\n').length <= 25, `${wing}/README.md is longer than it should be`);

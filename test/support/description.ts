@@ -2,14 +2,15 @@ import assert from 'node:assert/strict';
 import { Ajv, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { accountsOperations } from '../../src/accounts/operations.ts';
 import { operations } from '../../src/api/operations.ts';
 import { type ErrorCode, errorCodes } from '../../src/foundation/errors.ts';
 import type { Operation } from '../../src/http/operation.ts';
-import { labUrlOf } from '../../src/http/target.ts';
+import { labUrlOf, rootUrlOf } from '../../src/http/target.ts';
 import { faultNamed } from '../../src/lab/faults/list.ts';
 import type { Fault } from '../../src/lab/faults/shared/fault.ts';
 import { labOperations } from '../../src/lab/petstore/petstore-api.ts';
-import { describeLab, describeStore } from '../../src/reference/description/apis.ts';
+import { describeAccounts, describeLab, describeStore } from '../../src/reference/description/apis.ts';
 import type { JsonObject, OpenapiVersion } from '../../src/reference/description/schemas.ts';
 
 export const baseUrl = 'http://localhost:8080/v1';
@@ -24,10 +25,16 @@ export const labIn = (version: OpenapiVersion) =>
   JSON.parse(JSON.stringify(describeLab(baseUrl, { version })));
 export const labDescription = labIn('3.0');
 
+/** The served description of the accounts of a version. */
+export const accountsIn = (version: OpenapiVersion) =>
+  JSON.parse(JSON.stringify(describeAccounts(baseUrl, { version })));
+export const accountsDescription = accountsIn('3.0');
+
 /** The same descriptions in OpenAPI 3.1. */
 export const inJsonSchema = new Map<Described, Described>([
   [description, storeIn('3.1')],
   [labDescription, labIn('3.1')],
+  [accountsDescription, accountsIn('3.1')],
 ]);
 
 /** An API of the service: its operations, and its own description. */
@@ -38,10 +45,19 @@ export interface Api {
   description: Described;
 }
 
+/** The store and the lab, whose operations all take a key. */
 export const apis: readonly [store: Api, lab: Api] = [
   { start: '/v1', url: baseUrl, operations, description },
   { start: '/lab', url: labUrlOf(baseUrl), operations: labOperations, description: labDescription },
 ];
+
+/** The API about accounts. Its operations create, change and delete the key that calls them. */
+export const accountsApi: Api = {
+  start: '',
+  url: rootUrlOf(baseUrl),
+  operations: accountsOperations,
+  description: accountsDescription,
+};
 
 type Described = typeof description;
 
@@ -97,18 +113,22 @@ export function assertAsDescribed(method: string, url: string, given: Answer): v
   if (isJson(answer) && isWhole)
     assert.match(text, /\S\n$/, `${method} ${url}: the text does not end with a newline`);
   const isLabPage = /^\/lab(\/|\/([\w-]{27}\/)?page\.(js|css))?$/.test(path);
-  const isForApi = /^\/(v1|lab)\//.test(path) && !isLabPage;
-  const document = path.startsWith('/lab') ? labDescription : description;
+  const isForAccounts = /^\/accounts(\/|$)/.test(path);
+  const isForApi = (/^\/(v1|lab)\//.test(path) || isForAccounts) && !isLabPage;
+  const ofKeys = path.startsWith('/lab') ? labDescription : description;
+  const document = isForAccounts ? accountsDescription : ofKeys;
   if (!isForApi) {
     // Web pages of other origins must not read anything outside the API.
     const permissions = Object.keys(answer.headers).filter((name) => name.startsWith('access-control-'));
     assert.deepEqual(permissions, [], `${method} ${url}`);
   }
-  if (!isForApi || /^\/(v1|lab)\/(openapi(-3\.\d)?|asyncapi|arazzo)\.(json|yaml)$/.test(path)) return;
+  if (!isForApi || /^\/(v1|lab|accounts)\/(openapi(-3\.\d)?|asyncapi|arazzo)\.(json|yaml)$/.test(path))
+    return;
   const what = `${method} ${url} -> ${status} ${text}`;
   assert.ok(answer.headers['x-request-id'], `${what}: no X-Request-Id`);
   assert.equal(answer.headers['access-control-allow-origin'], '*', what);
-  if (status !== 204 || method !== 'OPTIONS') assertLimitHeaders(what, answer);
+  const isPublic = path === '/accounts' && method === 'POST';
+  if ((status !== 204 || method !== 'OPTIONS') && !isPublic) assertLimitHeaders(what, answer, isForAccounts);
   if (faultsIn(answer).some(({ gatewayStatus }) => gatewayStatus === status)) {
     assert.equal(answer.headers['content-type'], 'text/html', what);
     return;
@@ -141,7 +161,7 @@ export function assertAsDescribed(method: string, url: string, given: Answer): v
 /** The paths of each document with their patterns. A path without parameters precedes those with parameters that match it. */
 const pathsOf = new Map(
   [...inJsonSchema].flat().map((document) => {
-    const start = new URL(document.servers[0].url).pathname;
+    const start = new URL(document.servers[0].url).pathname.replace(/^\/$/, '');
     const paths = Object.entries<JsonObject>(document.paths)
       .sort(([a], [b]) => Number(a.includes('{')) - Number(b.includes('{')))
       .map(([template, item]) => ({
@@ -260,13 +280,14 @@ function assertUndescribed(what: string, method: string, answer: Answer): void {
 }
 
 /** Without an operation, the limit headers are still the usual ones. */
-export function assertLimitHeaders(what: string, { status, headers }: Answer): void {
+export function assertLimitHeaders(what: string, { status, headers }: Answer, isForAccounts = false): void {
   for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) {
     assert.match(headers[name] ?? '', /^\d+$/, `${what}: ${name}`);
   }
   assert.match(headers['ratelimit-policy'] ?? '', /^"minute";q=\d+;w=60,"day";q=\d+;w=86400$/, what);
   assert.match(headers.ratelimit ?? '', /^"minute";r=\d+;t=\d+,"day";r=\d+;t=\d+$/, what);
-  if (status === 429 || status === 403) assert.match(headers['retry-after'] ?? '', /^[1-9]\d*$/, what);
+  if (status === 429 || (status === 403 && !isForAccounts))
+    assert.match(headers['retry-after'] ?? '', /^[1-9]\d*$/, what);
 }
 
 const isProblem = ({ headers }: Answer) => headers['content-type'] === 'application/problem+json';

@@ -5,8 +5,9 @@ import { createKey } from '../../src/access/keys/store.ts';
 import type { Limiter } from '../../src/access/limits/limiter.ts';
 import { LocalLimiter } from '../../src/access/limits/local-limiter.ts';
 import { SharedLimiter, type ShareOptions } from '../../src/access/limits/shared-limiter.ts';
+import type { AccountsConfig } from '../../src/accounts/accounts.ts';
 import type { Database, Transaction } from '../../src/db/database.ts';
-import type { LogLevel } from '../../src/foundation/settings/config.ts';
+import { type LogLevel, readConfig } from '../../src/foundation/settings/config.ts';
 import type { Plan, Quota } from '../../src/foundation/settings/plans.ts';
 import { InstallationKey } from '../../src/foundation/settings/secret-key.ts';
 import { defaultTimeLimits, type TimeLimits } from '../../src/http/connections.ts';
@@ -50,6 +51,7 @@ export interface StoreSetup {
   enforceSunset?: boolean;
   /** Whether there is a lab. Default: true. */
   lab?: boolean;
+  accounts?: Partial<AccountsConfig>;
   baseUrl?: string;
   logLevel?: LogLevel;
   /** Whether other instances serve the same keys. */
@@ -123,11 +125,13 @@ export class Petstore {
     const log = createLogger(options.logLevel ?? 'info', { write: (line) => this.log.push(line) });
     const clock = () => this.nowMs;
     const config = {
+      ...readConfig({}),
       baseUrl: options.baseUrl ?? baseUrl,
       trustProxy: options.trustProxy ?? false,
       hasDraftLimits: options.hasDraftLimits ?? true,
       enforceSunset: options.enforceSunset ?? false,
       lab: options.lab ?? true,
+      ...options.accounts,
     };
     this.local = new LocalLimiter(db, clock, log);
     const valkey = options.valkey ?? valkeyOf(folder, clock);

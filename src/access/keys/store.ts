@@ -38,6 +38,9 @@ export const hashKey = (key: string): string => hash('sha256', key);
 
 export const isLive = fragment`revoked_at_ms is null`;
 
+/** Who created a key, other than an operator: the start of the demo, or its owner with an invite or by open sign-up. */
+export type KeyOrigin = 'demo' | 'invite' | 'signup';
+
 /** A key as the operator sees it. The key itself is not stored. Times are milliseconds since 1970. */
 export interface StoredKey {
   id: string;
@@ -47,6 +50,7 @@ export interface StoredKey {
   /** The numbers of an Enterprise key. */
   quota?: Quota;
   label?: string;
+  origin?: KeyOrigin;
   createdAtMs: number;
   revokedAtMs?: number;
   /** Bans that began until this time are void. The column is `pardoned_at_ms`. */
@@ -68,15 +72,16 @@ export interface Caller {
 /** Creates a key, by default a random one. Returns its id and the key itself, which cannot be shown again. */
 export async function createKey(
   sql: Sql,
-  key: Pick<StoredKey, 'workspaceId' | 'plan' | 'quota' | 'label'>,
+  key: Pick<StoredKey, 'workspaceId' | 'plan' | 'quota' | 'label' | 'origin'>,
   nowMs: number,
   secret = generateKey(),
 ): Promise<{ id: string; key: string }> {
   const id = `key_${randomDigits(12)}`;
   await sql`
-    insert into api_keys (workspace_id, id, hash, plan, per_minute, per_day, label, created_at_ms)
+    insert into api_keys (workspace_id, id, hash, plan, per_minute, per_day, label, origin, created_at_ms)
     values (${key.workspaceId}, ${id}, ${hashKey(secret)}, ${key.plan},
-      ${key.quota?.perMinute ?? null}, ${key.quota?.perDay ?? null}, ${key.label ?? null}, ${nowMs})`;
+      ${key.quota?.perMinute ?? null}, ${key.quota?.perDay ?? null}, ${key.label ?? null},
+      ${key.origin ?? null}, ${nowMs})`;
   return { id, key: secret };
 }
 
@@ -136,7 +141,7 @@ export async function revokeKeysOf(sql: Sql, workspaceId: number, nowMs: number)
 }
 
 const keyColumns = columns(
-  'id, workspace_id, workspace, plan, per_minute, per_day, label, created_at_ms, revoked_at_ms, pardoned_at_ms',
+  'id, workspace_id, workspace, plan, per_minute, per_day, label, origin, created_at_ms, revoked_at_ms, pardoned_at_ms',
   (row): StoredKey => ({
     id: String(row.id),
     workspaceId: Number(row.workspaceId),
@@ -146,6 +151,7 @@ const keyColumns = columns(
       quota: { perMinute: Number(row.perMinute), perDay: Number(row.perDay) },
     }),
     ...(row.label !== null && { label: String(row.label) }),
+    ...(row.origin !== null && { origin: row.origin as KeyOrigin }),
     createdAtMs: Number(row.createdAtMs),
     ...(row.revokedAtMs !== null && { revokedAtMs: Number(row.revokedAtMs) }),
     banClearedAtMs: Number(row.pardonedAtMs),

@@ -1,15 +1,19 @@
 import { dayMs, secondMs } from '../time.ts';
+import { openPlanNames } from './plans.ts';
 import {
   anyText,
   apiAddress,
   ConfigError,
+  count,
   databaseUrl,
   hostOfUrl,
+  lineOfText,
   listenAddress,
   networkNames,
   number,
   oneOf,
   onOrOff,
+  openPlans,
   port,
   proxies,
   type Setting,
@@ -84,6 +88,39 @@ export const settings = {
     default: '{PETSTORE_DEMO}',
     meaning: '`on`: keys can rehearse faults and record their requests, below `/lab`',
     read: onOrOff,
+  },
+  /** Whether anybody may create a workspace and a key. */
+  signUp: {
+    variable: 'PETSTORE_SIGNUP',
+    default: 'off',
+    meaning:
+      '`open`: anybody may create a workspace and a key without an invite, within bounds; `off`: nobody',
+    read: (text, variable) => oneOf(['off', 'open'])(text, variable) === 'open',
+  },
+  signUpsPerDay: {
+    variable: 'PETSTORE_SIGNUP_PER_DAY',
+    default: '5',
+    meaning: 'how many keys an address may create by open sign-up in a day (UTC)',
+    read: count(1),
+  },
+  maxSignUps: {
+    variable: 'PETSTORE_SIGNUP_ACCOUNTS',
+    default: '1000',
+    meaning: 'maximum number of workspaces by open sign-up; an idle one makes room for a new one',
+    read: count(1),
+  },
+  /** Undefined: the defaults for each kind of key. */
+  upgrades: {
+    variable: 'PETSTORE_UPGRADES',
+    default: '',
+    meaning: `plans to which the demo key and keys of open sign-up may change themselves: a list of ${quoted(openPlanNames)}, or \`none\`. By default all for the demo key, and \`free,pro\` for open sign-up`,
+    read: openPlans,
+  },
+  contact: {
+    variable: 'PETSTORE_CONTACT',
+    default: '',
+    meaning: 'whom users can ask for a plan, as text in messages: for example an email address',
+    read: lineOfText(200),
   },
   /** Proxies whose X-Forwarded-For is trusted: addresses, networks and names of networks. False: none. True: all. */
   trustProxy: {

@@ -33,6 +33,10 @@ export const maxStreams = { free: 2, pro: 5, business: 20, enterprise: 100 } as 
 
 export const planNames = Object.keys(plans) as Plan[];
 
+/** A plan that keys can get without an agreement. */
+export type OpenPlan = Exclude<Plan, 'enterprise'>;
+export const openPlanNames = planNames.filter((plan): plan is OpenPlan => plan !== 'enterprise');
+
 /** The maximum number of webhooks of a workspace, by the plan of the key that adds one. */
 export const maxWebhooks = { free: 2, pro: 10, business: 50, enterprise: 100 } as const satisfies Record<
   Plan,

@@ -200,11 +200,17 @@ function toRecording(row: Row): Recording {
 }
 
 /** Adds to a count of this day (UTC), in the table of such counts for Idempotency-Keys, which keeps them for a day. Returns the sum. */
-export async function countToday(sql: Sql, { workspaceId, id }: AccountOwner, more: number, nowMs: number) {
-  const firstHour = Math.floor(nowMs / dayMs) * (dayMs / hourMs);
+export const countToday = (sql: Sql, owner: AccountOwner, more: number, nowMs: number) =>
+  addToCount(sql, owner, more, Math.floor(nowMs / dayMs) * (dayMs / hourMs));
+
+/** The same for this hour. */
+export const countThisHour = (sql: Sql, owner: AccountOwner, more: number, nowMs: number) =>
+  addToCount(sql, owner, more, Math.floor(nowMs / hourMs));
+
+async function addToCount(sql: Sql, { workspaceId, id }: AccountOwner, more: number, hour: number) {
   const [row] = await sql`
     insert into idempotency_hours (workspace_id, account, hour, kept, bytes)
-    values (${workspaceId}, ${id}, ${firstHour}, ${more}, 0)
+    values (${workspaceId}, ${id}, ${hour}, ${more}, 0)
     on conflict (workspace_id, account, hour) do update set kept = idempotency_hours.kept + excluded.kept
     returning kept`;
   return Number(row?.[0]);

@@ -1,7 +1,8 @@
+import { accountsOperations } from '../../accounts/operations.ts';
 import { plans } from '../../foundation/settings/plans.ts';
 import { grouped } from '../../foundation/words.ts';
 import type { Operation, Tag } from '../../http/operation.ts';
-import { errorPagesUrl, labUrlOf, referenceUrl } from '../../http/target.ts';
+import { errorPagesUrl, labUrlOf, referenceUrl, rootUrlOf } from '../../http/target.ts';
 import { faults } from '../../lab/faults/list.ts';
 import { labKeptBounds, labQuota } from '../../lab/lab-bounds.ts';
 import { labOperations } from '../../lab/petstore/petstore-api.ts';
@@ -42,6 +43,10 @@ const tags: Record<Tag, { summary: string; description: string }> = {
     summary: 'Requests and report cards',
     description: 'The requests of your client, their responses, and a report card.',
   },
+  Accounts: {
+    summary: 'Getting, changing and deleting keys',
+    description: 'How you get a key, change its plan or its secret, and delete it.',
+  },
   Account: {
     summary: 'Your key and its workspace',
     description: 'The state of your key, and its workspace.',
@@ -78,6 +83,10 @@ stream of events and the webhooks. [llms.txt](${rootUrl}/llms.txt) is an overvie
 export const describeLab = (baseUrl: string, shown: Shown = {}): JsonObject =>
   asShown(describeApi(labOperations, labUrlOf(baseUrl), labInfo(baseUrl), shown.version), shown);
 
+/** The description of the accounts of a service whose API is at `baseUrl`. */
+export const describeAccounts = (baseUrl: string, shown: Shown = {}): JsonObject =>
+  asShown(describeApi(accountsOperations, rootUrlOf(baseUrl), accountsInfo(baseUrl), shown.version), shown);
+
 const draftHeaders = ['RateLimit', 'RateLimit-Policy', 'RateLimitPolicy'];
 
 /** A description, if need be without the headers of the draft, and their components. */
@@ -102,4 +111,18 @@ ${labQuota.perMinute} a minute. [Rehearse failures](${referenceUrl(baseUrl)}/gui
   quota: labQuota,
   keptKeys: `${grouped(labKeptBounds.keys)} for the lab`,
   tags: tagsOf(labOperations),
+});
+
+const accountsInfo = (baseUrl: string): ApiInfo => ({
+  title: 'Petstore accounts',
+  introduction: `How you get an API key for the API at ${baseUrl}, and change it: its plan, its secret, its end. With an invite, or if the
+service is open to everybody, you need no key to begin with.
+
+Requests to this API do not count against the limits of a key. They have their own limit: ${labQuota.perMinute} a minute.`,
+  guides: [],
+  faults: [],
+  errorPages: errorPagesUrl(baseUrl),
+  quota: labQuota,
+  keptKeys: `${grouped(labKeptBounds.keys)} for accounts`,
+  tags: tagsOf(accountsOperations),
 });

@@ -148,6 +148,7 @@ function describeOperation(operation: Operation, context: Context): JsonObject {
     ...(body && { requestBody: describeBody(operation, body, schemas) }),
     responses: responses.use(operation, context.operations),
     ...(sendsEvents && !hasWebhooks && { callbacks: describeCallbacks(schemas) }),
+    ...(operation.isPublic && { security: [] }),
     'x-codeSamples': codeSamples(operation, baseUrl),
   };
 }

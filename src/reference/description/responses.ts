@@ -89,8 +89,8 @@ export class ResponseDescriptions {
       fits(operation, petstoreApi) ? errors : [],
     );
     const responses = [...codesByStatus([...operation.errors, ...ofFaults])].map(([status, codes]) => {
-      const hasLifecycle = operation.deprecated && !statusesBeforeRouting.includes(status);
-      return [status, hasLifecycle ? this.#error(status, codes, operation) : this.#component(status, codes)];
+      const isOwn = (operation.deprecated && !statusesBeforeRouting.includes(status)) || operation.isPublic;
+      return [status, isOwn ? this.#error(status, codes, operation) : this.#component(status, codes)];
     });
     return Object.fromEntries(responses);
   }
@@ -203,6 +203,10 @@ export function responseHeaders(
       ...requiredCount('Whole seconds to wait before a retry, with `idempotency_key_in_use`.', 1),
       required: false,
     },
+    RetryAfterIfTemporary: {
+      ...requiredCount('Whole seconds to wait before a retry, if the refusal is temporary.', 1),
+      required: false,
+    },
     WWWAuthenticate: required('How to authenticate (RFC 6750).', bearerChallenge),
     XRateLimitLimit: requiredCount('The limit of the window with the fewest requests left.', perMinute),
     XRateLimitRemaining: requiredCount('Requests remaining in that window.', perMinute - 1),
@@ -290,16 +294,19 @@ const ofSuccess: Record<Operation['success']['kind'], Fields> = {
 
 const ofError: Record<number, Fields> = {
   401: { 'WWW-Authenticate': 'WWWAuthenticate' },
-  403: { 'Retry-After': 'RetryAfter' },
   410: { Link: 'LinkToFirst' },
   429: { 'Retry-After': 'RetryAfter' },
   503: { 'Retry-After': 'RetryAfter' },
 };
 
+/** Headers of every response of an operation. */
+const commonHeadersOf = ({ isPublic }: Pick<Operation, 'isPublic'>): Fields =>
+  isPublic ? { 'X-Request-Id': 'XRequestId' } : onEveryResponse;
+
 function successHeaders(operation: Operation): Fields {
   const { success, deprecated, method } = operation;
   return {
-    ...onEveryResponse,
+    ...commonHeadersOf(operation),
     ...ofSuccess[success.kind],
     ...(method === 'POST' && { 'Idempotency-Replayed': 'IdempotencyReplayed' }),
     ...Object.fromEntries((success.headers ?? []).map((name) => [name, name.replaceAll('-', '')])),
@@ -310,8 +317,11 @@ function successHeaders(operation: Operation): Fields {
 
 function errorHeaders(status: number, codes: ErrorCode[], operation?: Operation): Fields {
   return {
-    ...onEveryResponse,
+    ...commonHeadersOf(operation ?? {}),
     ...ofError[status],
+    ...(status === 403 && {
+      'Retry-After': codes.every((code) => code === 'key_banned') ? 'RetryAfter' : 'RetryAfterIfTemporary',
+    }),
     ...(codes.includes('idempotency_key_in_use') && { 'Retry-After': 'RetryAfterInUse' }),
     ...(operation?.deprecated && ofDeprecated),
   };

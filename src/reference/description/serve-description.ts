@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { formsFromThread, formsOf } from '../../http/content-codings.ts';
 import { serveDocument } from '../../http/document.ts';
-import { prefix } from '../../http/target.ts';
+import { accountsPrefix, prefix } from '../../http/target.ts';
 import { type OpenapiVersion, openapiVersions } from './schemas.ts';
 
 export const asJson = (document: object) => `${JSON.stringify(document, null, 2)}\n`;
@@ -20,7 +20,7 @@ export const asyncapiPath = `${prefix}/asyncapi`;
 export const descriptionPaths = (start: string) =>
   [
     ...openapiVersions.map((version) => pathOf(start, version)),
-    `${start}/arazzo`,
+    ...(start === accountsPrefix ? [] : [`${start}/arazzo`]),
     ...(start === prefix ? [asyncapiPath] : []),
   ].flatMap((path) => [`${path}.json`, `${path}.yaml`]);
 

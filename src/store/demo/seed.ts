@@ -97,7 +97,12 @@ export async function prepareDemo(db: Database, dataDir: string, nowMs: number):
       }
       const kept = inDataDir(dataDir, () => readOwnFile(file)?.trim());
       if (kept && (await findWorkspaceOfKey(sql, kept)) === workspace.id) return kept;
-      const newKey = { workspaceId: workspace.id, plan: 'free', label: 'demonstration' } as const;
+      const newKey = {
+        workspaceId: workspace.id,
+        plan: 'free',
+        label: 'demonstration',
+        origin: 'demo',
+      } as const;
       const { key } = await createKey(sql, newKey, nowMs);
       inDataDir(dataDir, () => replaceFile(file, `${key}\n`));
       return key;

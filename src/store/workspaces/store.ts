@@ -138,10 +138,12 @@ export async function deleteWorkspace(sql: Transaction, workspaceId: number): Pr
   await sql`delete from workspaces where id = ${workspaceId}`;
 }
 
-/** Removes all workspaces with everything in them, and the accounts of addresses. */
+/** Removes all workspaces with everything in them, the accounts of addresses, and all invites. */
 export async function deleteAllWorkspaces(sql: Sql): Promise<void> {
   for (const { name } of tables) await sql`delete from ${identifier(name)}`;
   await sql`delete from workspaces`;
+  await sql`delete from invites`;
+  await sql`delete from sealed_answers`;
 }
 
 /** Categories of the remaining pets must stay. */

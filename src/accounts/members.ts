@@ -1,0 +1,186 @@
+import { createKey, isLive, randomDigits, revokeKeysOf } from '../access/keys/store.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { columns, fragment, type Sql } from '../db/sql.ts';
+import type { OpenPlan, Plan } from '../foundation/settings/plans.ts';
+import { dayMs, hourMs, minuteMs } from '../foundation/time.ts';
+import type { Owner } from '../lab/key-binding.ts';
+import { countToday } from '../lab/recordings/store.ts';
+import { seedWorkspace } from '../store/demo/seed.ts';
+import {
+  closeWorkspace,
+  createWorkspace,
+  deleteInBatches,
+  deleteWorkspace,
+  findWorkspace,
+} from '../store/workspaces/store.ts';
+import { openPlansIn } from './invites.ts';
+
+/** A workspace of open sign-up without a request expires after this time. */
+export const unusedMs = hourMs;
+/** Any other expires after this time without one. */
+export const idleMs = 30 * dayMs;
+/** When all workspaces of open sign-up are taken, one that was idle for this time makes room. */
+export const roomAfterMs = dayMs;
+/** The time of a last request is stored at most this late, plus a margin. */
+const storedLateMs = 2 * minuteMs;
+
+/** A key that its owner created, and its workspace. Times are milliseconds since 1970. */
+export interface Member extends Owner {
+  workspace: string;
+  /** As its owner typed it. */
+  name: string;
+  /** Undefined: by open sign-up. */
+  inviteId?: string;
+  plan: Plan;
+  createdAtMs: number;
+  /** Undefined: it has sent none. */
+  lastRequestAtMs?: number;
+  /** The code of the last error that it got. */
+  lastError?: string;
+  lastErrorAtMs?: number;
+  /** Bans of the key that began until this time are void. */
+  banClearedAtMs: number;
+}
+
+const memberColumns = columns(
+  'workspace_id, id, workspace, name, invite_id, plan, created_at_ms, last_request_at_ms, last_error, last_error_at_ms, pardoned_at_ms',
+  (row): Member => ({
+    workspaceId: Number(row.workspaceId),
+    keyId: String(row.id),
+    workspace: String(row.workspace),
+    name: String(row.name),
+    ...(row.inviteId !== null && { inviteId: String(row.inviteId) }),
+    plan: row.plan as Plan,
+    createdAtMs: Number(row.createdAtMs),
+    ...(row.lastRequestAtMs !== null && { lastRequestAtMs: Number(row.lastRequestAtMs) }),
+    ...(row.lastError !== null && { lastError: String(row.lastError) }),
+    ...(row.lastErrorAtMs !== null && { lastErrorAtMs: Number(row.lastErrorAtMs) }),
+    banClearedAtMs: Number(row.pardonedAtMs),
+  }),
+);
+const living = fragment`
+  select ${memberColumns.list} from (
+    select m.*, w.name as workspace, k.plan, k.pardoned_at_ms from members m
+    join workspaces w on w.id = m.workspace_id
+    join api_keys k on k.workspace_id = m.workspace_id and k.id = m.id
+    where m.closed_at_ms is null
+  ) living_members`;
+
+/** The members of an invite that are not deleted, in the order of creation. */
+export async function listMembers(sql: Sql, inviteId: string): Promise<Member[]> {
+  const rows = await sql`${living} where invite_id = ${inviteId} order by created_at_ms, id`;
+  return rows.map(memberColumns.read);
+}
+
+/** The name of the member of a key, and the plans that its invite opens. Undefined if an operator created the key. */
+export async function findMembership(sql: Sql, { workspaceId, keyId }: Owner) {
+  const [row] = await sql`
+    select m.name, i.upgrades from members m left join invites i on i.id = m.invite_id
+    where m.workspace_id = ${workspaceId} and m.id = ${keyId} and m.closed_at_ms is null`;
+  return row && { name: String(row[0]), ...(row[1] !== null && { upgrades: openPlansIn(String(row[1])) }) };
+}
+
+/** Creates a workspace with the demo data and a key for a person. */
+export async function createMember(
+  sql: Transaction,
+  { name, plan, inviteId }: { name: string; plan: OpenPlan; inviteId?: string },
+  nowMs: number,
+): Promise<{ workspace: string; keyId: string; key: string }> {
+  const workspace = workspaceNameFor(name);
+  const { id: workspaceId } = await createWorkspace(sql, workspace, nowMs);
+  await seedWorkspace(sql, workspaceId);
+  const origin = inviteId === undefined ? 'signup' : 'invite';
+  const { id: keyId, key } = await createKey(sql, { workspaceId, plan, origin }, nowMs);
+  await sql`
+    insert into members (workspace_id, id, invite_id, name, created_at_ms)
+    values (${workspaceId}, ${keyId}, ${inviteId ?? null}, ${name}, ${nowMs})`;
+  return { workspace, keyId, key };
+}
+
+const maxKept = 30;
+
+/** A free name for a workspace: what is left of a person's name in ASCII, and random characters. */
+export function workspaceNameFor(name: string): string {
+  const words = name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replaceAll(/\p{M}/gu, '')
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, maxKept)
+    .replaceAll(/^-+|-+$/g, '');
+  return `${words || 'member'}-${randomDigits(8).toLowerCase()}`;
+}
+
+/** Takes the access of a member away. `deleteClosed` deletes its data soon. Returns false if it was closed before. */
+export async function closeMember(
+  sql: Sql,
+  { workspaceId, keyId }: Owner,
+  nowMs: number,
+  condition = fragment``,
+): Promise<boolean> {
+  const rows = await sql`
+    update members set closed_at_ms = ${nowMs}
+    where workspace_id = ${workspaceId} and id = ${keyId} and closed_at_ms is null ${condition} returning id`;
+  if (rows.length === 0) return false;
+  await revokeKeysOf(sql, workspaceId, nowMs);
+  return true;
+}
+
+/** The last use of a member, or its creation. */
+const lastUse = fragment`coalesce(last_request_at_ms, created_at_ms)`;
+const ofSignUp = fragment`invite_id is null and closed_at_ms is null`;
+
+/** A workspace to which an operator has given further keys is the operator's. */
+const hasOneKey = fragment`not exists (
+  select 1 from api_keys k where k.workspace_id = members.workspace_id and k.id <> members.id and ${isLive})`;
+
+/** Closes members of open sign-up that have expired. Returns the ids of their keys. */
+export async function expireMembers(db: Database, nowMs: number): Promise<string[]> {
+  const dueAt = (afterMs: number) => nowMs - afterMs - storedLateMs;
+  const isExpired = fragment`${ofSignUp} and ${hasOneKey} and (
+    (last_request_at_ms is null and created_at_ms <= ${dueAt(unusedMs)}) or last_request_at_ms <= ${dueAt(idleMs)})`;
+  const rows = await db.read`select workspace_id, id from members where ${isExpired}`;
+  const closed: string[] = [];
+  for (const [workspaceId, id] of rows) {
+    const owner = { workspaceId: Number(workspaceId), keyId: String(id) };
+    if (await db.write((sql) => closeMember(sql, owner, nowMs, fragment`and ${isExpired}`)))
+      closed.push(owner.keyId);
+  }
+  return closed;
+}
+
+/**
+ * Makes sure that one more member of open sign-up fits, and locks their number until the transaction ends. If all are taken, closes the
+ * one that was idle longest, if that is long enough. Returns 0, or in how many milliseconds one may make room. The new one counts.
+ */
+export async function makeRoom(sql: Sql, max: number, nowMs: number): Promise<number> {
+  await countToday(sql, { workspaceId: 0, id: 'signups' }, 1, nowMs);
+  const [counted] = await sql`select count(*) from members where ${ofSignUp}`;
+  if (Number(counted?.[0]) <= max) return 0;
+  const [idlest] = await sql`
+    select workspace_id, id, ${lastUse} from members where ${ofSignUp} and ${hasOneKey} order by 3, 1 limit 1`;
+  const [workspaceId, keyId, usedAtMs] = [Number(idlest?.[0]), String(idlest?.[1]), Number(idlest?.[2])];
+  const waitMs = usedAtMs + roomAfterMs + storedLateMs - nowMs;
+  if (waitMs > 0) return waitMs;
+  const isStillIdle = fragment`and ${lastUse} = ${usedAtMs}`;
+  return (await closeMember(sql, { workspaceId, keyId }, nowMs, isStillIdle)) ? 0 : minuteMs;
+}
+
+/** Deletes the workspaces of closed members, in short transactions. Continues after an interruption. */
+export async function deleteClosed(db: Database, nowMs: number): Promise<void> {
+  const rows = await db.read`
+    select w.id, w.name from members m join workspaces w on w.id = m.workspace_id
+    where m.closed_at_ms is not null order by m.closed_at_ms`;
+  for (const [id, name] of rows) {
+    const workspace = { id: Number(id), name: String(name) };
+    const context = { atMs: nowMs, workspaceId: workspace.id };
+    try {
+      await closeWorkspace(db, workspace, context);
+      await deleteInBatches(db, workspace, context);
+      await db.write((sql) => deleteWorkspace(sql, workspace.id), context);
+    } catch (error) {
+      // Another instance deletes the same workspaces.
+      if ((await findWorkspace(db.read, workspace.name))?.id === workspace.id) throw error;
+    }
+  }
+}
