@@ -10,6 +10,7 @@ const failureExitCode = 1;
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./cli/serve.ts')).serveCommand(),
   keys: async () => (await import('./cli/keys.ts')).keysCommand(),
+  invites: async () => (await import('./cli/invites.ts')).invitesCommand(),
   workspaces: async () => (await import('./cli/workspaces.ts')).workspacesCommand(),
   seed: async () => (await import('./cli/seed.ts')).seedCommand(),
   migrate: async () => (await import('./cli/storage.ts')).migrateCommand(),

@@ -1,7 +1,13 @@
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { start } from '#distribution';
-import { clientKeyVariable, type Environment, readConfig, settings } from '../foundation/settings/config.ts';
+import {
+  type Config,
+  clientKeyVariable,
+  type Environment,
+  readConfig,
+  settings,
+} from '../foundation/settings/config.ts';
 import { readOwnFile } from '../foundation/settings/data-dir.ts';
 import {
   challengeField,
@@ -35,6 +41,11 @@ export async function readAccess(options: { key?: string; url?: URL }): Promise<
   const baseUrl =
     options.url?.href.replace(/\/$/, '') ?? urlInSettings(process.env) ?? (await findService(dataDir));
   return { baseUrl, key, addressSetBy: '--url' };
+}
+
+/** The address of the API for links: of the settings, or of the service that runs with the data folder. */
+export async function addressOfService({ baseUrl, dataDir }: Config): Promise<string> {
+  return urlInSettings(process.env) ?? findService(dataDir).catch(() => baseUrl);
 }
 
 /** The address in the settings. Undefined if PORT is 0, which means any free port. */

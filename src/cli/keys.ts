@@ -73,7 +73,7 @@ export function keysCommand(): Command {
     .action(async (id, options) => {
       const fields = await withStorage(async ({ read }) => {
         const key = (await findKey(read, id)) ?? noSuchKey(id);
-        const account = await currentAccount(read, { workspaceId: key.workspaceId, id });
+        const [account] = await currentAccounts(read, [{ workspaceId: key.workspaceId, id }]);
         return { ...keyFields(key), ...usageFields(account ?? newAccount, key, Date.now()) };
       });
       printFields(fields, options.json);
@@ -140,7 +140,12 @@ function enterpriseQuota(plan: Plan, options: Partial<Quota>, command: Command):
 
 const limitsOf = (plan: Plan, quota: Quota | undefined): Partial<Quota> => quota ?? plans[plan] ?? {};
 
-function usageFields(account: LimitAccount, { plan, quota, banClearedAtMs }: StoredKey, clockMs: number) {
+/** What a key has used of its limits, and its ban. */
+export function usageFields(
+  account: LimitAccount,
+  { plan, quota, banClearedAtMs }: Pick<StoredKey, 'plan' | 'quota' | 'banClearedAtMs'>,
+  clockMs: number,
+) {
   const { current, nowMs } = advanceWindows(account, { banClearedAtMs }, clockMs);
   const { minuteCount, dayCount, strikes, bans, bannedAtMs, bannedUntilMs } = current;
   const { perMinute, perDay } = limitsOf(plan, quota);
@@ -163,7 +168,7 @@ function keyFields({ id, workspace, plan, quota, label, createdAtMs, revokedAtMs
   };
 }
 
-function parseLabel(text: string): string {
+export function parseLabel(text: string): string {
   if (!/^[^\p{Cc}]{1,100}$/u.test(text))
     throw new InvalidArgumentError('It must be 1 to 100 characters, without control characters.');
   return text;
@@ -172,14 +177,20 @@ function parseLabel(text: string): string {
 const connectWithinMs = 2_000;
 
 /**
- * The account of a key. If instances share their counts in Valkey, it comes from there. Otherwise it is the account that the running server
+ * The accounts of keys. If instances share their counts in Valkey, they come from there. Otherwise they are those that the running server
  * saved, at most a second ago. Throws if Valkey cannot be reached.
  */
-async function currentAccount(sql: Sql, subject: AccountOwner): Promise<LimitAccount | undefined> {
+export async function currentAccounts(
+  sql: Sql,
+  subjects: readonly AccountOwner[],
+): Promise<(LimitAccount | undefined)[]> {
   const { valkeyUrls } = readConfig(process.env);
-  if (valkeyUrls.length === 0) return findAccount(sql, subject.workspaceId, subject.id);
+  if (valkeyUrls.length === 0)
+    return Promise.all(subjects.map(({ workspaceId, id }) => findAccount(sql, workspaceId, id)));
   const { findSharedAccount } = await import('../access/limits/shared-accounts.ts');
-  return withValkey(valkeyUrls, (valkey) => findSharedAccount(valkey, subject)).catch((error: Error) => {
+  return withValkey(valkeyUrls, (valkey) =>
+    Promise.all(subjects.map((subject) => findSharedAccount(valkey, subject))),
+  ).catch((error: Error) => {
     const reason = withoutLogins(error.message, valkeyUrls);
     throw new Error(`The counts are in Valkey, which cannot be reached: ${reason}`);
   });

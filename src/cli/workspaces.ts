@@ -17,7 +17,8 @@ import {
 import { withStorage } from './storage.ts';
 import { confirm, isoTime, printFields, printRows, progressLine } from './terminal.ts';
 
-const yes = () =>
+/** The option to skip a confirmation. */
+export const yes = () =>
   new Option(
     '--yes',
     'do not ask for confirmation. Required at a terminal if the output is redirected. Scripts are never asked',

@@ -49,6 +49,10 @@ export async function serve(
   const log = createLogger(config.logLevel, output, prettyFor(config.logFormat, logStream));
   output.onReadAgain = (dropped) =>
     log.warn({ dropped }, 'the log was not read for a while, so lines were dropped');
+  if (config.signUp && config.trustProxy === false)
+    log.warn(
+      'PETSTORE_SIGNUP is open and TRUST_PROXY is off: behind a proxy all callers would share one address, and the accounts that it may create in a day',
+    );
   for (const variable of config.unknownVariables) log.warn({ variable }, unknownVariable);
   const { demoKey, isMoved, ...parts } = store
     ? { ...store.parts, demoKey: store.key, isMoved: false }
