@@ -78,6 +78,11 @@ export class Accounts {
     for (const keyId of keyIds) log.info({ keyId }, 'an account expired');
   }
 
+  /** Stores the last requests of members that are due. */
+  saveActivity(): Promise<void> {
+    return this.#activity.save();
+  }
+
   /** Stores the last requests of members that are not stored yet. */
   close(): Promise<void> {
     return this.#activity.save(true);

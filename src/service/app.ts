@@ -64,6 +64,8 @@ declare module 'fastify' {
     startOver(): void;
     /** Closes accounts of open sign-up that have expired. */
     expireAccounts(): Promise<void>;
+    /** Stores the last requests of members that are due. */
+    saveActivity(): Promise<void>;
     /** From now on `/readyz` returns 404. */
     drain(): void;
   }
@@ -92,6 +94,7 @@ export function buildApp(given: AppOptions): FastifyInstance {
     streams.endAll();
   });
   app.decorate('expireAccounts', () => accounts.expire());
+  app.decorate('saveActivity', () => accounts.saveActivity());
   app.decorate('drain', () => readiness.drain());
   app.addHook('onRequest', (request, reply, done) => {
     if (options.isWaiting && request.routeOptions.url !== '/healthz') {

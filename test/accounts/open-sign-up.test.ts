@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import { createKey } from '../../src/access/keys/store.ts';
+import { deleteClosed } from '../../src/accounts/members.ts';
+import { dayMs, hourMs, minuteMs, newMember, signUp } from '../support/accounts.ts';
+import { filledTables } from '../support/content.ts';
+import { type JsonAnswer, type Petstore, type StoreSetup, startPetstore } from '../support/petstore.ts';
+
+const start = (t: TestContext, accounts: StoreSetup['accounts'] = {}, options: StoreSetup = {}) =>
+  startPetstore(t, { seed: false, trustProxy: true, ...options, accounts: { signUp: true, ...accounts } });
+
+let addresses = 0;
+/** Signs up from an address, by default a new one. */
+const join = (store: Petstore, address = `192.0.2.${++addresses}`, headers: Record<string, string> = {}) =>
+  signUp(store, { name: 'Ada' }, { 'x-forwarded-for': address, ...headers });
+
+const codeOf = ({ status, body }: JsonAnswer) => [status, body.code];
+const retryAfterMs = ({ headers }: JsonAnswer) => Number(headers['retry-after']) * 1_000;
+
+const use = (store: Petstore, { body: { key } }: JsonAnswer) => store.call('GET', '/pets?limit=1', { key });
+
+/** Stores all last requests, as the service does within a minute. */
+async function saveActivity(store: Petstore): Promise<void> {
+  store.aheadMs += minuteMs;
+  await store.app.saveActivity();
+}
+
+/** Stores the last requests, closes what has expired, and deletes what is closed. */
+async function sweep(store: Petstore): Promise<void> {
+  await saveActivity(store);
+  await store.app.expireAccounts();
+  await deleteClosed(store.db, store.nowMs);
+}
+
+/** Whether the key still works. The service caches keys for half a second. */
+async function isAlive(store: Petstore, answer: JsonAnswer): Promise<boolean> {
+  store.app.startOver();
+  return (await use(store, answer)).status !== 401;
+}
+
+const livingOf = async (store: Petstore) =>
+  Number((await store.db.read`select count(*) from members where closed_at_ms is null`)[0]?.[0]);
+
+test('an address creates five accounts a day and no more, whatever it deletes, and a repetition counts once', async (t) => {
+  const store = await start(t);
+  const value = { 'idempotency-key': randomUUID() };
+  const first = await join(store, '192.0.2.1', value);
+  assert.deepEqual([first.status, first.body.plan], [201, 'free']);
+  for (let i = 0; i < 3; i++) assert.equal((await join(store, '192.0.2.1')).status, 201);
+  await store.change((sql) => sql`update members set closed_at_ms = ${store.nowMs}`, undefined);
+  await deleteClosed(store.db, store.nowMs);
+  assert.equal((await join(store, '192.0.2.1')).status, 201);
+  const refused = await join(store, '192.0.2.1');
+  assert.deepEqual(codeOf(refused), [429, 'rate_limited']);
+  assert.equal(retryAfterMs(refused), dayMs / 2, 'until midnight');
+  assert.equal((await join(store, '192.0.2.1', value)).text, first.text);
+  assert.equal((await join(store, '192.0.2.2')).status, 201);
+  store.nowMs += dayMs / 2;
+  assert.equal((await join(store, '192.0.2.1')).status, 201);
+});
+
+test('a /64 of IPv6 is one address', async (t) => {
+  const store = await start(t, { signUpsPerDay: 1 });
+  assert.equal((await join(store, '2001:db8:1:2::1')).status, 201);
+  assert.equal((await join(store, '2001:db8:1:2:ffff::9')).status, 429);
+  assert.equal((await join(store, '2001:db8:1:3::1')).status, 201);
+});
+
+test('requests for sign-up are bounded before they reach the storage', async (t) => {
+  const store = await start(t, { signUpsPerDay: 1 });
+  assert.equal((await join(store, '192.0.2.1')).status, 201);
+  for (let i = 1; i < 60; i++) assert.equal((await join(store, '192.0.2.1')).status, 429);
+  await store.holdLimits();
+  const { writes, reads } = store.db.counts;
+  for (let i = 0; i < 100; i++) assert.equal((await join(store, '192.0.2.1')).status, 429);
+  assert.deepEqual([store.db.counts.writes, store.db.counts.reads], [writes, reads]);
+});
+
+test('a web page of another site cannot sign its visitors up, but can use an invite', async (t) => {
+  const store = await start(t, { signUpsPerDay: 100 });
+  const cases: [origin: string, host: string, status: number][] = [
+    ['http://localhost:8080', 'anything', 201],
+    ['http://192.168.1.5:8080', '192.168.1.5:8080', 201],
+    ['http://[2001:db8::1]:8080', '[2001:db8::1]:8080', 201],
+    ['https://evil.example', 'localhost:8080', 403],
+    ['http://evil.example', 'evil.example', 403],
+    ['http://192.168.1.5:8081', '192.168.1.5:8080', 403],
+    ['null', 'localhost:8080', 403],
+  ];
+  for (const [origin, host, status] of cases)
+    assert.equal((await join(store, '192.0.2.1', { origin, host })).status, status, `${origin} ${host}`);
+  const preflight = { 'access-control-request-method': 'POST', origin: 'https://evil.example' };
+  assert.equal((await store.send('OPTIONS', '/accounts', { key: null, headers: preflight })).status, 204);
+  const { key } = await newMember(store);
+  assert.equal((await store.call('GET', '/pets', { key })).status, 200);
+});
+
+test('an account that was never used expires after an hour, a used one 30 days after its last request', async (t) => {
+  const store = await start(t);
+  const [unused, used, class_] = [await join(store), await join(store), await newMember(store)];
+  assert.equal((await use(store, used)).status, 200);
+  store.nowMs += hourMs;
+  await sweep(store);
+  assert.equal(await livingOf(store), 3);
+  store.nowMs += 2 * minuteMs;
+  await sweep(store);
+  assert.deepEqual([await isAlive(store, unused), await isAlive(store, used)], [false, true]);
+  assert.match(await store.metrics(), /petstore_accounts_expired_total 1\n/);
+
+  await saveActivity(store);
+  store.nowMs += 30 * dayMs;
+  await sweep(store);
+  assert.equal(await isAlive(store, used), true);
+  await store.db.write(
+    (sql) => sql`update members set last_request_at_ms = ${store.nowMs - 30 * dayMs - 2 * minuteMs}`,
+  );
+  await store.app.expireAccounts();
+  assert.equal(await isAlive(store, used), false);
+  assert.equal(
+    (await store.call('GET', '/pets', { key: class_.key })).status,
+    200,
+    'a class does not expire',
+  );
+});
+
+test('nothing is left of an expired account, and a workspace to which an operator gave a key stays', async (t) => {
+  const store = await start(t);
+  const [gone, kept] = [await join(store), await join(store)];
+  const idOf = async ({ body }: JsonAnswer) =>
+    Number((await store.db.read`select id from workspaces where name = ${body.workspace}`)[0]?.[0]);
+  const [goneId, keptId] = [await idOf(gone), await idOf(kept)];
+  await store.db.write((sql) => createKey(sql, { workspaceId: keptId, plan: 'free' }, store.nowMs));
+  await store.saveLimits();
+  store.nowMs += 2 * hourMs;
+  await sweep(store);
+  assert.deepEqual(await filledTables(store.db.read, goneId), []);
+  assert.equal(Number.isNaN(await idOf(gone)), true);
+  assert.ok((await filledTables(store.db.read, keptId)).includes('pets'));
+  assert.equal(await isAlive(store, kept), true);
+});
+
+test('a request costs no write: the last one of a key is stored at once, then once a minute', async (t) => {
+  const store = await start(t);
+  const answer = await join(store);
+  await store.holdLimits();
+  let timeMs = 0;
+  store.stopwatch = () => timeMs;
+  const before = store.db.counts.writes;
+  const writes = () => store.db.counts.writes - before;
+  await use(store, answer);
+  await store.app.saveActivity();
+  assert.equal(writes(), 1);
+  for (let i = 0; i < 30; i++) {
+    store.nowMs += 1_000;
+    timeMs += 1_000;
+    await use(store, answer);
+    await store.app.saveActivity();
+  }
+  assert.equal(writes(), 1);
+  timeMs += 30_000;
+  await store.app.saveActivity();
+  assert.equal(writes(), 2);
+  const [[last] = []] = await store.db.read`select last_request_at_ms from members`;
+  assert.equal(last, store.nowMs);
+});
+
+test('when all accounts are taken, the one idle longest makes room if that is a day, and otherwise nobody gets in', async (t) => {
+  const store = await start(t, { maxSignUps: 3 });
+  const [idle, ...active] = [await join(store), await join(store), await join(store)];
+  store.nowMs += hourMs / 2;
+  for (const one of active) await use(store, one);
+  await use(store, idle);
+  const full = await join(store);
+  assert.deepEqual(codeOf(full), [403, 'signup_closed']);
+  assert.ok(retryAfterMs(full) > 23 * hourMs && retryAfterMs(full) <= dayMs + 2 * minuteMs);
+  assert.equal(await livingOf(store), 3);
+
+  await saveActivity(store);
+  store.nowMs += dayMs;
+  for (const one of active) await use(store, one);
+  await saveActivity(store);
+  store.nowMs += 2 * minuteMs;
+  assert.equal((await join(store)).status, 201);
+  assert.equal(await livingOf(store), 3);
+  assert.equal(await isAlive(store, idle), false);
+  for (const one of active) assert.equal(await isAlive(store, one), true);
+  assert.deepEqual(codeOf(await join(store)), [403, 'signup_closed']);
+});
+
+test('of 50 sign-ups at once, as many get in as there is room for', async (t) => {
+  const store = await start(t, { maxSignUps: 20 });
+  const answers = await Promise.all(Array.from({ length: 50 }, () => join(store)));
+  assert.equal(answers.filter(({ status }) => status === 201).length, 20);
+  assert.equal(await livingOf(store), 20);
+});
