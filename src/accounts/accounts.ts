@@ -24,7 +24,8 @@ interface Parts {
   log: Log;
   clock: () => number;
   stopwatch: () => number;
-  forget(keyId: string): void;
+  /** Waits until the request that started the ban of a key is stored, if this instance banned it. */
+  waitUntilBanStartKnown(keyId: string): Promise<void>;
 }
 
 const refusals = ['invite_invalid', 'invite_used_up', 'signup_closed', 'rate_limited'] as const;
@@ -42,7 +43,7 @@ export class Accounts {
   readonly #parts: Parts;
 
   constructor(parts: Parts) {
-    const { config, db, limiter, log, clock, stopwatch, forget } = parts;
+    const { config, db, limiter, log, clock, stopwatch, waitUntilBanStartKnown } = parts;
     this.#parts = parts;
     this.#activity = new Activity(db, log, clock, stopwatch);
     this.services = {
@@ -58,7 +59,7 @@ export class Accounts {
         upgrades: config.upgrades,
         contact: config.contact,
       },
-      ...{ forget, log },
+      ...{ waitUntilBanStartKnown, log },
     };
   }
 

@@ -1,4 +1,4 @@
-import { createKey, isLive, randomDigits, revokeKeysOf } from '../access/keys/store.ts';
+import { createKey, isLive, randomDigits } from '../access/keys/store.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { columns, fragment, type Sql } from '../db/sql.ts';
 import type { OpenPlan, Plan } from '../foundation/settings/plans.ts';
@@ -6,13 +6,7 @@ import { dayMs, hourMs, minuteMs } from '../foundation/time.ts';
 import type { Owner } from '../lab/key-binding.ts';
 import { countToday } from '../lab/recordings/store.ts';
 import { seedWorkspace } from '../store/demo/seed.ts';
-import {
-  closeWorkspace,
-  createWorkspace,
-  deleteInBatches,
-  deleteWorkspace,
-  findWorkspace,
-} from '../store/workspaces/store.ts';
+import { createWorkspace, deleteWhole, endAccess, findWorkspace } from '../store/workspaces/store.ts';
 import { openPlansIn } from './invites.ts';
 
 /** A workspace of open sign-up without a request expires after this time. */
@@ -122,7 +116,7 @@ export async function closeMember(
     update members set closed_at_ms = ${nowMs}
     where workspace_id = ${workspaceId} and id = ${keyId} and closed_at_ms is null ${condition} returning id`;
   if (rows.length === 0) return false;
-  await revokeKeysOf(sql, workspaceId, nowMs);
+  await endAccess(sql, workspaceId, nowMs);
   return true;
 }
 
@@ -173,11 +167,8 @@ export async function deleteClosed(db: Database, nowMs: number): Promise<void> {
     where m.closed_at_ms is not null order by m.closed_at_ms`;
   for (const [id, name] of rows) {
     const workspace = { id: Number(id), name: String(name) };
-    const context = { atMs: nowMs, workspaceId: workspace.id };
     try {
-      await closeWorkspace(db, workspace, context);
-      await deleteInBatches(db, workspace, context);
-      await db.write((sql) => deleteWorkspace(sql, workspace.id), context);
+      await deleteWhole(db, workspace, nowMs);
     } catch (error) {
       // Another instance deletes the same workspaces.
       if ((await findWorkspace(db.read, workspace.name))?.id === workspace.id) throw error;

@@ -1,28 +1,140 @@
+import type { FastifyBaseLogger } from 'fastify';
+import { endOldSecret, lockOwnKey, replaceSecret, type StoredKey, setPlan } from '../access/keys/store.ts';
+import { limitRefusal, whomToAsk } from '../access/limits/headers.ts';
+import type { Transaction } from '../db/database.ts';
+import type { Sql } from '../db/sql.ts';
 import { ApiError } from '../foundation/errors.ts';
-import type { OpenPlan } from '../foundation/settings/plans.ts';
+import { type OpenPlan, openPlanNames, type Plan } from '../foundation/settings/plans.ts';
+import { hourMs, toTime } from '../foundation/time.ts';
 import { operation } from '../http/operation.ts';
 import { empty, issued, resource } from '../http/responses.ts';
 import { accountsPrefix } from '../http/target.ts';
-import type { AccountState } from '../lab/account/operations.ts';
-import type { Log } from '../observe/log/logger.ts';
+import { type AccountServices, findLimits, readAccount } from '../lab/account/operations.ts';
+import type { Owner } from '../lab/key-binding.ts';
+import { countThisHour } from '../lab/recordings/store.ts';
+import { deleteStreamsOfKey } from '../store/events/stream-store.ts';
+import { closeMember, findMembership } from './members.ts';
 import { ChangedKey, KeyChange, OwnAccount, PlanChange } from './schema.ts';
 
+/** Changes of the plan, and new secrets, of a key in an hour (UTC). */
+export const maxChangesPerHour = 10;
+
+/** The plans to which keys of open sign-up can change themselves, if no setting says otherwise. */
+const usualUpgrades: readonly OpenPlan[] = ['free', 'pro'];
+
 /** What these operations need from the instance that runs them. */
-export interface OwnAccountServices extends AccountState {
-  /** The plans that the settings open to the demo key and to keys of open sign-up. Undefined: the defaults. */
+export interface OwnAccountServices extends Omit<AccountServices, 'resets'> {
+  /** The setting for keys that no invite created. */
   upgrades: readonly OpenPlan[] | undefined;
-  /** Whom users can ask for a plan. Empty: nobody is named. */
+  /** Whom to ask for other plans. Empty: the operator. */
   contact: string;
-  /** Removes a key from the cache, so that this instance acts on its change at once. */
-  forget(keyId: string): void;
-  log: Pick<Log, 'info'>;
+  log: Pick<FastifyBaseLogger, 'info'>;
+}
+
+type Sender = Owner & { nowMs: number };
+
+/** The plans to which a key can change itself, and the name of its member. An operator's key can change to none. */
+async function findRights(
+  sql: Sql,
+  { id, workspaceId, origin }: StoredKey,
+  upgrades: OwnAccountServices['upgrades'],
+): Promise<{ upgrades: readonly OpenPlan[]; name?: string }> {
+  if (origin === undefined) return { upgrades: [] };
+  if (origin === 'demo') return { upgrades: upgrades ?? openPlanNames };
+  return { upgrades: upgrades ?? usualUpgrades, ...(await findMembership(sql, { workspaceId, keyId: id })) };
+}
+
+/** A plan that is not open to a key is one without a way back. */
+const isOpen = (upgrades: readonly OpenPlan[], plan: Plan) => upgrades.some((open) => open === plan);
+
+const isOfMember = ({ origin }: StoredKey) => origin === 'invite' || origin === 'signup';
+
+/** What a key is, and what it can change. */
+async function readOwn(sql: Sql, sender: Sender, services: OwnAccountServices): Promise<OwnAccount> {
+  const [account, { key }] = await Promise.all([
+    readAccount(sql, sender, services),
+    findLimits(sql, sender, services),
+  ]);
+  const { oldSecretUntilMs = 0 } = key;
+  const { name, upgrades } = await findRights(sql, key, services.upgrades);
+  return {
+    ...account,
+    ...(name !== undefined && { name }),
+    upgrades: isOpen(upgrades, key.plan) ? [...upgrades] : [],
+    canDelete: isOfMember(key),
+    ...(oldSecretUntilMs > sender.nowMs && { oldKeyUntil: toTime(oldSecretUntilMs) }),
+  };
+}
+
+/** Counts a change. Throws `rate_limited` beyond the maximum of an hour. */
+async function countChange(sql: Sql, { workspaceId, keyId, nowMs }: Sender, what: 'plan' | 'secret') {
+  const count = await countThisHour(sql, { workspaceId, id: `${what} ${keyId}` }, 1, nowMs);
+  if (count <= maxChangesPerHour) return;
+  const seconds = Math.ceil((hourMs - (nowMs % hourMs)) / 1_000);
+  throw new ApiError(
+    'rate_limited',
+    `This key has got a new ${what} ${maxChangesPerHour} times in this hour (UTC), the maximum. Try again after ${seconds} s.`,
+    { 'Retry-After': String(seconds) },
+  );
+}
+
+async function changePlan(
+  sql: Transaction,
+  sender: Sender & { secretHash: string; body: { plan: Plan } },
+  services: OwnAccountServices,
+): Promise<OwnAccount> {
+  const { plan } = sender.body;
+  const current = await lockOwnKey(sql, sender);
+  if (plan !== current) {
+    const { key } = await findLimits(sql, sender, services);
+    const { upgrades } = await findRights(sql, key, services.upgrades);
+    if (!isOpen(upgrades, plan) || !isOpen(upgrades, current)) throw notOpen(current, upgrades, services);
+    await countChange(sql, sender, 'plan');
+    await setPlan(sql, sender.keyId, plan, undefined);
+  }
+  return readOwn(sql, sender, services);
+}
+
+function notOpen(current: Plan, upgrades: readonly OpenPlan[], { contact }: OwnAccountServices): ApiError {
+  const open = isOpen(upgrades, current) ? upgrades.filter((plan) => plan !== current) : [];
+  const can = open.length > 0 ? `It can change to ${open.join(' or ')}.` : 'It can change to no other plan.';
+  return new ApiError(
+    'plan_by_agreement',
+    `This key is on the plan ${current}. ${can} For another plan, ask ${whomToAsk(contact)}.`,
+  );
+}
+
+async function changeKey(
+  sql: Transaction,
+  sender: Sender & { secretHash: string; body: { revokeOldNow?: boolean } },
+): Promise<ChangedKey> {
+  const { keyId, nowMs, body } = sender;
+  await lockOwnKey(sql, sender);
+  // Its streams, too, since somebody else may read them.
+  if (await endOldSecret(sql, sender)) await deleteStreamsOfKey(sql, sender);
+  if (body.revokeOldNow) return { keyId };
+  await countChange(sql, sender, 'secret');
+  const { key, oldSecretUntilMs } = await replaceSecret(sql, sender, nowMs);
+  return { keyId, key, oldKeyUntil: toTime(oldSecretUntilMs) };
+}
+
+async function deleteOwn(
+  sql: Transaction,
+  sender: Sender & { secretHash: string },
+  services: OwnAccountServices,
+): Promise<void> {
+  await lockOwnKey(sql, sender);
+  const { key, state } = await findLimits(sql, sender, services);
+  if (!isOfMember(key))
+    throw new ApiError(
+      'account_kept',
+      `Only its operator can delete the workspace ${key.workspace}. Ask ${whomToAsk(services.contact)}.`,
+    );
+  if (state.outcome === 'banned') throw limitRefusal(state);
+  await closeMember(sql, sender, sender.nowMs);
 }
 
 const own = `${accountsPrefix}/me`;
-
-const later = (): never => {
-  throw new ApiError('unavailable', 'Not there yet.');
-};
 
 export const ownAccountOperations = [
   operation({
@@ -30,44 +142,63 @@ export const ownAccountOperations = [
     path: own,
     id: 'getOwnAccount',
     tag: 'Accounts',
-    summary: 'Get the account of the key',
-    description: 'Returns the state of the key, and what it can change.',
+    summary: 'Get your account',
+    description:
+      'Returns what `GET /lab/account` says of the key, and what the key can change itself: the plans in `upgrades`, its secret, and whether it can delete its workspace. Works during a ban, and with the old secret of the key.',
     success: resource(OwnAccount, 'The account of the key.'),
-    handle: async (_sql, _input, _services: OwnAccountServices) => later(),
+    prepare: ({ keyId }, { waitUntilBanStartKnown }: OwnAccountServices) => waitUntilBanStartKnown(keyId),
+    handle: (sql, input, services: OwnAccountServices) => readOwn(sql, input, services),
   }),
+
   operation({
     method: 'POST',
     path: `${own}/plan`,
     id: 'changePlan',
     tag: 'Accounts',
     summary: 'Change the plan',
-    description: 'Changes the plan of the key.',
+    description: `Changes the plan of the key, up or down, to one of \`upgrades\` in its account. The next response has the new limits, and other instances apply them within a second. Both windows keep their counts, so \`X-RateLimit-Remaining\` is what the new plan leaves of them, and never less than 0. Strikes stay: the next refused request is judged by the new plan. A ban stays until its end. Open streams and webhooks stay, too; the new plan counts when another is opened. A key changes its plan at most ${maxChangesPerHour} times in an hour (UTC). The plan that it has already is no change.`,
+    success: resource(OwnAccount, 'The account of the key, with its new plan.'),
     body: PlanChange,
-    success: resource(OwnAccount, 'The account with the new plan.'),
     errors: ['plan_by_agreement'],
-    handle: async (_sql, _input, _services: OwnAccountServices) => later(),
+    changesKey: true,
+    handle: (sql, input, services: OwnAccountServices) => changePlan(sql, input, services),
+    committed({ keyId, plan: before, body: { plan } }, _result, { log }: OwnAccountServices) {
+      if (plan !== before) log.info({ keyId, before, plan }, 'a key changed its plan');
+    },
   }),
+
   operation({
     method: 'POST',
     path: `${own}/key`,
     id: 'changeKey',
     tag: 'Accounts',
-    summary: 'Change the secret of the key',
-    description: 'Creates a new secret for the same key.',
-    sealsAnswer: true,
+    summary: 'Get a new secret',
+    description: `Gives the key a new secret: an API key that replaces the one in your programs. The id of the key, its windows, strikes and ban stay. The old secret works for another hour, but it cannot change the plan, the secret or the account. Replace it everywhere. Then send \`{"revokeOldNow": true}\` with the new secret: it ends the old one at once, with all open streams of the key, and creates none. Send an \`Idempotency-Key\` of at least 32 random characters, such as a UUID. Without it, a lost response leaves you with the old secret alone. With it, send the request again with the old secret, within an hour: the response has the new one. A key gets at most ${maxChangesPerHour} new secrets in an hour (UTC). Only two secrets work at once: a second new one ends the oldest.`,
+    success: issued(ChangedKey, 'The key after the change.'),
     body: KeyChange,
-    success: issued(ChangedKey, 'The key with its new secret.'),
-    handle: async (_sql, _input, _services: OwnAccountServices) => later(),
+    errors: ['conflict'],
+    changesKey: true,
+    sealsAnswer: true,
+    handle: (sql, input, _services: OwnAccountServices) => changeKey(sql, input),
+    committed({ keyId }, { key }, { log }: OwnAccountServices) {
+      log.info({ keyId }, key === undefined ? 'a key ended its old secret' : 'a key got a new secret');
+    },
   }),
+
   operation({
     method: 'DELETE',
     path: own,
     id: 'deleteOwnAccount',
     tag: 'Accounts',
-    summary: 'Delete the account',
-    description: 'Deletes the workspace, its data and its keys.',
-    success: empty('The account is deleted.'),
-    errors: ['account_kept', 'key_banned'],
-    handle: async (_sql, _input, _services: OwnAccountServices) => later(),
+    summary: 'Delete your account',
+    description:
+      'Deletes the workspace of the key with all its data and keys. Only a key of an invite or of open sign-up can do this, and not during a ban. A deletion gives no use of an invite back. If the response is lost, send the request again: 401 `unauthorized` means that it is done.',
+    success: empty('The workspace and its keys are deleted.'),
+    errors: ['account_kept', 'conflict'],
+    changesKey: true,
+    changesWebhooks: true,
+    handle: (sql, input, services: OwnAccountServices) => deleteOwn(sql, input, services),
+    committed: ({ keyId }, _result, { log }: OwnAccountServices) =>
+      log.info({ keyId }, 'a key deleted its workspace'),
   }),
 ];

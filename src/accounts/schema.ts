@@ -50,6 +50,9 @@ export const OwnAccount = Type.Object(
       description: 'The plans to which the key can change itself, its own included. Empty: to none.',
       examples: [['free', 'pro']],
     }),
+    oldKeyUntil: Type.Optional(
+      DateTime('Until when an old secret of the key works, if there is one.', '2026-11-21T10:30:12.345Z'),
+    ),
     canDelete: Type.Boolean({
       description: 'Whether the key can delete its workspace.',
       examples: [true],

@@ -43,6 +43,8 @@ export interface Admission {
   metrics: Metrics;
   /** Whether responses have the limit headers of the IETF draft. */
   hasDraftLimits: boolean;
+  /** Where limits depend on the plan: how a key gets higher ones. */
+  howToGetMore?: string;
   /** Called when a request starts a ban. */
   banBegan?(request: FastifyRequest, decision: Decision): void;
 }
@@ -52,6 +54,9 @@ export const planAccount: Admission['accountOf'] = ({ workspaceId, keyId, quota,
   subject: { workspaceId, id: keyId },
   policy: { quota, banRules, banClearedAtMs },
 });
+
+/** How an address gets higher limits. */
+const keysHaveOwn = 'Each valid API key has limits of its own.';
 
 /** Finds the caller, charges the request to the key or the address, and sets `request.caller` and the limit headers. May throw at once. */
 export function admit(admission: Admission, request: FastifyRequest): Promise<void> | undefined {
@@ -81,13 +86,13 @@ function charge(
   caller: Caller | undefined,
   failure?: unknown,
 ): Promise<void> | undefined {
-  const { limiter, accountOf, metrics, banBegan } = admission;
+  const { limiter, accountOf, metrics, howToGetMore, banBegan } = admission;
   request.sender = caller;
   const settle = (decision: Decision): undefined => {
     metrics.countDecision(caller?.plan ?? 'none', decision);
     setLimitHeaders(admission, request, decision);
     if (decision.isNewBan) banBegan?.(request, decision);
-    if (decision.outcome !== 'admitted') throw limitRefusal(decision);
+    if (decision.outcome !== 'admitted') throw limitRefusal(decision, caller ? howToGetMore : keysHaveOwn);
     if (!caller) throw failure;
     request.caller = caller;
   };
@@ -124,6 +129,6 @@ export async function admitUnread(
   const subject = groupSubject(addressGroup(address) ?? unknownGroup);
   const decision = isProxied ? limiter.peek(subject, byAddress) : await limiter.decide(subject, byAddress);
   metrics.countDecision('none', decision);
-  const refusal = decision.outcome === 'admitted' ? undefined : limitRefusal(decision);
+  const refusal = decision.outcome === 'admitted' ? undefined : limitRefusal(decision, keysHaveOwn);
   return { headers: limitHeaders(decision, hasDraftLimits), refusal };
 }

@@ -66,7 +66,9 @@ export interface ApiServices {
 }
 
 /** Stands for the caller of an operation that needs no key. */
-const nobody: Pick<Caller, 'workspaceId' | 'keyId' | 'plan'> = { workspaceId: 0, keyId: '', plan: 'free' };
+const nobody: Omit<Caller, 'quota' | 'banClearedAtMs' | 'bindings'> = {
+  ...{ workspaceId: 0, keyId: '', secretHash: '', plan: 'free' },
+};
 
 const callerOf = ({ caller }: FastifyRequest) => caller ?? nobody;
 
@@ -247,12 +249,13 @@ function operationInputReader(operation: Operation, { baseUrl, installation, clo
   });
   return (request: FastifyRequest, preconditions: Preconditions, reply: FastifyReply): AnyInput => {
     const values = readValues(request);
-    const { workspaceId, keyId, plan } = callerOf(request);
+    const { workspaceId, keyId, secretHash, plan } = callerOf(request);
     const assertMayChangeFrom = (current: unknown) => assertMayChange(preconditions, jsonText(current));
     return {
       ...values,
       workspaceId,
       keyId,
+      secretHash,
       plan,
       nowMs: clock(),
       baseUrl,

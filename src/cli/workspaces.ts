@@ -3,11 +3,9 @@ import type { Sql } from '../db/sql.ts';
 import { type Counted, contentKinds } from '../db/tables.ts';
 import { grouped } from '../foundation/words.ts';
 import {
-  assertStillThere,
-  closeWorkspace,
   createWorkspace,
   deleteInBatches,
-  deleteWorkspace,
+  deleteWhole,
   findWorkspace,
   isWorkspaceName,
   listWorkspaces,
@@ -94,13 +92,7 @@ export function workspacesCommand(): Command {
         if (!options.yes)
           await confirm(`Delete workspace ${name} with its content (${await contentOf(db.read, name)})?`);
         const progress = deletedRows();
-        await closeWorkspace(db, workspace, cause(workspace.id), progress.add)
-          .then(() => deleteInBatches(db, workspace, cause(workspace.id), progress.add))
-          .finally(progress.end);
-        await db.write(async (sql) => {
-          await assertStillThere(sql, workspace);
-          await deleteWorkspace(sql, workspace.id);
-        }, cause(workspace.id));
+        await deleteWhole(db, workspace, Date.now(), progress.add).finally(progress.end);
       });
       console.log(`Workspace ${name} is deleted.`);
     });

@@ -1,4 +1,4 @@
-// Made from the description of the lab by "npm run generate" (dd3e36142a1f). Do not edit.
+// Made from the description of the lab by "npm run generate" (262a4b8dba32). Do not edit.
 
 import type * as types from './lab-description.ts';
 import type { List } from './list.ts';

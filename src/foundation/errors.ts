@@ -34,7 +34,10 @@ export const errorCodes = {
   ],
   unsupported_media_type: [415, 'The operation does not accept this Content-Type.'],
   idempotency_key_reused: [422, 'The Idempotency-Key was used with another request.'],
-  rate_limited: [429, 'A limit of the plan is used up. Retry-After says when to try again.'],
+  rate_limited: [
+    429,
+    'A limit of the plan is used up. Retry-After says when to try again. The guide "Rate limits" says how to get higher limits.',
+  ],
   headers_too_large: [431, `The headers are larger than ${kibibytes(maxHeaderBytes)}.`],
   internal_error: [500, 'The service failed. The log has the failure under the request id.'],
   unavailable: [503, 'The storage is unavailable at the moment.'],

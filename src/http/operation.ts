@@ -112,6 +112,8 @@ export interface Input<Params extends TProperties, Query extends TProperties, Bo
   workspaceId: number;
   /** The id of the API key. */
   keyId: string;
+  /** The stored form of the secret that was sent, since a key may have two. */
+  secretHash: string;
   /** The plan of the API key. */
   plan: Plan;
   /** When the request is handled, in milliseconds since 1970. */

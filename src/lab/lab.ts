@@ -76,6 +76,11 @@ export class Lab {
     this.#banStarts.note(request, decision);
   }
 
+  /** Waits until the request that started the ban of a key is stored, if this instance banned it. */
+  waitUntilBanStartKnown(keyId: string): Promise<void> {
+    return this.#banStarts.settled(keyId);
+  }
+
   /** What operations of the lab need. `hasOthers`: whether other instances may record the same keys. */
   services(state: AccountState, stopwatch: () => number, hasOthers: boolean): LabServices {
     const waitUntilRecorded = (keyId: string) => this.#recorder.settled(keyId);
@@ -85,7 +90,7 @@ export class Lab {
       waitUntilRecordedByAll: async (keyId) => {
         await Promise.all([waitUntilRecorded(keyId), hasOthers && sleep(othersWriteMs)]);
       },
-      waitUntilBanStartKnown: (keyId) => this.#banStarts.settled(keyId),
+      waitUntilBanStartKnown: (keyId) => this.waitUntilBanStartKnown(keyId),
       resets: new ResetLimiter(stopwatch),
       reportJobs: this.#reportJobs,
     };

@@ -1,5 +1,6 @@
 import { createIdentify } from '../access/keys/identify.ts';
 import { callerFinder } from '../access/keys/store.ts';
+import { howToGetMore } from '../access/limits/headers.ts';
 import type { Limiter } from '../access/limits/limiter.ts';
 import { Accounts, type AccountsConfig, accountsAccount } from '../accounts/accounts.ts';
 import { accountsOperations } from '../accounts/operations.ts';
@@ -87,7 +88,7 @@ export function createComponents(options: CompleteOptions) {
   const readiness = new Readiness(db, stopwatch, options.readyMs);
   const accounts = new Accounts({
     ...{ config, db, limiter, log, clock, stopwatch },
-    forget: (keyId) => identify.forget(keyId),
+    waitUntilBanStartKnown: async (keyId) => lab?.waitUntilBanStartKnown(keyId),
   });
   const metrics = new Metrics({
     operations: [...operations, ...(config.lab ? labOperations : []), ...accountsOperations],
@@ -116,16 +117,18 @@ export function createComponents(options: CompleteOptions) {
     ...{ db, changes, limiter, log, clock, stopwatch },
     left: (...args) => outcomes.clientDisconnected(...args),
   });
-  const identify = createIdentify(db, limiter, findCaller);
+  const identify = createIdentify(db, limiter, findCaller, clock);
   const admission: Admission = {
     ...{ limiter, accountOf: planAccount, metrics },
-    hasDraftLimits: config.hasDraftLimits,
+    ...{ hasDraftLimits: config.hasDraftLimits, howToGetMore: howToGetMore(config.contact) },
     identify: (request) => identify(lab?.asIdentified(request) ?? request),
     banBegan: (request, decision) => lab?.banBegan(request, decision),
   };
-  const labAdmission: Admission = { ...admission, identify, accountOf: labAccount };
-  const mcpAdmission: Admission = { ...admission, identify, accountOf: mcpAccount };
-  const accountsAdmission: Admission = { ...admission, identify, accountOf: accountsAccount };
+  // No plan has other limits for these.
+  const apart = { ...admission, identify, howToGetMore: '' };
+  const labAdmission: Admission = { ...apart, accountOf: labAccount };
+  const mcpAdmission: Admission = { ...apart, accountOf: mcpAccount };
+  const accountsAdmission: Admission = { ...apart, accountOf: accountsAccount };
   const admissions = { admission, labAdmission, mcpAdmission, accountsAdmission };
   return { identify, ...admissions, lab, accounts, streams, readiness, metrics, requestLog, outcomes };
 }
@@ -143,7 +146,14 @@ function createLab(options: CompleteOptions, outcomes: OutcomeReporter): Lab {
     labPageToken: options.installation.key.labPageToken,
   };
   return new Lab(
-    { db, api: { ...petstoreApi, operations }, baseUrl, clock, hasDraftLimits },
+    {
+      db,
+      api: { ...petstoreApi, operations },
+      baseUrl,
+      clock,
+      hasDraftLimits,
+      howToGetMore: howToGetMore(config.contact),
+    },
     recorder,
     (...args) => outcomes.cutOff(...args),
     options.reportJobWorker ?? new ReportJobWorker(reportThread),

@@ -26,6 +26,7 @@ export function createIdentify(
   db: Database,
   limiter: Pick<Limiter, 'peek'>,
   findCaller: FindCaller = callerFinder([]),
+  clock: () => number = Date.now,
 ): Identify {
   const trusted = new Map<string, { caller: Caller; untilMs: number }>();
   const unknown = new LRUCache<string, true>({ max: maxUnknownKeys, ttl: keyCacheMs });
@@ -42,7 +43,7 @@ export function createIdentify(
   };
 
   const read = async (key: string, startMs: number): Promise<Caller | false> => {
-    const caller = await findCaller(db.read, key);
+    const caller = await findCaller(db.read, key, clock());
     if (!caller) {
       trusted.delete(key);
       unknown.set(key, true, { start: startMs });

@@ -1,8 +1,9 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { columns, fragment, identifier, type Sql } from '../../db/sql.ts';
-import { unauthorized } from '../../foundation/errors.ts';
+import { ApiError, unauthorized } from '../../foundation/errors.ts';
 import { type Plan, plans, type Quota } from '../../foundation/settings/plans.ts';
+import { hourMs } from '../../foundation/time.ts';
 import { wholeKey } from './key-pattern.ts';
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -38,6 +39,9 @@ export const hashKey = (key: string): string => hash('sha256', key);
 
 export const isLive = fragment`revoked_at_ms is null`;
 
+/** How long the old secret of a key still works after a new one. */
+export const oldSecretMs = hourMs;
+
 /** Who created a key, other than an operator: the start of the demo, or its owner with an invite or by open sign-up. */
 export type KeyOrigin = 'demo' | 'invite' | 'signup';
 
@@ -53,6 +57,8 @@ export interface StoredKey {
   origin?: KeyOrigin;
   createdAtMs: number;
   revokedAtMs?: number;
+  /** Until when its old secret works, or did. */
+  oldSecretUntilMs?: number;
   /** Bans that began until this time are void. The column is `pardoned_at_ms`. */
   banClearedAtMs: number;
 }
@@ -60,6 +66,8 @@ export interface StoredKey {
 /** The sender of a request, by its key. */
 export interface Caller {
   keyId: string;
+  /** The stored form of the secret that was sent: the current or the old one of the key. */
+  secretHash: string;
   workspaceId: number;
   plan: Plan;
   quota: Quota;
@@ -88,15 +96,17 @@ export async function createKey(
 /** Returns a finder of callers by live key, with `bindingColumns` as `bindings`. Make it once: its statement is prepared once. */
 export function callerFinder(bindingColumns: readonly string[]) {
   const columns = identifier(['pardoned_at_ms', ...bindingColumns].join(', '));
-  return async (sql: Sql, key: string): Promise<Caller | undefined> => {
+  return async (sql: Sql, key: string, nowMs: number): Promise<Caller | undefined> => {
+    const secretHash = hashKey(key);
     const [row] = await sql`
-      select id, workspace_id, plan, per_minute, per_day, ${columns}
-      from api_keys where hash = ${hashKey(key)} and ${isLive}`;
+      select id, workspace_id, plan, per_minute, per_day, ${columns} from api_keys
+      where (hash = ${secretHash} or (previous_hash = ${secretHash} and previous_until_ms > ${nowMs})) and ${isLive}`;
     if (!row) return undefined;
     const [id, workspaceId, plan, perMinute, perDay, banClearedAtMs, ...bound] = row;
     const bindings = bindingColumns.map((name, index) => [name, bound[index] ?? undefined]);
     return {
       keyId: String(id),
+      secretHash,
       workspaceId: Number(workspaceId),
       plan: plan as Plan,
       quota: plans[plan as Plan] ?? { perMinute: Number(perMinute), perDay: Number(perDay) },
@@ -135,13 +145,56 @@ export async function lockKey(sql: Sql, { workspaceId, keyId }: KeyOfCaller): Pr
   return row[0] as Plan;
 }
 
+/**
+ * Locks the key of a caller for a change of the key itself, and returns its plan. Throws `unauthorized` if the key was revoked, and
+ * `conflict` if the caller sent the old secret, so that who has only that one cannot take the key over.
+ */
+export async function lockOwnKey(
+  sql: Sql,
+  { workspaceId, keyId, secretHash }: Pick<Caller, 'workspaceId' | 'keyId' | 'secretHash'>,
+): Promise<Plan> {
+  const [row] = await sql`
+    update api_keys set plan = plan where workspace_id = ${workspaceId} and id = ${keyId} and ${isLive}
+    returning plan, hash, previous_hash`;
+  const [plan, hash, oldHash] = row ?? [];
+  if (hash === secretHash) return plan as Plan;
+  // Neither: the secret ended while the request was on its way.
+  if (oldHash !== secretHash) throw unknownKey();
+  throw new ApiError(
+    'conflict',
+    'This key has a newer secret. Only that one can change or delete the key: send it instead.',
+  );
+}
+
+/** Gives a key a new secret, and returns it. The one before works until `oldSecretUntilMs`, and an older one ends. Lock the key before. */
+export async function replaceSecret(
+  sql: Sql,
+  { workspaceId, keyId }: KeyOfCaller,
+  nowMs: number,
+): Promise<{ key: string; oldSecretUntilMs: number }> {
+  const key = generateKey();
+  const oldSecretUntilMs = nowMs + oldSecretMs;
+  await sql`
+    update api_keys set previous_hash = hash, previous_until_ms = ${oldSecretUntilMs}, hash = ${hashKey(key)}
+    where workspace_id = ${workspaceId} and id = ${keyId}`;
+  return { key, oldSecretUntilMs };
+}
+
+/** Ends the old secret of a key. Returns whether it had one. */
+export async function endOldSecret(sql: Sql, { workspaceId, keyId }: KeyOfCaller): Promise<boolean> {
+  const rows = await sql`
+    update api_keys set previous_hash = null, previous_until_ms = null
+    where workspace_id = ${workspaceId} and id = ${keyId} and previous_hash is not null returning id`;
+  return rows.length > 0;
+}
+
 /** Revokes all live keys of a workspace. */
 export async function revokeKeysOf(sql: Sql, workspaceId: number, nowMs: number): Promise<void> {
   await sql`update api_keys set revoked_at_ms = ${nowMs} where workspace_id = ${workspaceId} and ${isLive}`;
 }
 
 const keyColumns = columns(
-  'id, workspace_id, workspace, plan, per_minute, per_day, label, origin, created_at_ms, revoked_at_ms, pardoned_at_ms',
+  'id, workspace_id, workspace, plan, per_minute, per_day, label, origin, created_at_ms, revoked_at_ms, previous_until_ms, pardoned_at_ms',
   (row): StoredKey => ({
     id: String(row.id),
     workspaceId: Number(row.workspaceId),
@@ -154,6 +207,7 @@ const keyColumns = columns(
     ...(row.origin !== null && { origin: row.origin as KeyOrigin }),
     createdAtMs: Number(row.createdAtMs),
     ...(row.revokedAtMs !== null && { revokedAtMs: Number(row.revokedAtMs) }),
+    ...(row.previousUntilMs !== null && { oldSecretUntilMs: Number(row.previousUntilMs) }),
     banClearedAtMs: Number(row.pardonedAtMs),
   }),
 );

@@ -39,8 +39,15 @@ export const allLimitHeaders = (decision: Decision, hasDraft: boolean): Fields =
   ...(decision.outcome !== 'admitted' && { 'Retry-After': String(secondsToRetry(decision)) }),
 });
 
-/** The error for a request that was not admitted: 429, or 403 during a ban, with `Retry-After`. */
-export function limitRefusal(decision: Decision): ApiError {
+/** Who decides on the plans that are not open to a key. */
+export const whomToAsk = (contact: string) => contact || 'the operator of the service';
+
+/** How a key gets higher limits. */
+export const howToGetMore = (contact: string) =>
+  `GET /accounts/me shows to which plans this key can change. For other limits, ask ${whomToAsk(contact)}.`;
+
+/** The error for a request that was not admitted: 429, or 403 during a ban, with `Retry-After`. `more`: how to get higher limits. */
+export function limitRefusal(decision: Decision, more = ''): ApiError {
   const seconds = secondsToRetry(decision);
   const headers = { 'Retry-After': String(seconds) };
   if (decision.outcome === 'banned')
@@ -52,7 +59,7 @@ export function limitRefusal(decision: Decision): ApiError {
   const window = bindingWindow(decision);
   return new ApiError(
     'rate_limited',
-    `The limit of ${counted(decision[window].quota, 'request')} per ${window} is used up. Try again after ${seconds} s.`,
+    `The limit of ${counted(decision[window].quota, 'request')} per ${window} is used up. Try again after ${seconds} s. ${more}`.trimEnd(),
     headers,
     { violatedPolicies: (['minute', 'day'] as const).filter((name) => decision[name].remaining === 0) },
   );

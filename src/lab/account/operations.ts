@@ -1,10 +1,9 @@
-import { findKey } from '../../access/keys/store.ts';
+import { findKey, unknownKey } from '../../access/keys/store.ts';
 import { advanceWindows, allowedStrikes, nextBanMs, peek } from '../../access/limits/decision.ts';
 import { allLimitHeaders, bindingWindow } from '../../access/limits/headers.ts';
 import type { Limiter, Sharing } from '../../access/limits/limiter.ts';
 import type { Sql } from '../../db/sql.ts';
 import { contentInWords } from '../../db/tables.ts';
-import { unauthorized } from '../../foundation/errors.ts';
 import { banRules, plans, type Quota } from '../../foundation/settings/plans.ts';
 import { toTime } from '../../foundation/time.ts';
 import { grouped } from '../../foundation/words.ts';
@@ -23,26 +22,34 @@ export interface AccountState {
   hasDraftLimits: boolean;
 }
 
+/** A key, its limits, and what they would decide on a request now. Throws `unauthorized` if the key is gone. */
+export async function findLimits(
+  sql: Sql,
+  { workspaceId, keyId, nowMs }: Owner & { nowMs: number },
+  { limiter }: Pick<AccountState, 'limiter'>,
+) {
+  const [key, account] = await Promise.all([findKey(sql, keyId), limiter.find({ workspaceId, id: keyId })]);
+  if (!key) throw unknownKey();
+  const quota = (plans[key.plan] ?? key.quota) as Quota;
+  const policy = { quota, banRules, banClearedAtMs: key.banClearedAtMs };
+  return { key, account, policy, state: peek(account, policy, nowMs) };
+}
+
 /** Returns the state of a key: limits, ban, streams, and its active rehearsal and recording. */
-async function readAccount(
+export async function readAccount(
   sql: Sql,
   { workspaceId, keyId, nowMs: clockMs }: Owner & { nowMs: number },
   { limiter, hasDraftLimits }: AccountState,
 ): Promise<Account> {
   const owner = { workspaceId, keyId };
-  const [key, account, openStreams, rehearsal, recording] = await Promise.all([
-    findKey(sql, keyId),
-    limiter.find({ workspaceId, id: keyId }),
+  const [{ key, account, policy, state }, openStreams, rehearsal, recording] = await Promise.all([
+    findLimits(sql, { ...owner, nowMs: clockMs }, { limiter }),
     countStreams(sql, owner),
     findActive(sql, rehearsals, owner, clockMs),
     findActive(sql, recordings, owner, clockMs),
   ]);
-  if (!key) throw unauthorized('The API key is unknown or revoked.', 'invalid_token');
-  const { plan, workspace, banClearedAtMs } = key;
-  const quota = (plans[plan] ?? key.quota) as Quota;
-  const policy = { quota, banRules, banClearedAtMs };
+  const { plan, workspace } = key;
   const { current, nowMs } = advanceWindows(account, policy, clockMs);
-  const state = peek(account, policy, clockMs);
   const { bannedAtMs, bannedUntilMs } = state;
   const isBanned = state.outcome === 'banned';
   const by = isBanned ? await findBanStart(sql, owner, bannedAtMs) : undefined;
@@ -55,7 +62,7 @@ async function readAccount(
     binding: bindingWindow(state),
     headers: { ...allLimitHeaders(state, hasDraftLimits) },
     strikes: current.strikes,
-    strikesAllowed: Math.floor(allowedStrikes(quota, banRules)),
+    strikesAllowed: Math.floor(allowedStrikes(policy.quota, banRules)),
     ban: {
       ...(isBanned && { since: toTime(bannedAtMs), until: toTime(bannedUntilMs) }),
       ...(by && { by }),

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { command, firstStart, neededNode } from '#distribution';
+import { maxChangesPerHour } from '../../accounts/own-operations.ts';
 import { contentInWords } from '../../db/tables.ts';
 import { maxBodyBytes, maxDepth, maxHeaderBytes, maxValues } from '../../foundation/bounds.ts';
 import { settings } from '../../foundation/settings/config.ts';
@@ -72,6 +73,7 @@ const facts = () => ({
   first_start: firstStart,
   needed_node: String(neededNode),
   plans: planTable(),
+  plan_changes: grouped(maxChangesPerHour),
   free_pace_seconds: grouped(Math.ceil(dayMs / 1000 / plans.free.perDay)),
   ban_min_strikes: grouped(minStrikes),
   ban_first_seconds: grouped(banRules.firstMs / 1000),

@@ -47,6 +47,14 @@ export async function deleteStream(
   await sql`delete from streams where workspace_id = ${workspaceId} and id = ${id}`;
 }
 
+/** Ends all streams of a key within a second, on all instances. */
+export async function deleteStreamsOfKey(
+  sql: Sql,
+  { workspaceId, keyId }: Pick<OpenStream, 'workspaceId' | 'keyId'>,
+): Promise<void> {
+  await sql`delete from streams where workspace_id = ${workspaceId} and key_id = ${keyId}`;
+}
+
 /** The keys of the streams of an instance, by the ids of the streams. Deleted streams and revoked keys are left out. */
 export async function findStreams(sql: Sql, instance: string): Promise<Map<string, Bannable>> {
   const rows = await sql`

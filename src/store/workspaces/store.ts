@@ -208,8 +208,7 @@ export async function closeWorkspace(
   const workspaceId = workspace.id;
   await db.write(async (sql) => {
     await assertStillThere(sql, workspace);
-    await deleteRows(sql, workspaceId, ['webhooks']);
-    await revokeKeysOf(sql, workspaceId, context.atMs);
+    await endAccess(sql, workspaceId, context.atMs);
   }, context);
   for (const { name, row } of longTables) {
     const table = identifier(name);
@@ -225,6 +224,28 @@ export async function closeWorkspace(
       onDeleted(count);
     }
   }
+}
+
+/** Deletes a workspace with everything in it, in short transactions, so that others can write meanwhile. Begins with its keys. */
+export async function deleteWhole(
+  db: Database,
+  workspace: Named,
+  nowMs: number,
+  onDeleted?: (rows: number) => void,
+): Promise<void> {
+  const context = { atMs: nowMs, workspaceId: workspace.id };
+  await closeWorkspace(db, workspace, context, onDeleted);
+  await deleteInBatches(db, workspace, context, onDeleted);
+  await db.write(async (sql) => {
+    await assertStillThere(sql, workspace);
+    await deleteWorkspace(sql, workspace.id);
+  }, context);
+}
+
+/** Ends every use of a workspace: revokes its keys and removes its webhooks. */
+export async function endAccess(sql: Sql, workspaceId: number, nowMs: number): Promise<void> {
+  await deleteRows(sql, workspaceId, ['webhooks']);
+  await revokeKeysOf(sql, workspaceId, nowMs);
 }
 
 async function deleteRows(sql: Sql, workspaceId: number, tables: readonly string[]): Promise<void> {

@@ -142,6 +142,8 @@ export interface FaultServices {
   baseUrl: string;
   clock: () => number;
   hasDraftLimits: boolean;
+  /** How a key gets higher limits, for refusals. */
+  howToGetMore: string;
   /** Whether the request came through a proxy: its headers show it, or a proxy is configured. */
   isPassedOn(request: FastifyRequest): boolean;
   delayQueue: DelayQueue;

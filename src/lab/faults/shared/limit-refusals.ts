@@ -48,5 +48,5 @@ export function refuse(
     retryAtMs: untilMs,
   };
   request.limitHeaders = limitHeaders(rehearsed, services.hasDraftLimits);
-  return limitRefusal(rehearsed);
+  return limitRefusal(rehearsed, services.howToGetMore);
 }
