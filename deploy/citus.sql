@@ -5,7 +5,7 @@ set client_min_messages = warning;
 
 -- These tables are small, and are read together with others or belong to no workspace, so every node has a copy.
 select format('select create_reference_table(%L)', name)
-from unnest('{workspaces, api_keys, invites, sealed_answers}'::text[]) name
+from unnest('{workspaces, api_keys, invites}'::text[]) name
 where not exists (select from pg_dist_partition where logicalrelid = name::regclass and repmodel = 't')
 \gexec
 

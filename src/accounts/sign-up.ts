@@ -5,6 +5,7 @@ import type { Limiter } from '../access/limits/limiter.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { ApiError, errorAt } from '../foundation/errors.ts';
 import { memoizeFor } from '../foundation/promises.ts';
+import type { Config } from '../foundation/settings/config.ts';
 import type { OpenPlan } from '../foundation/settings/plans.ts';
 import { dayMs } from '../foundation/time.ts';
 import { counted } from '../foundation/words.ts';
@@ -25,18 +26,9 @@ const signUpPlan: OpenPlan = 'free';
 /** How long known codes are cached. */
 const knownMs = 1_000;
 
-/** What the settings say about sign-ups. */
-export interface SignUpRules {
-  signUp: boolean;
-  signUpsPerDay: number;
-  maxSignUps: number;
-}
-
-/** What a sign-up needs from the instance that runs it. */
-export interface SignUpServices {
-  rules: SignUpRules;
+/** What a sign-up needs from the instance that runs it, with the settings about it. */
+export interface SignUpServices extends Pick<Config, 'signUp' | 'signUpsPerDay' | 'maxSignUps' | 'lab'> {
   tries: Tries;
-  hasLab: boolean;
   /** Accounts by how they were created. */
   created: Record<'invite' | 'signup', number>;
   log: Pick<Log, 'info'>;
@@ -121,21 +113,21 @@ export const createAccount = operation({
   success: issued(CreatedAccount, 'The new workspace and its key.'),
   errors: ['invite_invalid', 'invite_used_up', 'signup_closed'],
 
-  async prepare({ body: { name, invite }, address }, { rules, tries }: SignUpServices) {
+  async prepare({ body: { name, invite }, address }, { signUp: isOpen, tries }: SignUpServices) {
     assertReadable(name);
     if (invite !== undefined) return tries.assertKnown(invite, address());
-    if (!rules.signUp)
+    if (!isOpen)
       throw closed('This service is not open to everybody. Ask its operator for an invite or for a key.');
     await tries.count('signups', address());
   },
 
-  async handle(sql, { body, nowMs, baseUrl, ...input }, { rules, hasLab }: SignUpServices) {
+  async handle(sql, { body, nowMs, baseUrl, ...input }, services: SignUpServices) {
     const name = body.name.trim();
     const { workspace, keyId, key, plan } =
       body.invite === undefined
-        ? await signUp(sql, name, input, rules, nowMs)
+        ? await signUp(sql, name, input, services, nowMs)
         : await join(sql, name, body.invite, nowMs);
-    const labUrl = hasLab ? labPageUrlWithKey(baseUrl + prefix, key) : undefined;
+    const labUrl = services.lab ? labPageUrlWithKey(baseUrl + prefix, key) : undefined;
     return { workspace, keyId, key, plan, ...(labUrl && { labUrl }) };
   },
 
@@ -162,7 +154,7 @@ async function signUp(
   sql: Transaction,
   name: string,
   { address, isCrossOrigin }: { address(): string; isCrossOrigin(): boolean },
-  { signUpsPerDay, maxSignUps }: SignUpRules,
+  { signUpsPerDay, maxSignUps }: SignUpServices,
   nowMs: number,
 ) {
   if (isCrossOrigin()) throw closed('A web page of another site cannot create an account without an invite.');

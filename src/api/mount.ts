@@ -11,12 +11,12 @@ import { assertMayChange, etagOf, isKnown, type Preconditions, preconditionsOf }
 import { pauseOfCostlyMs } from '../http/fair-share.ts';
 import { hasContent } from '../http/headers.ts';
 import {
-  type AnswerCipher,
   claimIdempotencyKey,
   type KeptBounds,
   ownKey,
   readIdempotencyKey,
   rejectConcurrent,
+  sealedUnder,
   storeResponse,
 } from '../http/idempotency.ts';
 import { assertContentType, inputReader, lastEventIdOf, sentDigits } from '../http/input.ts';
@@ -32,7 +32,6 @@ import {
 import { type Page, writeCursor } from '../http/pagination.ts';
 import type { RouteHeaders } from '../http/request-context.ts';
 import { isSingleRead, type OperationResponse, Rendered, type StreamStart } from '../http/responses.ts';
-import { assertUnguessable, claimSealed, sealAnswer } from '../http/sealed-answers.ts';
 import { ownTraceparentOf } from '../http/trace-context.ts';
 import { responseWriter, streamStarter } from '../http/write-response.ts';
 import { assertNotSunset, lifecycleHeaders } from '../observe/deprecation.ts';
@@ -189,34 +188,19 @@ function create(
 ): Promise<OperationResponse> {
   const text = readIdempotencyKey(request);
   if (text === undefined) return change(handle, services, request);
-  const caller = request.caller as Caller;
-  const { workspaceId, keyId } = callerOf(request);
+  const caller = callerOf(request);
+  const { workspaceId, keyId } = caller;
   const { params, body = '' } = request as { params: Record<string, string>; body?: Buffer | '' };
   const path = request.routeOptions.url?.replace(/:(\w+)/g, (_, name) => params[name] as string);
   const fingerprint = `${path} ${hash('sha256', body)}`;
-  if (request.operation?.sealsAnswer) {
-    assertUnguessable(text);
-    const sealed = { keyId, text, fingerprint, nowMs: services.clock() };
-    const { status } = request.operation.success;
-    return rejectConcurrent(services.inFlight, ownKey(sealed), () =>
-      services.db.write(
-        async (sql) => {
-          const first = await claimSealed(sql, sealed, status);
-          if (first) return first;
-          const response = await handle(ignoringFinalStatements(sql));
-          await sealAnswer(sql, sealed, response);
-          return response;
-        },
-        contextOf(services, request),
-      ),
-    );
-  }
-  const cipher = request.operation?.hasSecret ? cipherOf(services.installation) : undefined;
+  const { hasSecret, sealsAnswer } = request.operation as Operation;
+  const cipher = hasSecret ? services.installation.key : undefined;
   const { api, boundsOf } = services.kept;
   const keyedRequest = {
-    ...{ workspaceId, keyId, text, api, bounds: boundsOf(caller), fingerprint, cipher },
+    ...{ workspaceId, keyId, text, api, bounds: boundsOf(caller as Caller), fingerprint, cipher },
     outlivesResets: api !== 'v1' || path?.startsWith('/v1/store/webhooks') === true,
     nowMs: services.clock(),
+    ...(sealsAnswer && sealedUnder(text)),
   };
   return rejectConcurrent(services.inFlight, ownKey(keyedRequest), () =>
     services.db.write(
@@ -231,12 +215,6 @@ function create(
     ),
   );
 }
-
-/** Seals responses with secrets, so that only this installation can read them. */
-const cipherOf = ({ key }: Installation): AnswerCipher => ({
-  seal: (body, place) => key.seal(body, place),
-  open: (sealed, place) => key.open(sealed, place),
-});
 
 /** A reader that gives a handler its input, or throws a refusal that says what is wrong with the request. */
 function operationInputReader(operation: Operation, { baseUrl, installation, clock }: ApiServices) {

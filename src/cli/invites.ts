@@ -16,7 +16,7 @@ import type { Database } from '../db/database.ts';
 import type { Sql } from '../db/sql.ts';
 import { readConfig } from '../foundation/settings/config.ts';
 import { openPlanNames } from '../foundation/settings/plans.ts';
-import { parseOpenPlans } from '../foundation/settings/setting.ts';
+import { openPlans } from '../foundation/settings/setting.ts';
 import { dayMs, hourMs, minuteMs } from '../foundation/time.ts';
 import { counted } from '../foundation/words.ts';
 import { addressOfService } from './find-service.ts';
@@ -40,7 +40,7 @@ export function invitesCommand(): Command {
     .command('create')
     .description('Create an invite and print its code and its link. They cannot be shown again.')
     .addOption(new Option('--plan <plan>', 'plan of each key').choices(openPlanNames).default('free'))
-    .option('--upgrades <plans>', 'plans to which each key can change itself, such as free,pro', parsePlans)
+    .option('--upgrades <plans>', 'plans to which each key can change itself, such as free,pro')
     .option('--uses <n>', `how many people can use it, at most ${maxUses}`, countUpTo(maxUses), 30)
     .option(
       '--expires <time>',
@@ -50,11 +50,9 @@ export function invitesCommand(): Command {
     )
     .option('--label <text>', 'label for the invite', parseLabel)
     .addOption(json())
-    .action(async ({ plan, upgrades: open = [], uses, expires, label, json }) => {
+    .action(async ({ plan, upgrades: others = 'none', uses, expires, label, json }) => {
       // A key cannot leave a plan to which it could not return.
-      const upgrades = openPlanNames.filter(
-        (name) => open.length > 0 && (name === plan || open.includes(name)),
-      );
+      const upgrades = openPlans(others === 'none' ? others : `${plan},${others}`, '--upgrades') ?? [];
       const nowMs = Date.now();
       const expiresAtMs = nowMs + expires;
       const { id, code } = await withStorage((db) =>
@@ -170,12 +168,6 @@ const shownMember = ({ name, workspace, keyId, plan, createdAtMs, ...last }: Mem
 
 function noSuchInvite(id: string): never {
   throw new Error(`There is no invite with the id ${id}. "invites list" shows all invites.`);
-}
-
-function parsePlans(text: string) {
-  const plans = parseOpenPlans(text);
-  if (!plans) throw new InvalidArgumentError(`It must be none, or a list of ${openPlanNames.join(', ')}.`);
-  return plans;
 }
 
 /** Milliseconds from text such as 30m, 8h or 7d. */

@@ -1,7 +1,9 @@
+import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { batchSize, type Database, inBatches, type Transaction } from '../db/database.ts';
 import { Fragment, fragment, type Sql } from '../db/sql.ts';
 import { ApiError, errorAt } from '../foundation/errors.ts';
+import { InstallationKey } from '../foundation/settings/secret-key.ts';
 import { hourMs, toTime } from '../foundation/time.ts';
 import { grouped } from '../foundation/words.ts';
 import { fieldLines } from './headers.ts';
@@ -14,8 +16,11 @@ const keyForm = new RegExp(keyPattern);
 /** How long an Idempotency-Key is remembered. */
 export const rememberHours = 24;
 const rememberMs = rememberHours * hourMs;
-/** As a piece of SQL, where Citus takes no value. */
-const remembered = new Fragment([String(rememberMs)], []);
+/** The same if the response contains an API key. */
+export const sealedHours = 1;
+const sealedMs = sealedHours * hourMs;
+/** As pieces of SQL, where Citus takes no value. */
+const [remembered, rememberedSealed] = [rememberMs, sealedMs].map((ms) => new Fragment([String(ms)], []));
 
 /** Deletes of rows of 14 kB, such as the longest responses are, take 80 µs each. */
 export const keysPerBatch = 200;
@@ -37,6 +42,8 @@ interface KeyedRequest {
   fingerprint: string;
   /** Whether a reset of the workspace keeps the result of the request. Then the request must not take effect twice, even after a reset. */
   outlivesResets: boolean;
+  /** Whether the response contains an API key. */
+  isSealed?: boolean;
   nowMs: number;
   /** Encrypts the stored response, if it has a secret. */
   cipher: AnswerCipher | undefined;
@@ -69,7 +76,7 @@ export async function claimIdempotencyKey(
       group by account having sum(kept) >= ${bounds.keys} or sum(bytes) >= ${bounds.bytes})
     on conflict (workspace_id, key) do update
       set fingerprint = excluded.fingerprint, created_at_ms = excluded.created_at_ms, resets = excluded.resets
-      where idempotency_keys.created_at_ms <= excluded.created_at_ms - ${remembered}
+      where idempotency_keys.created_at_ms <= excluded.created_at_ms - ${(request.isSealed ? rememberedSealed : remembered) as Fragment}
         or idempotency_keys.resets < excluded.resets
     returning key`;
   return claimed ? undefined : replay(sql, request);
@@ -105,17 +112,17 @@ export async function storeResponse(
 
 /** The response that is kept, or the refusal of a key that cannot be used. */
 async function replay(sql: Sql, request: KeyedRequest): Promise<OperationResponse> {
-  const { workspaceId, nowMs } = request;
+  const { workspaceId, nowMs, isSealed } = request;
   const [known] = await sql`
     select fingerprint, status, headers, body from idempotency_keys
-    where workspace_id = ${workspaceId} and key = ${ownKey(request)} and created_at_ms > ${nowMs - rememberMs}
+    where workspace_id = ${workspaceId} and key = ${ownKey(request)} and created_at_ms > ${nowMs - (isSealed ? sealedMs : rememberMs)}
       and (resets is null or resets >= (select resets from workspaces where id = ${workspaceId}))`;
   if (!known) throw await tooManyKept(sql, request);
   const [fingerprint, status, headers, kept] = known;
   if (fingerprint !== request.fingerprint)
     throw new ApiError(
       'idempotency_key_reused',
-      `This Idempotency-Key was used with another request within the last ${rememberHours} hours. Use a new key for a new request.`,
+      `This Idempotency-Key was used with another request within the last ${isSealed ? 'hour' : `${rememberHours} hours`}. Use a new key for a new request.`,
     );
   const body = request.cipher ? request.cipher.open(String(kept), placeOf(request)) : String(kept);
   if (body === undefined)
@@ -193,7 +200,8 @@ export async function forgetOldIdempotencyKeys(db: Database, nowMs: number): Pro
     (sql) => sql`
       delete from idempotency_keys where (workspace_id, key) in (
         select workspace_id, key from idempotency_keys
-        where created_at_ms <= ${nowMs - rememberMs} limit ${keysPerBatch})
+        where created_at_ms <= ${nowMs - rememberMs}
+          or (workspace_id = ${noWorkspace} and created_at_ms <= ${nowMs - sealedMs}) limit ${keysPerBatch})
       returning key`,
     keysPerBatch,
   );
@@ -205,6 +213,27 @@ export async function forgetOldIdempotencyKeys(db: Database, nowMs: number): Pro
         where hour < ${hourOf(nowMs) - rememberHours} limit ${batchSize})
       returning hour`,
   );
+}
+
+/** Whose stored responses contain API keys. */
+const noWorkspace = 0;
+/** The least length of an Idempotency-Key for them: callers without an API key share these, so nobody may guess one. A UUID is longer. */
+export const minSealedKeyLength = 32;
+
+/**
+ * How the response to a request is stored if it contains an API key: sealed under the Idempotency-Key itself, of which only the hash is
+ * stored. So neither the storage nor a backup reveals the response. Throws `invalid_request` for a key that others could guess.
+ */
+export function sealedUnder(text: string) {
+  if (text.length < minSealedKeyLength)
+    throw errorAt(
+      { header: 'Idempotency-Key' },
+      'invalid_request',
+      `For this operation Idempotency-Key must be a UUID, or have at least ${minSealedKeyLength} random characters, because the response contains an API key.`,
+    );
+  const unlimited = { keys: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER };
+  const stored = { workspaceId: noWorkspace, text: hash('sha256', text), bounds: unlimited };
+  return { ...stored, isSealed: true, cipher: new InstallationKey(text) };
 }
 
 /** The key of a request. Undefined where there is none. Throws `invalid_request` for what has another form. */

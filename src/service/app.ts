@@ -7,6 +7,7 @@ import fastify, {
 } from 'fastify';
 import { keyCacheMs } from '../access/keys/identify.ts';
 import { accountsOperations } from '../accounts/operations.ts';
+import { Tries } from '../accounts/sign-up.ts';
 import { describeLimits } from '../api/admission.ts';
 import { serveApi } from '../api/api.ts';
 import { maxBodyBytes, maxHeaderBytes } from '../foundation/bounds.ts';
@@ -62,10 +63,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Clears all cached callers and ends all streams, because the storage was emptied. */
     startOver(): void;
-    /** Closes accounts of open sign-up that have expired. */
-    expireAccounts(): Promise<void>;
-    /** Stores the last requests of members that are due. */
-    saveActivity(): Promise<void>;
+    /** Stores the last requests of accounts, and closes those that have expired. */
+    sweepAccounts(): Promise<void>;
     /** From now on `/readyz` returns 404. */
     drain(): void;
   }
@@ -93,8 +92,7 @@ export function buildApp(given: AppOptions): FastifyInstance {
     identify.forget();
     streams.endAll();
   });
-  app.decorate('expireAccounts', () => accounts.expire());
-  app.decorate('saveActivity', () => accounts.saveActivity());
+  app.decorate('sweepAccounts', () => accounts.sweep());
   app.decorate('drain', () => readiness.drain());
   app.addHook('onRequest', (request, reply, done) => {
     if (options.isWaiting && request.routeOptions.url !== '/healthz') {
@@ -117,7 +115,7 @@ export function buildApp(given: AppOptions): FastifyInstance {
   app.addHook('preClose', async () => lab?.release());
   app.addHook('onClose', async () => requestLog.close());
   app.addHook('onClose', () => lab?.close());
-  app.addHook('onClose', () => accounts.close());
+  app.addHook('onClose', () => accounts.save());
   return app;
 }
 
@@ -238,7 +236,18 @@ function serveAgents(
 
 function serveApis(
   app: FastifyInstance,
-  { config, db, changes, installation, clock, stopwatch, limiter, operations, hasOthers }: CompleteOptions,
+  {
+    config,
+    db,
+    changes,
+    installation,
+    clock,
+    stopwatch,
+    limiter,
+    log,
+    operations,
+    hasOthers,
+  }: CompleteOptions,
   { identify, streams, admission, labAdmission, accountsAdmission, lab, accounts }: Components,
   routing: Pick<Parameters<typeof serveApi>[1], 'paths' | 'respondUnrouted'>,
 ): void {
@@ -252,15 +261,19 @@ function serveApis(
     kept: { api: 'v1', boundsOf: ({ quota }) => keptBoundsOf(quota) },
     intercept: (request, reply) => lab?.intercept(request, reply),
   });
+  const { created } = accounts;
+  const waitUntilBanStartKnown = async (keyId: string) => lab?.waitUntilBanStartKnown(keyId);
+  const ofAccounts = {
+    ...config,
+    limiter,
+    tries: new Tries(db, limiter, stopwatch),
+    created,
+    waitUntilBanStartKnown,
+    log,
+  };
   serveApi(app, {
-    ...{
-      ...routing,
-      services,
-      start: accountsPrefix,
-      baseUrl: rootUrlOf(baseUrl),
-      admission: accountsAdmission,
-    },
-    operations: withServices(accountsOperations, accounts.services),
+    ...{ ...routing, services, start: accountsPrefix, baseUrl: rootUrlOf(baseUrl) },
+    ...{ admission: accountsAdmission, operations: withServices(accountsOperations, ofAccounts) },
     kept: { api: 'accounts', boundsOf: () => labKeptBounds },
   });
   if (!lab) return;

@@ -86,10 +86,7 @@ export function createComponents(options: CompleteOptions) {
   const deprecatedCalls = new DeprecatedCalls(log, clock);
   const requestLog = new RequestLog(log);
   const readiness = new Readiness(db, stopwatch, options.readyMs);
-  const accounts = new Accounts({
-    ...{ config, db, limiter, log, clock, stopwatch },
-    waitUntilBanStartKnown: async (keyId) => lab?.waitUntilBanStartKnown(keyId),
-  });
+  const accounts = new Accounts({ db, log, clock });
   const metrics = new Metrics({
     operations: [...operations, ...(config.lab ? labOperations : []), ...accountsOperations],
     faults: config.lab ? faultNames : [],

@@ -11,7 +11,6 @@ import type { Config } from '../foundation/settings/config.ts';
 import { banRules } from '../foundation/settings/plans.ts';
 import type { InstallationKey } from '../foundation/settings/secret-key.ts';
 import { forgetOldIdempotencyKeys } from '../http/idempotency.ts';
-import { forgetSealedAnswers } from '../http/sealed-answers.ts';
 import { deleteOldRecordings, deleteRemoved } from '../lab/recordings/store.ts';
 import { forgetOldRehearsals } from '../lab/rehearsals/store.ts';
 import { ChangeNotifier } from '../store/history/record.ts';
@@ -171,13 +170,12 @@ function sweepsOf(
   return [
     { everyMs: forgetEventsEveryMs, sweep: () => forgetOldEvents(db, retention, clock(), needed) },
     { everyMs: forgetEventsEveryMs, sweep: () => deleteOldDeliveries(db, retention, clock()) },
-    { everyMs: sweepEveryMs, sweep: () => forgetOldIdempotencyKeys(db, clock()) },
+    { everyMs: forgetEventsEveryMs, sweep: () => forgetOldIdempotencyKeys(db, clock()) },
     { everyMs: sweepEveryMs, sweep: () => forgetOldRehearsals(db, clock()) },
     { everyMs: forgetEventsEveryMs, sweep: () => deleteOldRecordings(db, clock()) },
     { everyMs: deleteRemovedEveryMs, sweep: () => deleteRemoved(db) },
-    { everyMs: forgetEventsEveryMs, sweep: () => app.expireAccounts() },
+    { everyMs: forgetEventsEveryMs, sweep: () => app.sweepAccounts() },
     { everyMs: deleteRemovedEveryMs, sweep: () => deleteClosed(db, clock()) },
-    { everyMs: forgetEventsEveryMs, sweep: () => forgetSealedAnswers(db, clock()) },
     { everyMs: sweepEveryMs, sweep: () => limiter.forgetOld(banRules.memoryMs) },
   ];
 }

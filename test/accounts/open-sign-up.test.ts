@@ -20,16 +20,9 @@ const retryAfterMs = ({ headers }: JsonAnswer) => Number(headers['retry-after'])
 
 const use = (store: Petstore, { body: { key } }: JsonAnswer) => store.call('GET', '/pets?limit=1', { key });
 
-/** Stores all last requests, as the service does within a minute. */
-async function saveActivity(store: Petstore): Promise<void> {
-  store.aheadMs += minuteMs;
-  await store.app.saveActivity();
-}
-
 /** Stores the last requests, closes what has expired, and deletes what is closed. */
 async function sweep(store: Petstore): Promise<void> {
-  await saveActivity(store);
-  await store.app.expireAccounts();
+  await store.app.sweepAccounts();
   await deleteClosed(store.db, store.nowMs);
 }
 
@@ -108,14 +101,15 @@ test('an account that was never used expires after an hour, a used one 30 days a
   assert.deepEqual([await isAlive(store, unused), await isAlive(store, used)], [false, true]);
   assert.match(await store.metrics(), /petstore_accounts_expired_total 1\n/);
 
-  await saveActivity(store);
+  await store.app.sweepAccounts();
   store.nowMs += 30 * dayMs;
   await sweep(store);
   assert.equal(await isAlive(store, used), true);
+  await sweep(store);
   await store.db.write(
     (sql) => sql`update members set last_request_at_ms = ${store.nowMs - 30 * dayMs - 2 * minuteMs}`,
   );
-  await store.app.expireAccounts();
+  await store.app.sweepAccounts();
   assert.equal(await isAlive(store, used), false);
   assert.equal(
     (await store.call('GET', '/pets', { key: class_.key })).status,
@@ -140,29 +134,22 @@ test('nothing is left of an expired account, and a workspace to which an operato
   assert.equal(await isAlive(store, kept), true);
 });
 
-test('a request costs no write: the last one of a key is stored at once, then once a minute', async (t) => {
+test('a request costs no write: the last one of each key is stored once a minute, with its last error', async (t) => {
   const store = await start(t);
   const answer = await join(store);
+  const { key, keyId } = answer.body;
   await store.holdLimits();
-  let timeMs = 0;
-  store.stopwatch = () => timeMs;
   const before = store.db.counts.writes;
-  const writes = () => store.db.counts.writes - before;
+  for (let i = 0; i < 20; i++) await use(store, answer);
+  await store.call('GET', '/pets/4711', { key });
+  store.nowMs += 1_000;
   await use(store, answer);
-  await store.app.saveActivity();
-  assert.equal(writes(), 1);
-  for (let i = 0; i < 30; i++) {
-    store.nowMs += 1_000;
-    timeMs += 1_000;
-    await use(store, answer);
-    await store.app.saveActivity();
-  }
-  assert.equal(writes(), 1);
-  timeMs += 30_000;
-  await store.app.saveActivity();
-  assert.equal(writes(), 2);
-  const [[last] = []] = await store.db.read`select last_request_at_ms from members`;
-  assert.equal(last, store.nowMs);
+  assert.equal(store.db.counts.writes, before);
+  await store.app.sweepAccounts();
+  await store.app.sweepAccounts();
+  assert.equal(store.db.counts.writes, before + 1);
+  const rows = await store.db.read`select id, last_request_at_ms, last_error, last_error_at_ms from members`;
+  assert.deepEqual(rows, [[keyId, store.nowMs, 'not_found', store.nowMs - 1_000]]);
 });
 
 test('when all accounts are taken, the one idle longest makes room if that is a day, and otherwise nobody gets in', async (t) => {
@@ -176,10 +163,10 @@ test('when all accounts are taken, the one idle longest makes room if that is a 
   assert.ok(retryAfterMs(full) > 23 * hourMs && retryAfterMs(full) <= dayMs + 2 * minuteMs);
   assert.equal(await livingOf(store), 3);
 
-  await saveActivity(store);
+  await store.app.sweepAccounts();
   store.nowMs += dayMs;
   for (const one of active) await use(store, one);
-  await saveActivity(store);
+  await store.app.sweepAccounts();
   store.nowMs += 2 * minuteMs;
   assert.equal((await join(store)).status, 201);
   assert.equal(await livingOf(store), 3);

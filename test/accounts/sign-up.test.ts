@@ -20,7 +20,7 @@ async function used(store: Petstore, id: string): Promise<number[]> {
 
 /** Everything that is stored, and all lines of the log. */
 async function traces(store: Petstore): Promise<string> {
-  const names = [...tables.map(({ name }) => name), 'workspaces', 'invites', 'sealed_answers'];
+  const names = [...tables.map(({ name }) => name), 'workspaces', 'invites'];
   const rows = await Promise.all(names.map((name) => store.db.read`select * from ${identifier(name)}`));
   return JSON.stringify(rows) + store.log.join('');
 }

@@ -30,15 +30,6 @@ create table members (
 create index members_by_invite on members (invite_id, created_at_ms);
 create index members_by_end on members (closed_at_ms) where closed_at_ms is not null;
 
--- The responses to Idempotency-Keys that contain API keys, sealed with the Idempotency-Key itself. id is its hash.
-create table sealed_answers (
-  id text primary key,
-  sealed text,
-  created_at_ms bigint not null
-);
-
-create index sealed_answers_by_time on sealed_answers (created_at_ms);
-
 -- Who created the key: demo, invite or signup. Null: an operator.
 alter table api_keys add column origin text;
 -- The secret before the last change, and until when it works.

@@ -4,10 +4,8 @@ import {
   anyText,
   apiAddress,
   ConfigError,
-  count,
   databaseUrl,
   hostOfUrl,
-  lineOfText,
   listenAddress,
   networkNames,
   number,
@@ -101,13 +99,13 @@ export const settings = {
     variable: 'PETSTORE_SIGNUP_PER_DAY',
     default: '5',
     meaning: 'how many keys an address may create by open sign-up in a day (UTC)',
-    read: count(1),
+    read: number(1),
   },
   maxSignUps: {
     variable: 'PETSTORE_SIGNUP_ACCOUNTS',
     default: '1000',
     meaning: 'maximum number of workspaces by open sign-up; an idle one makes room for a new one',
-    read: count(1),
+    read: number(1),
   },
   /** Undefined: the defaults for each kind of key. */
   upgrades: {
@@ -120,7 +118,7 @@ export const settings = {
     variable: 'PETSTORE_CONTACT',
     default: '',
     meaning: 'whom users can ask for a plan, as text in messages: for example an email address',
-    read: lineOfText(200),
+    read: anyText,
   },
   /** Proxies whose X-Forwarded-For is trusted: addresses, networks and names of networks. False: none. True: all. */
   trustProxy: {

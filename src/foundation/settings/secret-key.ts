@@ -28,7 +28,8 @@ export class InstallationKey {
   /** `text` has at least 32 random bytes. Throws RangeError. */
   constructor(text: string) {
     if (Buffer.byteLength(text) < minBytes) throw new RangeError(`A key has at least ${minBytes} bytes.`);
-    const keyFor = (purpose: string) => deriveKey(text, purpose);
+    // One key for each purpose (RFC 5869), so that none reveals another.
+    const keyFor = (purpose: string) => Buffer.from(hkdfSync('sha256', text, '', `petstore ${purpose}`, 32));
     this.fingerprint = keyFor('fingerprint').toString('hex', 0, 8);
     this.labPageToken = keyFor('lab page').toString('base64url');
     this.#secrets = keyFor('webhook secrets');
@@ -63,40 +64,26 @@ export class InstallationKey {
 
   /** Encrypts a text. It can be decrypted only with the same `place`. */
   seal(text: string, place: string): string {
-    return sealWith(this.#sealing, text, place);
+    const nonce = randomBytes(nonceBytes);
+    const encrypt = createCipheriv(cipher, this.#sealing, nonce, { authTagLength: tagBytes });
+    encrypt.setAAD(Buffer.from(place));
+    const parts = [nonce, encrypt.update(text, 'utf8'), encrypt.final(), encrypt.getAuthTag()];
+    return Buffer.concat(parts).toString('base64');
   }
 
   /** Decrypts a sealed text. Undefined if it was changed, or sealed with another key or for another place. */
   open(sealed: string, place: string): string | undefined {
-    return openWith(this.#sealing, sealed, place);
-  }
-}
-
-/** A key of 32 bytes for one purpose, derived from a secret text (RFC 5869), so that no key reveals another. */
-export const deriveKey = (secret: string, purpose: string) =>
-  Buffer.from(hkdfSync('sha256', secret, '', `petstore ${purpose}`, 32));
-
-/** Encrypts a text. It can be decrypted only with the same key and `place`. */
-export function sealWith(key: Buffer, text: string, place: string): string {
-  const nonce = randomBytes(nonceBytes);
-  const encrypt = createCipheriv(cipher, key, nonce, { authTagLength: tagBytes });
-  encrypt.setAAD(Buffer.from(place));
-  const parts = [nonce, encrypt.update(text, 'utf8'), encrypt.final(), encrypt.getAuthTag()];
-  return Buffer.concat(parts).toString('base64');
-}
-
-/** Decrypts a sealed text. Undefined if it was changed, or sealed with another key or for another place. */
-export function openWith(key: Buffer, sealed: string, place: string): string | undefined {
-  const bytes = Buffer.from(sealed, 'base64');
-  if (bytes.length < nonceBytes + tagBytes) return undefined;
-  const nonce = bytes.subarray(0, nonceBytes);
-  const decrypt = createDecipheriv(cipher, key, nonce, { authTagLength: tagBytes });
-  decrypt.setAAD(Buffer.from(place)).setAuthTag(bytes.subarray(-tagBytes));
-  const text = decrypt.update(bytes.subarray(nonceBytes, -tagBytes));
-  try {
-    return Buffer.concat([text, decrypt.final()]).toString('utf8');
-  } catch {
-    return undefined;
+    const bytes = Buffer.from(sealed, 'base64');
+    if (bytes.length < nonceBytes + tagBytes) return undefined;
+    const nonce = bytes.subarray(0, nonceBytes);
+    const decrypt = createDecipheriv(cipher, this.#sealing, nonce, { authTagLength: tagBytes });
+    decrypt.setAAD(Buffer.from(place)).setAuthTag(bytes.subarray(-tagBytes));
+    const text = decrypt.update(bytes.subarray(nonceBytes, -tagBytes));
+    try {
+      return Buffer.concat([text, decrypt.final()]).toString('utf8');
+    } catch {
+      return undefined;
+    }
   }
 }
 

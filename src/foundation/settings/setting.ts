@@ -47,45 +47,16 @@ export const number =
     return value;
   };
 
-/** A whole number of at least `min`. */
-export const count =
-  (min: number): SettingReader<number> =>
-  (text, variable) => {
-    if (!/^\d{1,9}$/.test(text) || Number(text) < min)
-      throw new ConfigError(
-        `${variable} must be a whole number of at least ${min}, not ${JSON.stringify(text)}.`,
-      );
-    return Number(text);
-  };
-
-/** One line of at most `maxLength` characters. */
-export const lineOfText =
-  (maxLength: number): SettingReader<string> =>
-  (text, variable) => {
-    if (text.length > maxLength || /\p{Cc}/u.test(text))
-      throw new ConfigError(
-        `${variable} must have at most ${maxLength} characters, without control characters.`,
-      );
-    return text;
-  };
-
-/** A list of plans to which keys may change themselves. Undefined: not set. */
+/** A list of plans to which keys may change themselves, or `none`. Undefined: not set. */
 export const openPlans: SettingReader<readonly OpenPlan[] | undefined> = (text, variable) => {
+  const names = text.split(',').map((name) => name.trim());
+  const plans = openPlanNames.filter((plan) => names.includes(plan));
+  if (plans.length === names.length || text === 'none') return plans;
   if (text === '') return undefined;
-  const plans = parseOpenPlans(text);
-  if (!plans)
-    throw new ConfigError(
-      `${variable} must be none, or a list of ${openPlanNames.join(', ')}, not ${JSON.stringify(text)}.`,
-    );
-  return plans;
+  throw new ConfigError(
+    `${variable} must be none, or a list of ${openPlanNames.join(', ')}, not ${JSON.stringify(text)}.`,
+  );
 };
-
-/** Reads `none`, or plans separated by commas, in their order. Undefined for another text. */
-export function parseOpenPlans(text: string): OpenPlan[] | undefined {
-  const names = text === 'none' ? [] : text.split(',').map((name) => name.trim());
-  if (!names.every((name) => openPlanNames.some((plan) => plan === name))) return undefined;
-  return openPlanNames.filter((plan) => names.includes(plan));
-}
 
 /** A number in another unit: the number that is read, times `factor`. */
 export const scaled =
