@@ -23,46 +23,40 @@ export interface Member extends Owner {
   workspace: string;
   /** As its owner typed it. */
   name: string;
-  /** Undefined: by open sign-up. */
-  inviteId?: string;
   plan: Plan;
   createdAtMs: number;
   /** Undefined: it has sent none. */
   lastRequestAtMs?: number;
   /** The code of the last error that it got. */
   lastError?: string;
-  lastErrorAtMs?: number;
   /** Bans of the key that began until this time are void. */
   banClearedAtMs: number;
 }
 
 const memberColumns = columns(
-  'workspace_id, id, workspace, name, invite_id, plan, created_at_ms, last_request_at_ms, last_error, last_error_at_ms, pardoned_at_ms',
+  'workspace_id, id, workspace, name, plan, created_at_ms, last_request_at_ms, last_error, pardoned_at_ms',
   (row): Member => ({
     workspaceId: Number(row.workspaceId),
     keyId: String(row.id),
     workspace: String(row.workspace),
     name: String(row.name),
-    ...(row.inviteId !== null && { inviteId: String(row.inviteId) }),
     plan: row.plan as Plan,
     createdAtMs: Number(row.createdAtMs),
     ...(row.lastRequestAtMs !== null && { lastRequestAtMs: Number(row.lastRequestAtMs) }),
     ...(row.lastError !== null && { lastError: String(row.lastError) }),
-    ...(row.lastErrorAtMs !== null && { lastErrorAtMs: Number(row.lastErrorAtMs) }),
     banClearedAtMs: Number(row.pardonedAtMs),
   }),
 );
-const living = fragment`
-  select ${memberColumns.list} from (
-    select m.*, w.name as workspace, k.plan, k.pardoned_at_ms from members m
-    join workspaces w on w.id = m.workspace_id
-    join api_keys k on k.workspace_id = m.workspace_id and k.id = m.id
-    where m.closed_at_ms is null
-  ) living_members`;
 
 /** The members of an invite that are not deleted, in the order of creation. */
 export async function listMembers(sql: Sql, inviteId: string): Promise<Member[]> {
-  const rows = await sql`${living} where invite_id = ${inviteId} order by created_at_ms, id`;
+  const rows = await sql`
+    select ${memberColumns.list} from (
+      select m.*, w.name as workspace, k.plan, k.pardoned_at_ms from members m
+      join workspaces w on w.id = m.workspace_id
+      join api_keys k on k.workspace_id = m.workspace_id and k.id = m.id
+      where m.invite_id = ${inviteId} and m.closed_at_ms is null
+    ) living_members order by created_at_ms, id`;
   return rows.map(memberColumns.read);
 }
 

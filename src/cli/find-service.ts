@@ -1,13 +1,7 @@
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { start } from '#distribution';
-import {
-  type Config,
-  clientKeyVariable,
-  type Environment,
-  readConfig,
-  settings,
-} from '../foundation/settings/config.ts';
+import { clientKeyVariable, type Environment, readConfig, settings } from '../foundation/settings/config.ts';
 import { readOwnFile } from '../foundation/settings/data-dir.ts';
 import {
   challengeField,
@@ -44,7 +38,8 @@ export async function readAccess(options: { key?: string; url?: URL }): Promise<
 }
 
 /** The address of the API for links: of the settings, or of the service that runs with the data folder. */
-export async function addressOfService({ baseUrl, dataDir }: Config): Promise<string> {
+export async function addressOfService(): Promise<string> {
+  const { baseUrl, dataDir } = readConfig(process.env);
   return urlInSettings(process.env) ?? findService(dataDir).catch(() => baseUrl);
 }
 

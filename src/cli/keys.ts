@@ -10,12 +10,12 @@ import {
 } from '../access/keys/store.ts';
 import { findAccount } from '../access/limits/accounts.ts';
 import { advanceWindows, clockHoldMs, type LimitAccount, newAccount } from '../access/limits/decision.ts';
-import type { AccountOwner } from '../access/limits/limiter.ts';
 import type { Valkey } from '../access/limits/valkey.ts';
 import type { Sql } from '../db/sql.ts';
 import { readConfig } from '../foundation/settings/config.ts';
 import { banRules, type Plan, planNames, plans, type Quota } from '../foundation/settings/plans.ts';
 import { withoutLogins } from '../foundation/settings/valkey-url.ts';
+import type { Owner } from '../lab/key-binding.ts';
 import { demoWorkspace } from '../store/workspaces/store.ts';
 import { parseCount } from './lab-rehearse.ts';
 import { withStorage } from './storage.ts';
@@ -73,7 +73,7 @@ export function keysCommand(): Command {
     .action(async (id, options) => {
       const fields = await withStorage(async ({ read }) => {
         const key = (await findKey(read, id)) ?? noSuchKey(id);
-        const [account] = await currentAccounts(read, [{ workspaceId: key.workspaceId, id }]);
+        const [account] = await currentAccounts(read, [{ workspaceId: key.workspaceId, keyId: id }]);
         return { ...keyFields(key), ...usageFields(account ?? newAccount, key, Date.now()) };
       });
       printFields(fields, options.json);
@@ -182,14 +182,14 @@ const connectWithinMs = 2_000;
  */
 export async function currentAccounts(
   sql: Sql,
-  subjects: readonly AccountOwner[],
+  keys: readonly Owner[],
 ): Promise<(LimitAccount | undefined)[]> {
   const { valkeyUrls } = readConfig(process.env);
   if (valkeyUrls.length === 0)
-    return Promise.all(subjects.map(({ workspaceId, id }) => findAccount(sql, workspaceId, id)));
+    return Promise.all(keys.map(({ workspaceId, keyId }) => findAccount(sql, workspaceId, keyId)));
   const { findSharedAccount } = await import('../access/limits/shared-accounts.ts');
   return withValkey(valkeyUrls, (valkey) =>
-    Promise.all(subjects.map((subject) => findSharedAccount(valkey, subject))),
+    Promise.all(keys.map(({ workspaceId, keyId: id }) => findSharedAccount(valkey, { workspaceId, id }))),
   ).catch((error: Error) => {
     const reason = withoutLogins(error.message, valkeyUrls);
     throw new Error(`The counts are in Valkey, which cannot be reached: ${reason}`);

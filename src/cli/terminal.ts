@@ -7,7 +7,8 @@ import { userFolder } from '#distribution';
 import { escapeTerminal, toColumns } from '../foundation/terminal-text.ts';
 import { withUserUmask } from '../foundation/umask.ts';
 
-type Cell = string | number | undefined;
+/** A list is shown with commas. */
+type Cell = string | number | readonly string[] | undefined;
 
 /** Prints rows as JSON, or as a table with a header of field names. */
 export function printRows(rows: Record<string, Cell>[], asJson: boolean | undefined): void {

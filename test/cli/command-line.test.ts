@@ -259,7 +259,7 @@ test('a command group without a command exits with 2 and lists its commands; hel
   const groups = callsOf(await commandLine()).filter(({ names }) => names.length > 0);
   assert.deepEqual(
     groups.map(({ path }) => path.join(' ')),
-    ['', 'keys', 'workspaces', 'webhooks', 'lab'],
+    ['', 'keys', 'invites', 'workspaces', 'webhooks', 'lab'],
   );
   // Without any argument the demonstration starts.
   groups.shift();

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { suite, test } from 'node:test';
+import { newInvite, signUp } from '../support/accounts.ts';
+import { emptyDatabase, startInstances } from '../support/instances.ts';
+import type { JsonAnswer, Petstore } from '../support/petstore.ts';
+import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
+
+const withStatus = (answers: readonly JsonAnswer[], status: number) =>
+  answers.filter((answer) => answer.status === status);
+
+suite('sign-ups at three instances at once', { skip: whyNoPostgres() }, () => {
+  const cluster = PostgresCluster.ofSuite();
+
+  test('of 100 people with a code for 30, exactly 30 get in, and each sees its own workspace alone', async (t) => {
+    const instances = await startInstances(t, await emptyDatabase(cluster), undefined, { seed: false });
+    const [first] = instances;
+    const { id, code } = await newInvite(first);
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, i) =>
+        signUp(instances[i % 3] as Petstore, { invite: code, name: `Person ${i}` }),
+      ),
+    );
+    const admitted = withStatus(answers, 201);
+    assert.equal(admitted.length, 30);
+    for (const { body } of withStatus(answers, 403)) assert.equal(body.code, 'invite_used_up');
+    assert.deepEqual(await first.db.read`select used from invites where id = ${id}`, [[30]]);
+    await Promise.all(
+      admitted.map(async ({ body: { key, workspace } }, i) => {
+        const store = instances[i % 3] as Petstore;
+        assert.equal(
+          (await store.call('POST', '/categories', { key, body: { name: workspace } })).status,
+          201,
+        );
+        const { body } = await store.call('GET', '/categories?limit=100', { key });
+        assert.equal(body.length, 8);
+        assert.equal(body.at(-1).name, workspace);
+      }),
+    );
+  });
+
+  test('one person who asks all instances at once, with one Idempotency-Key, takes one use', async (t) => {
+    const instances = await startInstances(t, await emptyDatabase(cluster), undefined, { seed: false });
+    const [first] = instances;
+    const { id, code } = await newInvite(first);
+    const headers = { 'idempotency-key': randomUUID() };
+    const send = (instance: Petstore) => signUp(instance, { invite: code, name: 'Ada' }, headers);
+    const answers = await Promise.all(instances.map(send));
+    assert.equal(new Set(withStatus(answers, 201).map(({ text }) => text)).size, 1);
+    assert.deepEqual(await first.db.read`select used from invites where id = ${id}`, [[1]]);
+    assert.equal((await send(instances[2])).text, withStatus(answers, 201)[0]?.text);
+  });
+
+  test('of 60 open sign-ups with room for 20, exactly 20 get in, and an address gets its five a day', async (t) => {
+    const options = { seed: false, trustProxy: true, accounts: { signUp: true, maxSignUps: 20 } };
+    const instances = await startInstances(t, await emptyDatabase(cluster), undefined, options);
+    const [first] = instances;
+    const join = (i: number, address: string) =>
+      signUp(instances[i % 3] as Petstore, { name: 'Ada' }, { 'x-forwarded-for': address });
+    const ofOne = await Promise.all(Array.from({ length: 12 }, (_, i) => join(i, '192.0.2.1')));
+    assert.equal(withStatus(ofOne, 201).length, 5);
+    const others = await Promise.all(Array.from({ length: 48 }, (_, i) => join(i, `192.0.2.${i + 2}`)));
+    assert.equal(withStatus(others, 201).length, 15);
+    assert.deepEqual(await first.db.read`select count(*) from members`, [[20]]);
+  });
+});
