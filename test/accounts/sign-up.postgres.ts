@@ -3,8 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { suite, test } from 'node:test';
 import { newInvite, signUp } from '../support/accounts.ts';
 import { emptyDatabase, startInstances } from '../support/instances.ts';
+import { assertAdmitted } from '../support/limits.ts';
 import type { JsonAnswer, Petstore } from '../support/petstore.ts';
 import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
+import { clock } from '../support/sharing.ts';
+import { needsValkey, startValkey } from '../support/valkey.ts';
 
 const withStatus = (answers: readonly JsonAnswer[], status: number) =>
   answers.filter((answer) => answer.status === status);
@@ -37,6 +40,35 @@ suite('sign-ups at three instances at once', { skip: whyNoPostgres() }, () => {
         assert.equal(body.at(-1).name, workspace);
       }),
     );
+  });
+
+  test('with Valkey each of the 30 keys gets exactly 60 of 80 requests in a minute', {
+    ...needsValkey,
+  }, async (t) => {
+    const valkey = { urls: [(await startValkey(t)).url], timeoutMs: 5_000, connectWithinMs: 5_000, clock };
+    const instances = await startInstances(t, await emptyDatabase(cluster), undefined, {
+      seed: false,
+      valkey,
+    });
+    const [first] = instances;
+    for (const instance of instances) {
+      instance.nowMs = clock();
+      await instance.ready;
+    }
+    const { code } = await newInvite(first);
+    const members = await Promise.all(
+      Array.from({ length: 30 }, (_, i) =>
+        signUp(instances[i % 3] as Petstore, { invite: code, name: `Person ${i}` }),
+      ),
+    );
+    for (const { body } of members) {
+      const answers = await Promise.all(
+        Array.from({ length: 80 }, (_, i) =>
+          (instances[i % 3] as Petstore).call('GET', '/pets/1', { key: body.key }),
+        ),
+      );
+      assertAdmitted(answers, 60);
+    }
   });
 
   test('one person who asks all instances at once, with one Idempotency-Key, takes one use', async (t) => {
