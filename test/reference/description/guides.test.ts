@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -153,7 +153,7 @@ describe('examples', { concurrency: true, skip }, () => {
         // The README test runs examples that need their own key.
         if (isReceiver(code)) continue;
         if (language === 'sh') {
-          if (!/^curl/m.test(code) || code.includes('$SMALL')) continue;
+          if (!/^curl/m.test(code) || code.includes('$SMALL') || code.includes('/accounts/me')) continue;
           curls = [...(isShown ? [] : curls), code.replaceAll(/^curl/gm, 'curl -sS')];
           isShown = false;
         } else if (language === 'json' || language === 'http') {
@@ -169,6 +169,20 @@ describe('examples', { concurrency: true, skip }, () => {
       }
       assert.ok(isShown, `${name}: a command has no answer below it`);
     }
+  });
+
+  test('the commands of the guide to rate limits show the open plans, and upgrade the demo key', async (t) => {
+    const dataDir = join(await temporaryStorage(t), 'data');
+    const { origin } = await startService(t, dataDir);
+    const env = { PETSTORE_API_KEY: readFileSync(join(dataDir, 'demo.key'), 'utf8').trim() };
+    const commands = blocksOf(guide('Rate limits', `${origin}/v1`)).filter(({ code }) =>
+      code.includes('/me'),
+    );
+    const answers = [];
+    for (const { code } of commands) answers.push(JSON.parse(await output('sh', code, env)));
+    const [before, after] = answers;
+    assert.deepEqual([before.plan, before.upgrades], ['free', ['free', 'pro', 'business']]);
+    assert.deepEqual([after.plan, after.minute.limit], ['pro', 300]);
   });
 
   test('the retry code of the guide waits as Retry-After says, then sends again', async (t) => {
