@@ -51,10 +51,8 @@ const isOfMember = ({ origin }: StoredKey) => origin === 'invite' || origin === 
 
 /** What a key is, and what it can change. */
 async function readOwn(sql: Sql, sender: Sender, services: OwnAccountServices): Promise<OwnAccount> {
-  const [account, { key }] = await Promise.all([
-    readAccount(sql, sender, services),
-    findLimits(sql, sender, services),
-  ]);
+  const found = findLimits(sql, sender, services);
+  const [account, { key }] = await Promise.all([readAccount(sql, sender, services, found), found]);
   const { oldSecretUntilMs = 0 } = key;
   const { name, upgrades } = await findRights(sql, key, services.upgrades);
   return {

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { clearBan, findKey, revokeKey } from '../../src/access/keys/store.ts';
+import { newMember } from '../support/accounts.ts';
 import { contentOf } from '../support/content.ts';
 import { remaining, times } from '../support/limits.ts';
-import { addKeyOf, addMember, changeKey, changePlan, deleteOwn, ownAccount } from '../support/own-account.ts';
+import { addKeyOf, changeKey, changePlan, deleteOwn, ownAccount } from '../support/own-account.ts';
 import { type Petstore, startPetstore } from '../support/petstore.ts';
 import { openStream } from '../support/streams.ts';
 import { until } from '../support/until.ts';
@@ -15,7 +16,7 @@ const statusOf = async (store: Petstore, key: string) => (await ask(store, key))
 
 /** A member with the secret before a change and the one after it. */
 async function rotated(store: Petstore) {
-  const { key: old, keyId } = await addMember(store, { upgrades: ['free', 'pro'] });
+  const { key: old, keyId } = await newMember(store, { upgrades: ['free', 'pro'] });
   const { status, body } = await changeKey(store, old);
   assert.equal(status, 201);
   return { old, keyId, key: body.key as string, body };
@@ -23,7 +24,7 @@ async function rotated(store: Petstore) {
 
 test('a new secret keeps the id of the key, its windows, strikes and ban', async (t) => {
   const store = await startPetstore(t);
-  const { key: old, keyId } = await addMember(store);
+  const { key: old, keyId } = await newMember(store);
   await times(60 + 5, () => ask(store, old));
   const before = await ownAccount(store, old);
   const { body } = await changeKey(store, old);
@@ -119,7 +120,7 @@ test('at most two secrets live: a second new one ends the oldest', async (t) => 
 
 test('of many new secrets at once with one secret, one is made, and all others get 409', async (t) => {
   const store = await startPetstore(t);
-  const { key, keyId } = await addMember(store);
+  const { key, keyId } = await newMember(store);
   const answers = await Promise.all(Array.from({ length: 20 }, () => changeKey(store, key)));
   const made = answers.filter(({ status }) => status === 201);
   assert.equal(made.length, 1);
@@ -130,7 +131,7 @@ test('of many new secrets at once with one secret, one is made, and all others g
 
 test('after a lost response the old secret gets the new one by the same Idempotency-Key, once and for an hour', async (t) => {
   const store = await startPetstore(t);
-  const { key: old } = await addMember(store);
+  const { key: old } = await newMember(store);
   const again = { 'Idempotency-Key': randomUUID() };
   const lost = await changeKey(store, old, {}, again);
   const repeated = await changeKey(store, old, {}, again);
@@ -138,7 +139,7 @@ test('after a lost response the old secret gets the new one by the same Idempote
   assert.equal(repeated.headers['idempotency-replayed'], 'true');
   assert.equal(await statusOf(store, repeated.body.key), 200);
   assert.equal((await changeKey(store, old, { revokeOldNow: true }, again)).status, 422, 'another body');
-  const stranger = await addMember(store);
+  const stranger = await newMember(store);
   const other = await changeKey(store, stranger.key, {}, again);
   assert.equal(other.status, 201);
   assert.notEqual(other.body.key, lost.body.key, 'the value belongs to a key');
@@ -154,7 +155,7 @@ test('after a lost response the old secret gets the new one by the same Idempote
 
 test('twins with one Idempotency-Key at once make one secret', async (t) => {
   const store = await startPetstore(t);
-  const { key } = await addMember(store);
+  const { key } = await newMember(store);
   const again = { 'Idempotency-Key': randomUUID() };
   const answers = await Promise.all(Array.from({ length: 10 }, () => changeKey(store, key, {}, again)));
   const secrets = new Set(answers.flatMap(({ body }) => body.key ?? []));
@@ -165,7 +166,7 @@ test('twins with one Idempotency-Key at once make one secret', async (t) => {
 test('a key gets ten new secrets in an hour; the end of an old one is not counted', async (t) => {
   const store = await startPetstore(t);
   store.nowMs += 30 * 60_000;
-  let { key } = await addMember(store);
+  let { key } = await newMember(store);
   for (let i = 0; i < 10; i++) {
     key = (await changeKey(store, key)).body.key;
     assert.equal((await changeKey(store, key, { revokeOldNow: true })).status, 201);
@@ -195,7 +196,7 @@ test('a revoked key has no secret that works, and an unban reaches both', async 
 
 test('no secret is stored, logged or repeated in a refusal, and each change is logged with the id of the key', async (t) => {
   const store = await startPetstore(t, { logLevel: 'trace' });
-  const { key: old, keyId } = await addMember(store);
+  const { key: old, keyId } = await newMember(store);
   const value = randomUUID();
   const { key } = (await changeKey(store, old, {}, { 'Idempotency-Key': value })).body;
   const refused = await changeKey(store, old);
@@ -217,7 +218,7 @@ test('no secret is stored, logged or repeated in a refusal, and each change is l
 
 test('requests that are under way with the old secret while it is replaced all succeed', async (t) => {
   const store = await startPetstore(t);
-  const { key: old } = await addMember(store);
+  const { key: old } = await newMember(store);
   const [rotation, ...answers] = await Promise.all([
     changeKey(store, old),
     ...Array.from({ length: 20 }, () => ask(store, old)),

@@ -3,9 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { suite, type TestContext, test } from 'node:test';
 import { deleteClosed } from '../../src/accounts/members.ts';
 import { listWorkspaces } from '../../src/store/workspaces/store.ts';
+import { newMember } from '../support/accounts.ts';
 import { emptyDatabase, startInstances } from '../support/instances.ts';
 import { remaining, times } from '../support/limits.ts';
-import { addMember, changeKey, changePlan, deleteOwn, ownAccount } from '../support/own-account.ts';
+import { changeKey, changePlan, deleteOwn, ownAccount } from '../support/own-account.ts';
 import type { Petstore } from '../support/petstore.ts';
 import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
 import { clock } from '../support/sharing.ts';
@@ -20,7 +21,7 @@ suite('the own key at three instances with one PostgreSQL', { skip: whyNoPostgre
 
   test('when a change of plan is answered, every instance applies it', async (t) => {
     const instances = await start(t);
-    const { key } = await addMember(instances[0], { upgrades: ['free', 'pro'] });
+    const { key } = await newMember(instances[0], { upgrades: ['free', 'pro'] });
     for (const [i, plan] of (['pro', 'free', 'pro'] as const).entries()) {
       for (const instance of instances) await ask(instance, key);
       assert.equal((await changePlan(instances[i] as Petstore, key, plan)).status, 200);
@@ -34,7 +35,7 @@ suite('the own key at three instances with one PostgreSQL', { skip: whyNoPostgre
   test('of two new secrets at once at two instances one is made, and no old one acts where it is still cached', async (t) => {
     const instances = await start(t);
     const [first, second, third] = instances;
-    const { key } = await addMember(first);
+    const { key } = await newMember(first);
     for (const instance of instances) assert.equal((await ask(instance, key)).status, 200);
     const answers = await Promise.all([first, second].map((instance) => changeKey(instance, key)));
     assert.deepEqual(statusesOf(answers).sort(), [201, 409]);
@@ -48,7 +49,7 @@ suite('the own key at three instances with one PostgreSQL', { skip: whyNoPostgre
 
   test('a repetition of a new secret at another instance returns the same one', async (t) => {
     const [first, second] = await start(t);
-    const { key } = await addMember(first);
+    const { key } = await newMember(first);
     const again = { 'Idempotency-Key': randomUUID() };
     const answers = await Promise.all([first, second].map((instance) => changeKey(instance, key, {}, again)));
     answers.push(await changeKey(second, key, {}, again));
@@ -58,7 +59,7 @@ suite('the own key at three instances with one PostgreSQL', { skip: whyNoPostgre
 
   test('ten changes in an hour are counted over all instances', async (t) => {
     const instances = await start(t);
-    const { key } = await addMember(instances[0], { upgrades: ['free', 'pro'] });
+    const { key } = await newMember(instances[0], { upgrades: ['free', 'pro'] });
     const answers = [];
     for (let i = 0; i < 11; i++)
       answers.push(await changePlan(instances[i % 3] as Petstore, key, i % 2 === 0 ? 'pro' : 'free'));
@@ -68,7 +69,7 @@ suite('the own key at three instances with one PostgreSQL', { skip: whyNoPostgre
   test('a deletion among requests at all instances: after its response each refuses the key, and three sweeps at once leave nothing', async (t) => {
     const instances = await start(t);
     const before = await listWorkspaces(instances[0].db.read);
-    const { key } = await addMember(instances[0]);
+    const { key } = await newMember(instances[0]);
     const [deletion, ...answers] = await Promise.all([
       deleteOwn(instances[0], key),
       ...instances.flatMap((instance) => [
@@ -91,7 +92,7 @@ suite('the own key at three instances with one PostgreSQL', { skip: whyNoPostgre
       const shared = { urls: [valkey.url], timeoutMs: 60_000, connectWithinMs: 60_000, clock };
       const instances = await startInstances(t, await emptyDatabase(cluster), undefined, { valkey: shared });
       await Promise.all(instances.map(({ ready }) => ready));
-      const { key } = await addMember(instances[0], { upgrades: ['free', 'pro'] });
+      const { key } = await newMember(instances[0], { upgrades: ['free', 'pro'] });
       const all = (count: number) =>
         Promise.all(Array.from({ length: count }, (_, i) => ask(instances[i % 3] as Petstore, key)));
       const admitted = (answers: { status: number }[]) =>

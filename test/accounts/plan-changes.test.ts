@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setPlan } from '../../src/access/keys/store.ts';
 import type { OpenPlan, Plan } from '../../src/foundation/settings/plans.ts';
+import { newMember, signedUp } from '../support/accounts.ts';
 import { remaining, times } from '../support/limits.ts';
-import { addKeyOf, addMember, changePlan, ownAccount } from '../support/own-account.ts';
+import { addKeyOf, changeKey, changePlan, deleteOwn, ownAccount } from '../support/own-account.ts';
 import { ample, type Petstore, startPetstore } from '../support/petstore.ts';
+import { openStream, type Reader } from '../support/streams.ts';
+import { until } from '../support/until.ts';
 import { statusesOf } from '../support/values.ts';
 
 const ask = (store: Petstore, key: string) => () => store.call('GET', '/pets/1', { key });
@@ -17,7 +20,7 @@ const shown = async (store: Petstore, key: string) => {
 
 test('a client that Free limits upgrades while it waits, and goes on in the same minute with what Pro leaves', async (t) => {
   const store = await startPetstore(t);
-  const { key } = await addMember(store, { upgrades: ['free', 'pro'] });
+  const { key } = await newMember(store, { upgrades: ['free', 'pro'] });
   await times(60, ask(store, key));
   const refused = await ask(store, key)();
   assert.equal(refused.status, 429);
@@ -35,7 +38,7 @@ test('a client that Free limits upgrades while it waits, and goes on in the same
 
 test('the message of a 429 says how to get more: whom to ask, and to an address that keys have their own limits', async (t) => {
   const store = await startPetstore(t, { accounts: { contact: 'sales@pets.example' } });
-  const { key } = await addMember(store);
+  const { key } = await newMember(store);
   const ofKey = (await times(61, ask(store, key))).at(-1);
   assert.match(ofKey?.body.message, /For other limits, ask sales@pets\.example\.$/);
   const ofAddress = (await times(61, () => store.call('GET', '/pets', { key: null }))).at(-1);
@@ -49,7 +52,7 @@ test('the message of a 429 says how to get more: whom to ask, and to an address 
 
 test('after a downgrade nothing remains, never less than nothing, until the window ends', async (t) => {
   const store = await startPetstore(t);
-  const { key } = await addMember(store, { plan: 'pro', upgrades: ['free', 'pro'] });
+  const { key } = await newMember(store, { plan: 'pro', upgrades: ['free', 'pro'] });
   await times(100, ask(store, key));
   const { body } = await changePlan(store, key, 'free');
   assert.deepEqual([body.minute.limit, body.minute.remaining, body.day.remaining], [60, 0, 900]);
@@ -60,7 +63,7 @@ test('after a downgrade nothing remains, never less than nothing, until the wind
 
 test('strikes are judged at the next refusal, by the new plan, and a ban stays', async (t) => {
   const store = await startPetstore(t);
-  const down = await addMember(store, { plan: 'pro', upgrades: ['free', 'pro'] });
+  const down = await newMember(store, { plan: 'pro', upgrades: ['free', 'pro'] });
   await times(300 + 100, ask(store, down.key));
   assert.equal((await changePlan(store, down.key, 'free')).body.strikes, 100);
   assert.equal((await ownAccount(store, down.key)).ban.since, undefined, 'the change itself bans nobody');
@@ -69,7 +72,7 @@ test('strikes are judged at the next refusal, by the new plan, and a ban stays',
   assert.equal(ban.until, '2026-06-01T12:01:00.000Z');
   assert.equal((await ask(store, down.key)()).body.code, 'key_banned', 'an upgrade does not end it');
 
-  const up = await addMember(store, { upgrades: ['free', 'pro'] });
+  const up = await newMember(store, { upgrades: ['free', 'pro'] });
   await times(60 + 60, ask(store, up.key));
   assert.equal((await changePlan(store, up.key, 'pro')).status, 200);
   const more = statusesOf(await times(240 + 240, ask(store, up.key)));
@@ -80,7 +83,7 @@ test('strikes are judged at the next refusal, by the new plan, and a ban stays',
 test('an upgrade that races many refused requests: the ban began before it, or no request is banned after it', async (t) => {
   const store = await startPetstore(t);
   for (let round = 0; round < 5; round++) {
-    const { key } = await addMember(store, { upgrades: ['free', 'pro'] });
+    const { key } = await newMember(store, { upgrades: ['free', 'pro'] });
     await times(60 + 40 + round, ask(store, key));
     const [change] = await Promise.all([
       changePlan(store, key, 'pro'),
@@ -106,12 +109,16 @@ suite('which plans are open', () => {
     ['a member without upgrades', 'free', [], {}],
   ] as [string, OpenPlan, OpenPlan[], { upgrades?: OpenPlan[] }][]) {
     test(`${who} on ${plan} may change to ${expected.join() || 'nothing'}`, async (t) => {
-      const store = await startPetstore(t, { accounts: { ...options, contact: 'sales@pets.example' } });
+      const store = await startPetstore(t, {
+        accounts: { signUp: true, ...options, contact: 'sales@pets.example' },
+      });
       const { key } = await (who.startsWith('the demo')
         ? addKeyOf(store, plan, 'demo')
         : who.startsWith('an operator')
           ? addKeyOf(store, plan)
-          : addMember(store, who.startsWith('a member') ? { upgrades: expected } : {}));
+          : who.startsWith('a member')
+            ? newMember(store, { upgrades: expected })
+            : signedUp(store));
       assert.deepEqual((await ownAccount(store, key)).upgrades, expected);
       const others = (['free', 'pro', 'business', 'enterprise'] as Plan[]).filter((other) => other !== plan);
       for (const other of others) {
@@ -131,7 +138,7 @@ suite('which plans are open', () => {
 
   test('a key on enterprise cannot leave it, since there is no way back', async (t) => {
     const store = await startPetstore(t);
-    const { key, keyId } = await addMember(store, { upgrades: ['free', 'pro'] });
+    const { key, keyId } = await newMember(store, { upgrades: ['free', 'pro'] });
     await store.db.write((sql) => setPlan(sql, keyId, 'enterprise', ample));
     store.app.startOver();
     assert.deepEqual((await ownAccount(store, key)).upgrades, []);
@@ -140,7 +147,7 @@ suite('which plans are open', () => {
 
   test('what is no plan gets 400 that names the plans', async (t) => {
     const store = await startPetstore(t);
-    const { key } = await addMember(store, { upgrades: ['free', 'pro'] });
+    const { key } = await newMember(store, { upgrades: ['free', 'pro'] });
     for (const wrong of ['gold', 'Pro', 1, null, undefined, ['pro']]) {
       const { status, body } = await changePlan(store, key, wrong);
       assert.deepEqual([status, body.code], [400, 'invalid_request']);
@@ -152,7 +159,7 @@ suite('which plans are open', () => {
 test('a key changes its plan ten times in an hour; refused changes and changes to its own plan are not counted', async (t) => {
   const store = await startPetstore(t);
   store.nowMs += 59 * 60_000;
-  const { key } = await addMember(store, { upgrades: ['free', 'pro'] });
+  const { key } = await newMember(store, { upgrades: ['free', 'pro'] });
   for (let i = 0; i < 5; i++) {
     assert.equal((await changePlan(store, key, 'business')).status, 403);
     assert.equal((await changePlan(store, key, 'pro')).status, 200);
@@ -168,7 +175,7 @@ test('a key changes its plan ten times in an hour; refused changes and changes t
 
 test('an Idempotency-Key makes a change of plan once, and its repetition returns the first response', async (t) => {
   const store = await startPetstore(t);
-  const { key } = await addMember(store, { upgrades: ['free', 'pro'] });
+  const { key } = await newMember(store, { upgrades: ['free', 'pro'] });
   const again = { 'Idempotency-Key': 'upgrade-1' };
   const first = await changePlan(store, key, 'pro', again);
   await changePlan(store, key, 'free');
@@ -180,7 +187,7 @@ test('an Idempotency-Key makes a change of plan once, and its repetition returns
 
 test('calls about the account are not charged to the plan, also while it is used up, and each change is logged with the id of the key', async (t) => {
   const store = await startPetstore(t);
-  const { key, keyId } = await addMember(store, { upgrades: ['free', 'pro'] });
+  const { key, keyId } = await newMember(store, { upgrades: ['free', 'pro'] });
   await ownAccount(store, key);
   const { headers } = await changePlan(store, key, 'pro');
   assert.equal(headers['x-ratelimit-limit'], '600');
@@ -188,4 +195,32 @@ test('calls about the account are not charged to the plan, also while it is used
   const lines = store.log.filter((line) => line.includes('changed its plan'));
   assert.equal(lines.length, 1);
   assert.partialDeepStrictEqual(JSON.parse(lines[0] as string), { keyId, before: 'free', plan: 'pro' });
+});
+
+test('without the lab the account, a change of plan, a new secret and a deletion work, too', async (t) => {
+  const store = await startPetstore(t, { lab: false });
+  const { key } = await newMember(store, { upgrades: ['free', 'pro'] });
+  assert.equal((await ownAccount(store, key)).plan, 'free');
+  assert.equal((await changePlan(store, key, 'pro')).status, 200);
+  const { body } = await changeKey(store, key);
+  assert.equal((await deleteOwn(store, body.key)).status, 204);
+});
+
+test('after a downgrade open streams and webhooks stay, and the new plan counts when another is opened', async (t) => {
+  const store = await startPetstore(t);
+  const origin = await store.listen();
+  const { key } = await newMember(store, { plan: 'pro', upgrades: ['free', 'pro'] });
+  const add = (i: number) =>
+    store.call('POST', '/store/webhooks', { key, body: { url: `http://127.0.0.1:9/${i}` } });
+  for (let i = 0; i < 4; i++) assert.equal((await add(i)).status, 201);
+  const readers: Reader[] = [];
+  for (let i = 0; i < 4; i++) readers.push(await openStream(t, origin, { key }));
+  assert.equal((await changePlan(store, key, 'free')).body.openStreams, 4);
+  const refused = await add(4);
+  assert.deepEqual([refused.status, refused.body.code], [409, 'conflict']);
+  assert.equal((await store.call('GET', '/store/webhooks', { key })).body.length, 4);
+  assert.equal((await ownAccount(store, key)).openStreams, 4);
+  await openStream(t, origin, { key });
+  await until(async () => (await ownAccount(store, key)).openStreams === 2);
+  await until(() => readers.filter(({ ended }) => ended === 'whole').length === 3);
 });

@@ -29,3 +29,7 @@ export async function newMember(
   const { code } = await newInvite(store, given);
   return (await signUp(store, { invite: code, name: 'Ada' })).body;
 }
+
+/** The same by open sign-up. */
+export const signedUp = async (store: Petstore): ReturnType<typeof newMember> =>
+  (await signUp(store, { name: 'Ada' })).body;

@@ -35,15 +35,16 @@ export async function findLimits(
   return { key, account, policy, state: peek(account, policy, nowMs) };
 }
 
-/** Returns the state of a key: limits, ban, streams, and its active rehearsal and recording. */
+/** Returns the state of a key: its limits as `found`, ban, streams, and its active rehearsal and recording. */
 export async function readAccount(
   sql: Sql,
-  { workspaceId, keyId, nowMs: clockMs }: Owner & { nowMs: number },
+  { nowMs: clockMs, ...owner }: Owner & { nowMs: number },
   { limiter, hasDraftLimits }: AccountState,
+  found = findLimits(sql, { ...owner, nowMs: clockMs }, { limiter }),
 ): Promise<Account> {
-  const owner = { workspaceId, keyId };
+  const { keyId } = owner;
   const [{ key, account, policy, state }, openStreams, rehearsal, recording] = await Promise.all([
-    findLimits(sql, { ...owner, nowMs: clockMs }, { limiter }),
+    found,
     countStreams(sql, owner),
     findActive(sql, rehearsals, owner, clockMs),
     findActive(sql, recordings, owner, clockMs),

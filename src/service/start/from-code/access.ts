@@ -121,6 +121,7 @@ async function createAccessKey(
   { plan = 'enterprise', quota = ampleQuota }: WorkspaceOptions,
   text?: string,
 ): Promise<string> {
-  const newKey = { workspaceId, plan, ...(plan === 'enterprise' && { quota }) };
+  // Its owner may change its plan, as in the demo.
+  const newKey = { workspaceId, plan, origin: 'demo', ...(plan === 'enterprise' && { quota }) } as const;
   return (await createKey(sql, newKey, nowMs, text)).key;
 }
