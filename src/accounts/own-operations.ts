@@ -33,21 +33,17 @@ export interface OwnAccountServices extends Omit<AccountServices, 'resets'> {
 
 type Sender = Owner & { nowMs: number };
 
-/** The plans to which a key can change itself, and the name of its member. An operator's key can change to none. */
-async function findRights(
-  sql: Sql,
-  { id, workspaceId, origin }: StoredKey,
-  upgrades: OwnAccountServices['upgrades'],
-): Promise<{ upgrades: readonly OpenPlan[]; name?: string }> {
-  if (origin === undefined) return { upgrades: [] };
-  if (origin === 'demo') return { upgrades: upgrades ?? openPlanNames };
-  return { upgrades: upgrades ?? usualUpgrades, ...(await findMembership(sql, { workspaceId, keyId: id })) };
-}
-
-/** A plan that is not open to a key is one without a way back. */
-const isOpen = (upgrades: readonly OpenPlan[], plan: Plan) => upgrades.some((open) => open === plan);
-
 const isOfMember = ({ origin }: StoredKey) => origin === 'invite' || origin === 'signup';
+
+/** The plans to which a key can change itself, and the name of its member. An operator's key can change to none. */
+async function findRights(sql: Sql, key: StoredKey, setting: OwnAccountServices['upgrades']) {
+  const { id: keyId, workspaceId, origin, plan } = key;
+  const member = isOfMember(key) ? await findMembership(sql, { workspaceId, keyId }) : undefined;
+  const usual = { demo: openPlanNames, invite: [], signup: usualUpgrades } as const;
+  const open: readonly OpenPlan[] = origin ? (member?.upgrades ?? setting ?? usual[origin]) : [];
+  // Without a way back a key cannot leave its plan.
+  return { name: member?.name, upgrades: open.some((one) => one === plan) ? [...open] : [] };
+}
 
 /** What a key is, and what it can change. */
 async function readOwn(sql: Sql, sender: Sender, services: OwnAccountServices): Promise<OwnAccount> {
@@ -58,7 +54,7 @@ async function readOwn(sql: Sql, sender: Sender, services: OwnAccountServices): 
   return {
     ...account,
     ...(name !== undefined && { name }),
-    upgrades: isOpen(upgrades, key.plan) ? [...upgrades] : [],
+    upgrades,
     canDelete: isOfMember(key),
     ...(oldSecretUntilMs > sender.nowMs && { oldKeyUntil: toTime(oldSecretUntilMs) }),
   };
@@ -86,7 +82,7 @@ async function changePlan(
   if (plan !== current) {
     const { key } = await findLimits(sql, sender, services);
     const { upgrades } = await findRights(sql, key, services.upgrades);
-    if (!isOpen(upgrades, plan) || !isOpen(upgrades, current)) throw notOpen(current, upgrades, services);
+    if (!upgrades.some((open) => open === plan)) throw notOpen(current, upgrades, services);
     await countChange(sql, sender, 'plan');
     await setPlan(sql, sender.keyId, plan, undefined);
   }
@@ -94,11 +90,10 @@ async function changePlan(
 }
 
 function notOpen(current: Plan, upgrades: readonly OpenPlan[], { contact }: OwnAccountServices): ApiError {
-  const open = isOpen(upgrades, current) ? upgrades.filter((plan) => plan !== current) : [];
-  const can = open.length > 0 ? `It can change to ${open.join(' or ')}.` : 'It can change to no other plan.';
+  const others = upgrades.filter((plan) => plan !== current).join(' or ') || 'no other plan';
   return new ApiError(
     'plan_by_agreement',
-    `This key is on the plan ${current}. ${can} For another plan, ask ${whomToAsk(contact)}.`,
+    `This key is on the plan ${current}. It can change to ${others} by itself. For another plan, ask ${whomToAsk(contact)}.`,
   );
 }
 

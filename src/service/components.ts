@@ -144,12 +144,8 @@ function createLab(options: CompleteOptions, outcomes: OutcomeReporter): Lab {
   };
   return new Lab(
     {
-      db,
+      ...{ db, baseUrl, clock, hasDraftLimits, howToGetMore: howToGetMore(config.contact) },
       api: { ...petstoreApi, operations },
-      baseUrl,
-      clock,
-      hasDraftLimits,
-      howToGetMore: howToGetMore(config.contact),
     },
     recorder,
     (...args) => outcomes.cutOff(...args),
