@@ -201,7 +201,8 @@ test('no secret is stored, logged or repeated in a refusal, and each change is l
   const { key } = (await changeKey(store, old, {}, { 'Idempotency-Key': value })).body;
   const refused = await changeKey(store, old);
   await changeKey(store, key, { revokeOldNow: true });
-  const stored = await contentOf(store.db.read);
+  const keys = await store.db.read`select * from api_keys`;
+  const stored = (await contentOf(store.db.read)) + JSON.stringify(keys);
   for (const secret of [old, key, value]) {
     const random = secret.replace('pet_', '');
     assert.ok(!stored.includes(random));
