@@ -83,7 +83,7 @@ test('one text, small enough for an assistant, has every operation, parameter, s
     }
     assert.equal(/^- body: `\w+` as `application/m.test(section), body !== undefined, id);
     assert.match(section, /^- 20\d/m);
-    assert.match(section, /^- errors: 400 \(`invalid_\w+`.*\), 401, 403, /m);
+    assert.match(section, /^- errors: 400 \(`invalid_\w+`.*\), 401, 403 \(`key_banned`\), /m);
   }
   for (const [code, [status]] of Object.entries(errorCodes)) {
     assert.match(text, new RegExp(`^- ${status}: .*\`${code}\``, 'm'));

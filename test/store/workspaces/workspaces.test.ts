@@ -135,6 +135,8 @@ test('no row of a deleted workspace remains in any table', async (t) => {
       insert into ban_starts (workspace_id, key_id, began_at_ms, request_id, method, path)
       values (${workspaceId}, 'key', 0, '', '', '')`;
     await sql`
+      insert into members (workspace_id, id, name, created_at_ms) values (${workspaceId}, 'key', 'Ada', 0)`;
+    await sql`
       insert into recordings (workspace_id, id, key_id, name, created_at_ms, expires_at_ms, kept, size, left_out)
       values (${workspaceId}, 'rec_1', 'key', '', 0, 0, 1, 1, 0)`;
     await sql`
