@@ -131,8 +131,8 @@ export async function expireMembers(db: Database, nowMs: number): Promise<string
   const closed: string[] = [];
   for (const [workspaceId, id] of rows) {
     const owner = { workspaceId: Number(workspaceId), keyId: String(id) };
-    if (await db.write((sql) => closeMember(sql, owner, nowMs, fragment`and ${isExpired}`)))
-      closed.push(owner.keyId);
+    const close = (sql: Sql) => closeMember(sql, owner, nowMs, fragment`and ${isExpired}`);
+    if (await db.write(close, { atMs: nowMs, workspaceId: owner.workspaceId })) closed.push(owner.keyId);
   }
   return closed;
 }

@@ -122,7 +122,11 @@ async function endWith(
   await db.write((sql) => endInvite(sql, id, nowMs));
   // Nobody can join any more, but somebody may have joined meanwhile.
   const members = await membersNow();
-  for (const member of members) await db.write((sql) => closeMember(sql, member, nowMs));
+  for (const member of members)
+    await db.write((sql) => closeMember(sql, member, nowMs), {
+      atMs: nowMs,
+      workspaceId: member.workspaceId,
+    });
   if (members.length > 0) await deleteClosed(db, nowMs);
   return members.length;
 }

@@ -56,6 +56,10 @@ test('create prints the code and the link once, and the storage has only its has
 test('without --upgrades members change to no other plan', async (t) => {
   const { json } = await setUp(t);
   assert.deepEqual((await json('create')).upgrades, []);
+  assert.deepEqual((await json('create', '--plan', 'pro', '--upgrades', 'free, pro')).upgrades, [
+    'free',
+    'pro',
+  ]);
 });
 
 test('people join while the service runs; show names them, add lets more in, end lets nobody in, and --delete deletes them', async (t) => {

@@ -313,7 +313,7 @@ test('each problem type of this service links to a page about its code, and cont
     const { status: found, text, headers } = await store.send('GET', `${path}?<script>`, { key: null });
     assert.equal(found, 200, path);
     assert.ok(text.includes(`<h1>${errorTitle(code)}</h1>`) && text.includes(`<code>${code}</code>`), path);
-    assert.ok(text.includes(meaning.split(/[`<>&']/)[0] as string), path);
+    assert.ok(text.includes(meaning.split(/[`<>&'"]/)[0] as string), path);
     assert.ok(!/<script|undefined|\[object/.test(text), path);
     assert.match(headers['content-security-policy'] as string, /^default-src 'none'; style-src 'self'/);
   }

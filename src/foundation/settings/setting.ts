@@ -49,9 +49,9 @@ export const number =
 
 /** A list of plans to which keys may change themselves, or `none`. Undefined: not set. */
 export const openPlans: SettingReader<readonly OpenPlan[] | undefined> = (text, variable) => {
-  const names = text.split(',').map((name) => name.trim());
-  const plans = openPlanNames.filter((plan) => names.includes(plan));
-  if (plans.length === names.length || text === 'none') return plans;
+  const names = new Set(text.split(',').map((name) => name.trim()));
+  const plans = openPlanNames.filter((plan) => names.has(plan));
+  if (plans.length === names.size || text === 'none') return plans;
   if (text === '') return undefined;
   throw new ConfigError(
     `${variable} must be none, or a list of ${openPlanNames.join(', ')}, not ${JSON.stringify(text)}.`,
