@@ -1,10 +1,8 @@
-import type { Admission } from '../api/admission.ts';
 import type { Database } from '../db/database.ts';
 import type { Config } from '../foundation/settings/config.ts';
-import { labQuota } from '../lab/lab-bounds.ts';
+import type { Owner } from '../lab/key-binding.ts';
 import type { Log } from '../observe/log/logger.ts';
 import type { RequestOutcome } from '../observe/request-outcome.ts';
-import { Activity } from './activity.ts';
 import { expireMembers } from './members.ts';
 import { createAccount } from './sign-up.ts';
 
@@ -14,6 +12,12 @@ export type AccountsConfig = Pick<
   'signUp' | 'signUpsPerDay' | 'maxSignUps' | 'upgrades' | 'contact' | 'lab' | 'hasDraftLimits'
 >;
 
+/** The last request of a member, and its last error. */
+interface LastRequest extends Owner {
+  atMs: number;
+  error?: { code: string; atMs: number };
+}
+
 /** What an instance keeps in memory about accounts. */
 export class Accounts {
   /** Counts for the metrics. */
@@ -22,7 +26,8 @@ export class Accounts {
     ...{ invite_invalid: 0, invite_used_up: 0, signup_closed: 0, rate_limited: 0 },
   };
   expired = 0;
-  readonly #activity = new Activity();
+  /** By key. They are stored once a minute, so that no request pays for a write. */
+  #unsaved = new Map<string, LastRequest>();
   readonly #parts: { db: Database; log: Log; clock: () => number };
 
   constructor(parts: { db: Database; log: Log; clock: () => number }) {
@@ -30,16 +35,41 @@ export class Accounts {
   }
 
   /** Notes a response: the last request of a member, or a refused sign-up. */
-  note(outcome: RequestOutcome): void {
-    const { operation, code = '' } = outcome;
-    this.#activity.note(outcome, this.#parts.clock());
-    if (operation?.id === createAccount.id && code in this.refused)
+  note({ operation, code, sender }: RequestOutcome): void {
+    if (operation?.id === createAccount.id && code !== undefined && code in this.refused)
       this.refused[code] = (this.refused[code] ?? 0) + 1;
+    const origin = sender?.bindings.origin;
+    if (!sender || (origin !== 'invite' && origin !== 'signup')) return;
+    const { workspaceId, keyId } = sender;
+    const atMs = this.#parts.clock();
+    const error = code === undefined ? this.#unsaved.get(keyId)?.error : { code, atMs };
+    this.#unsaved.set(keyId, { workspaceId, keyId, atMs, ...(error && { error }) });
   }
 
   /** Stores the last requests of members. */
-  save(): Promise<void> {
-    return this.#activity.save(this.#parts.db);
+  async save(): Promise<void> {
+    const saved = this.#unsaved;
+    this.#unsaved = new Map();
+    // One order for all instances, so that they cannot deadlock.
+    const rows = [...saved.values()].sort((a, b) => a.workspaceId - b.workspaceId);
+    if (rows.length === 0) return;
+    try {
+      await this.#parts.db.write((sql) =>
+        Promise.all(
+          rows.map(
+            ({ workspaceId, keyId, atMs, error }) => sql`
+              update members set
+                last_request_at_ms = case when last_request_at_ms > ${atMs} then last_request_at_ms else ${atMs} end,
+                last_error = coalesce(${error?.code ?? null}, last_error),
+                last_error_at_ms = coalesce(${error?.atMs ?? null}, last_error_at_ms)
+              where workspace_id = ${workspaceId} and id = ${keyId}`,
+          ),
+        ),
+      );
+    } catch (error) {
+      this.#unsaved = new Map([...saved, ...this.#unsaved]);
+      throw error;
+    }
   }
 
   /** Stores the last requests of members, and closes members that have expired. Call it once a minute. */
@@ -52,9 +82,3 @@ export class Accounts {
     }
   }
 }
-
-/** Requests about accounts have limits of their own, and are never banned. */
-export const accountsAccount: Admission['accountOf'] = ({ workspaceId, keyId }) => ({
-  subject: { workspaceId, id: `accounts ${keyId}` },
-  policy: { quota: labQuota },
-});

@@ -1,6 +1,6 @@
 import { createKey, isLive, randomDigits } from '../access/keys/store.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { columns, fragment, type Sql } from '../db/sql.ts';
+import { fragment, type Sql } from '../db/sql.ts';
 import type { OpenPlan, Plan } from '../foundation/settings/plans.ts';
 import { dayMs, hourMs, minuteMs } from '../foundation/time.ts';
 import type { Owner } from '../lab/key-binding.ts';
@@ -18,46 +18,22 @@ export const roomAfterMs = dayMs;
 /** The time of a last request is stored at most this late, plus a margin. */
 const storedLateMs = 2 * minuteMs;
 
-/** A key that its owner created, and its workspace. Times are milliseconds since 1970. */
-export interface Member extends Owner {
-  workspace: string;
-  /** As its owner typed it. */
-  name: string;
-  plan: Plan;
-  createdAtMs: number;
-  /** Undefined: it has sent none. */
-  lastRequestAtMs?: number;
-  /** The code of the last error that it got. */
-  lastError?: string;
-  /** Bans of the key that began until this time are void. */
-  banClearedAtMs: number;
-}
-
-const memberColumns = columns(
-  'workspace_id, id, workspace, name, plan, created_at_ms, last_request_at_ms, last_error, pardoned_at_ms',
-  (row): Member => ({
-    workspaceId: Number(row.workspaceId),
-    keyId: String(row.id),
-    workspace: String(row.workspace),
-    name: String(row.name),
-    plan: row.plan as Plan,
-    createdAtMs: Number(row.createdAtMs),
-    ...(row.lastRequestAtMs !== null && { lastRequestAtMs: Number(row.lastRequestAtMs) }),
-    ...(row.lastError !== null && { lastError: String(row.lastError) }),
-    banClearedAtMs: Number(row.pardonedAtMs),
-  }),
-);
-
-/** The members of an invite that are not deleted, in the order of creation. */
-export async function listMembers(sql: Sql, inviteId: string): Promise<Member[]> {
+/** The members of an invite that are not deleted, in the order of creation. Times are milliseconds since 1970. */
+export async function listMembers(sql: Sql, inviteId: string) {
   const rows = await sql`
-    select ${memberColumns.list} from (
-      select m.*, w.name as workspace, k.plan, k.pardoned_at_ms from members m
-      join workspaces w on w.id = m.workspace_id
-      join api_keys k on k.workspace_id = m.workspace_id and k.id = m.id
-      where m.invite_id = ${inviteId} and m.closed_at_ms is null
-    ) living_members order by created_at_ms, id`;
-  return rows.map(memberColumns.read);
+    select m.workspace_id, m.id, w.name, m.name, k.plan, k.pardoned_at_ms,
+      m.created_at_ms, m.last_request_at_ms, m.last_error
+    from members m
+    join workspaces w on w.id = m.workspace_id
+    join api_keys k on k.workspace_id = m.workspace_id and k.id = m.id
+    where m.invite_id = ${inviteId} and m.closed_at_ms is null order by m.created_at_ms, m.id`;
+  return rows.map(([workspaceId, keyId, workspace, name, plan, clearedAtMs, ...last]) => ({
+    ...{ workspaceId: Number(workspaceId), keyId: String(keyId), workspace: String(workspace) },
+    ...{ name: String(name), plan: plan as Plan, banClearedAtMs: Number(clearedAtMs) },
+    createdAtMs: Number(last[0]),
+    ...(last[1] != null && { lastRequestAtMs: Number(last[1]) }),
+    ...(last[2] != null && { lastError: String(last[2]) }),
+  }));
 }
 
 /** The name of the member of a key, and the plans that its invite opens. Undefined if an operator created the key. */

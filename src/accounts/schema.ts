@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { DateTime, PersonName, Shown, Text } from '../foundation/schema.ts';
+import { DateTime, Name, Shown, Text } from '../foundation/schema.ts';
 import { openPlanNames, planNames } from '../foundation/settings/plans.ts';
 import { Account } from '../lab/account/schema.ts';
 
@@ -14,7 +14,7 @@ export const NewAccount = Type.Object(
     invite: Type.Optional(
       Text(maxCodeLength, 'The code of an invite. Leave it out for open sign-up.', `inv_${'0'.repeat(16)}`),
     ),
-    name: PersonName(maxNameLength, 'Your name, as others see it. Two people may have the same.', 'Ada'),
+    name: Name(maxNameLength, 'Your name, as others see it. Two people may have the same.', 'Ada'),
   },
   { title: 'NewAccount', description: 'Who wants a workspace and a key.' },
 );

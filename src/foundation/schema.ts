@@ -29,8 +29,6 @@ export const Id = (description: string, options: { readOnly?: true } = {}) =>
  */
 const anyText = '^[^\\x00]*$';
 const notBlank = '^[\\x09-\\x0d ]*[^\\x00\\x09-\\x0d ][^\\x00]*$';
-/** Some character that is not a space, and no control character. */
-const plainText = '^[^\\x00-\\x1f\\x7f]*[^\\x00-\\x20\\x7f][^\\x00-\\x1f\\x7f]*$';
 /** Text that a header can contain unchanged. */
 export const bareText = '^[!#-~][!-~]*$';
 
@@ -38,7 +36,6 @@ export const bareText = '^[!#-~][!-~]*$';
 export const patternWords: Readonly<Record<string, string>> = {
   [anyText]: 'without the null character',
   [bareText]: 'of ASCII without spaces, and without a quote at the start',
-  [plainText]: 'not only spaces, without control characters',
   [notBlank]: 'not only spaces, tabs and line breaks, without the null character',
 };
 
@@ -51,10 +48,6 @@ export const Name = (maxLength: number, description: string, example: string) =>
     description,
     examples: [example],
   });
-
-/** The name of a person: one line of 1 to `maxLength` characters, in any script. */
-export const PersonName = (maxLength: number, description: string, example: string) =>
-  Type.String({ minLength: 1, maxLength, pattern: plainText, description, examples: [example] });
 
 /** Text of at most `maxLength` characters, possibly empty. */
 export const Text = (maxLength: number, description: string, example: string, options: object = {}) =>

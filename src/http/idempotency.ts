@@ -16,11 +16,10 @@ const keyForm = new RegExp(keyPattern);
 /** How long an Idempotency-Key is remembered. */
 export const rememberHours = 24;
 const rememberMs = rememberHours * hourMs;
-/** The same if the response contains an API key. */
-export const sealedHours = 1;
-const sealedMs = sealedHours * hourMs;
-/** As pieces of SQL, where Citus takes no value. */
-const [remembered, rememberedSealed] = [rememberMs, sealedMs].map((ms) => new Fragment([String(ms)], []));
+/** How long a response that contains an API key is stored. */
+const sealedMs = hourMs;
+/** As a piece of SQL, where Citus takes no value. */
+const remembered = new Fragment([String(rememberMs)], []);
 
 /** Deletes of rows of 14 kB, such as the longest responses are, take 80 µs each. */
 export const keysPerBatch = 200;
@@ -42,8 +41,6 @@ interface KeyedRequest {
   fingerprint: string;
   /** Whether a reset of the workspace keeps the result of the request. Then the request must not take effect twice, even after a reset. */
   outlivesResets: boolean;
-  /** Whether the response contains an API key. */
-  isSealed?: boolean;
   nowMs: number;
   /** Encrypts the stored response, if it has a secret. */
   cipher: AnswerCipher | undefined;
@@ -76,7 +73,7 @@ export async function claimIdempotencyKey(
       group by account having sum(kept) >= ${bounds.keys} or sum(bytes) >= ${bounds.bytes})
     on conflict (workspace_id, key) do update
       set fingerprint = excluded.fingerprint, created_at_ms = excluded.created_at_ms, resets = excluded.resets
-      where idempotency_keys.created_at_ms <= excluded.created_at_ms - ${(request.isSealed ? rememberedSealed : remembered) as Fragment}
+      where idempotency_keys.created_at_ms <= excluded.created_at_ms - ${remembered}
         or idempotency_keys.resets < excluded.resets
     returning key`;
   return claimed ? undefined : replay(sql, request);
@@ -112,17 +109,17 @@ export async function storeResponse(
 
 /** The response that is kept, or the refusal of a key that cannot be used. */
 async function replay(sql: Sql, request: KeyedRequest): Promise<OperationResponse> {
-  const { workspaceId, nowMs, isSealed } = request;
+  const { workspaceId, nowMs } = request;
   const [known] = await sql`
     select fingerprint, status, headers, body from idempotency_keys
-    where workspace_id = ${workspaceId} and key = ${ownKey(request)} and created_at_ms > ${nowMs - (isSealed ? sealedMs : rememberMs)}
+    where workspace_id = ${workspaceId} and key = ${ownKey(request)} and created_at_ms > ${nowMs - rememberMs}
       and (resets is null or resets >= (select resets from workspaces where id = ${workspaceId}))`;
   if (!known) throw await tooManyKept(sql, request);
   const [fingerprint, status, headers, kept] = known;
   if (fingerprint !== request.fingerprint)
     throw new ApiError(
       'idempotency_key_reused',
-      `This Idempotency-Key was used with another request within the last ${isSealed ? 'hour' : `${rememberHours} hours`}. Use a new key for a new request.`,
+      `This Idempotency-Key was used with another request within the last ${rememberHours} hours. Use a new key for a new request.`,
     );
   const body = request.cipher ? request.cipher.open(String(kept), placeOf(request)) : String(kept);
   if (body === undefined)
@@ -233,7 +230,7 @@ export function sealedUnder(text: string) {
     );
   const unlimited = { keys: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER };
   const stored = { workspaceId: noWorkspace, text: hash('sha256', text), bounds: unlimited };
-  return { ...stored, isSealed: true, cipher: new InstallationKey(text) };
+  return { ...stored, cipher: new InstallationKey(text) };
 }
 
 /** The key of a request. Undefined where there is none. Throws `invalid_request` for what has another form. */

@@ -115,7 +115,9 @@ export function buildApp(given: AppOptions): FastifyInstance {
   app.addHook('preClose', async () => lab?.release());
   app.addHook('onClose', async () => requestLog.close());
   app.addHook('onClose', () => lab?.close());
-  app.addHook('onClose', () => accounts.save());
+  app.addHook('onClose', () =>
+    accounts.save().catch((err) => options.log.warn({ err }, 'last requests could not be stored')),
+  );
   return app;
 }
 
@@ -248,7 +250,7 @@ function serveApis(
     operations,
     hasOthers,
   }: CompleteOptions,
-  { identify, streams, admission, labAdmission, accountsAdmission, lab, accounts }: Components,
+  { identify, streams, admission, labAdmission, lab, accounts }: Components,
   routing: Pick<Parameters<typeof serveApi>[1], 'paths' | 'respondUnrouted'>,
 ): void {
   const { baseUrl, enforceSunset } = config;
@@ -273,7 +275,7 @@ function serveApis(
   };
   serveApi(app, {
     ...{ ...routing, services, start: accountsPrefix, baseUrl: rootUrlOf(baseUrl) },
-    ...{ admission: accountsAdmission, operations: withServices(accountsOperations, ofAccounts) },
+    ...{ admission: labAdmission, operations: withServices(accountsOperations, ofAccounts) },
     kept: { api: 'accounts', boundsOf: () => labKeptBounds },
   });
   if (!lab) return;

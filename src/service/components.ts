@@ -2,7 +2,7 @@ import { createIdentify } from '../access/keys/identify.ts';
 import { callerFinder } from '../access/keys/store.ts';
 import { howToGetMore } from '../access/limits/headers.ts';
 import type { Limiter } from '../access/limits/limiter.ts';
-import { Accounts, type AccountsConfig, accountsAccount } from '../accounts/accounts.ts';
+import { Accounts, type AccountsConfig } from '../accounts/accounts.ts';
 import { accountsOperations } from '../accounts/operations.ts';
 import { type Admission, planAccount } from '../api/admission.ts';
 import { operations as allOperations } from '../api/operations.ts';
@@ -125,8 +125,7 @@ export function createComponents(options: CompleteOptions) {
   const apart = { ...admission, identify, howToGetMore: '' };
   const labAdmission: Admission = { ...apart, accountOf: labAccount };
   const mcpAdmission: Admission = { ...apart, accountOf: mcpAccount };
-  const accountsAdmission: Admission = { ...apart, accountOf: accountsAccount };
-  const admissions = { admission, labAdmission, mcpAdmission, accountsAdmission };
+  const admissions = { admission, labAdmission, mcpAdmission };
   return { identify, ...admissions, lab, accounts, streams, readiness, metrics, requestLog, outcomes };
 }
 

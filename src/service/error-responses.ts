@@ -4,7 +4,7 @@ import { admit, admitUnread } from '../api/admission.ts';
 import { ApiError, isBodyError, StorageUnavailableError, toApiError } from '../foundation/errors.ts';
 import { respondToBrokenRequest } from '../http/broken-request.ts';
 import type { Paths } from '../http/paths.ts';
-import { errorPagesUrl, isForAccounts, isForApi, isForLab } from '../http/target.ts';
+import { errorPagesUrl, isForApi, isForPlan } from '../http/target.ts';
 import { sendError } from '../http/write-response.ts';
 import type { CompleteOptions, Components } from './components.ts';
 
@@ -16,7 +16,7 @@ export function errorResponses(
   components: Components,
   paths: Paths,
 ) {
-  const { admission, labAdmission, accountsAdmission, outcomes, requestLog } = components;
+  const { admission, labAdmission, outcomes, requestLog } = components;
   return { respondWithError, respondUnrouted, respondUndecodable, respondBroken };
 
   function respondWithError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -49,17 +49,12 @@ export function errorResponses(
     try {
       // No key is known yet.
       if (isWaiting) throw new StorageUnavailableError('The storage is not open yet.');
-      if (isForApi(request)) await admit(admissionFor(request), request);
+      if (isForApi(request)) await admit(isForPlan(request) ? admission : labAdmission, request);
       respondWithError(error, request, reply);
     } catch (refusal) {
       respondWithError(refusal, request, reply);
     }
     outcomes.requestCompleted(undefined, request, reply);
-  }
-
-  function admissionFor(request: FastifyRequest) {
-    if (isForAccounts(request)) return accountsAdmission;
-    return isForLab(request) ? labAdmission : admission;
   }
 
   /** For a request that Node.js could not parse, or for which it has passed on the whole connection. */
