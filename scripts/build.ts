@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { joinPrograms } from '../src/accounts/join-page.ts';
 import { neededNode } from '../src/client/needed-node.ts';
 import { browserProgram } from '../src/foundation/distribution/tree.ts';
 import { version } from '../src/foundation/version.ts';
@@ -69,7 +70,7 @@ function keepDeclarations(): void {
 
 /** Bundles the programs for browsers. */
 async function carryPrograms(): Promise<void> {
-  for (const file of Object.values({ ...referencePrograms, ...labPrograms })) {
+  for (const file of Object.values({ ...referencePrograms, ...labPrograms, ...joinPrograms })) {
     const target = join(lib, file.replace(/\.ts$/, '.js'));
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(target, await browserProgram(file));

@@ -36,7 +36,16 @@ async function typesText(description: Description): Promise<string> {
 /** A value of a later version of the API: an enumeration of an answer may have new ones. */
 type Unknown = string & Record<never, never>;
 
-${astToString(ast)}`;
+${used(astToString(ast))}`;
+}
+
+/** The types of schemas by their names, and those of queries. The client needs no others. */
+function used(types: string): string {
+  const schemas = /^ {4}schemas: \{\n([\s\S]*?)^ {4}\};$/m.exec(types)?.[1] ?? '';
+  const operations = /^export interface operations \{[\s\S]*?^\}$/m.exec(types)?.[0] ?? '';
+  return (schemas.replaceAll(/^ {8}(\w+):/gm, 'export type $1 =') + operations)
+    .replaceAll(/components\[["']schemas["']\]\[["'](\w+)["']\]/g, '$1')
+    .replaceAll(/^ *\w+\??: never;\n/gm, '');
 }
 
 const written: string[] = [];

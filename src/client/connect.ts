@@ -22,6 +22,17 @@ export function baseOf(options: PetstoreOptions): string {
   );
 }
 
+/**
+ * What stands before the `/v1` of `baseUrl`. The lab and the accounts are below it.
+ *
+ * @throws TypeError if `baseUrl` does not end in `/v1`, or an option is unknown.
+ */
+export function rootOf(options: PetstoreOptions): string {
+  const base = baseOf(options);
+  if (base.endsWith('/v1')) return base.slice(0, -'/v1'.length);
+  throw new TypeError('baseUrl must be the address of the API, which ends in /v1.');
+}
+
 /** Sends any request below `baseUrl`, with the attempts and waits of all calls. */
 export interface Requests {
   /**
@@ -34,15 +45,16 @@ export interface Requests {
 /**
  * The operations of the API at `base`, by their names, and `request`. They share one rate limiter.
  *
- * @throws TypeError if there is no key.
+ * @throws TypeError if there is no key, unless none is needed, or no header can hold it.
  */
 export function connectTo<Operations>(
   { baseUrl: _, clock, ...given }: PetstoreOptions,
   base: string,
   targets: Readonly<Record<keyof Operations, string>>,
+  needsKey = true,
 ): Operations & Requests {
   // `fetch` would show a key that no header can hold in the message of its error.
-  if (!/^[!-~]+\s*$/.test(given.apiKey ?? ''))
+  if ((needsKey || given.apiKey) && !/^[!-~]+\s*$/.test(given.apiKey ?? ''))
     throw new TypeError('The client needs an apiKey: visible ASCII characters, without a space.');
   const usual = {
     ...defaults,

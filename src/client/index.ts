@@ -1,6 +1,9 @@
-/** Clients of the API and the lab, for Node.js, browsers, Deno, Bun: `import { createPetstore } from 'petstore-lab/client'`. */
+/** Clients of the API, the lab and accounts, for Node.js, browsers, Deno, Bun: `import { createPetstore } from 'petstore-lab/client'`. */
 import './needed-node.ts';
 
+export { type AccountsOptions, createAccounts } from './accounts.ts';
+export type * as AccountTypes from './accounts-description.ts';
+export type { Accounts } from './accounts-operations.ts';
 export { type Answer, answerOf } from './answers.ts';
 export type { Requests } from './connect.ts';
 export type * from './description.ts';

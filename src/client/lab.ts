@@ -1,4 +1,4 @@
-import { baseOf, connectTo, type Requests } from './connect.ts';
+import { connectTo, type Requests, rootOf } from './connect.ts';
 import { type Lab, labTargets } from './lab-operations.ts';
 import type { PetstoreOptions } from './options.ts';
 
@@ -9,8 +9,5 @@ import type { PetstoreOptions } from './options.ts';
  * @throws TypeError if `baseUrl` is no URL that ends in `/v1`, there is no key, or an option is unknown.
  */
 export function createLab(options: PetstoreOptions): Lab & Requests {
-  const [, start] = /^([^?#]+)\/v1$/.exec(baseOf(options)) ?? [];
-  if (!start)
-    throw new TypeError('baseUrl must be the address of the API, which ends in /v1. The lab is beside it.');
-  return connectTo<Lab>(options, `${start}/lab`, labTargets);
+  return connectTo<Lab>(options, `${rootOf(options)}/lab`, labTargets);
 }

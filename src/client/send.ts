@@ -70,7 +70,7 @@ export async function send(
   const { clock, rateLimiter } = connection;
   const { attempts, maxWaitMs, apiKey, timeoutMs: usualMs, onRetry } = connection.options;
   const { timeoutMs = usualMs, requestId = randomId() } = options;
-  const own = { authorization: `Bearer ${apiKey}`, 'x-request-id': requestId };
+  const own = { ...(apiKey && { authorization: `Bearer ${apiKey}` }), 'x-request-id': requestId };
   const headers = new Headers({ ...spec.headers, ...own });
   const endsAtMs = clock.now() + timeoutMs;
   const changes = spec.method !== 'GET' && spec.method !== 'HEAD';

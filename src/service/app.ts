@@ -6,6 +6,7 @@ import fastify, {
   type FastifyRequest,
 } from 'fastify';
 import { keyCacheMs } from '../access/keys/identify.ts';
+import { joinRoutes, serveJoinPage } from '../accounts/join-page.ts';
 import { accountsOperations } from '../accounts/operations.ts';
 import { Tries } from '../accounts/sign-up.ts';
 import { describeLimits } from '../api/admission.ts';
@@ -205,12 +206,14 @@ function serveDocuments(app: FastifyInstance, options: CompleteOptions, componen
     );
     serveLabPage(app, options.installation.key.labPageToken);
   }
+  serveJoinPage(app, config.signUp);
   serveDocs(app, { baseUrl, operations, ...shown });
 }
 
 const documentPaths = (operations: readonly Operation[], hasLab: boolean) => [
   ...docsPaths({ operations, hasLab }),
   ...healthPaths,
+  ...joinRoutes,
   ...descriptionPaths(prefix),
   ...descriptionPaths(accountsPrefix),
   ...(hasLab ? [...labPageRoutes, ...descriptionPaths(labPrefix)] : []),

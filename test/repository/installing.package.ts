@@ -5,6 +5,7 @@ import { globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { joinPrograms } from '../../src/accounts/join-page.ts';
 import * as ofPackage from '../../src/foundation/distribution/package.ts';
 import * as ofTree from '../../src/foundation/distribution/tree.ts';
 import { labPagePaths, labPrograms } from '../../src/lab/serve-lab-page.ts';
@@ -19,6 +20,8 @@ import { openStream } from '../support/streams.ts';
 import { root } from '../support/tree.ts';
 import { tryPackage } from '../support/try-package.ts';
 import { until } from '../support/until.ts';
+
+const programs = { ...labPrograms, ...referencePrograms, ...joinPrograms };
 
 /** Less than the duration of a stop that waits for requests in progress. */
 const endsWithinMs = 8_000;
@@ -53,7 +56,7 @@ test('the tarball has the built code, the files that it reads, and nothing else'
     // Bundles contain these.
     .filter(
       (file) =>
-        !/^(?:lab\/page\/(?!pets\/)|reference\/pages\/page\/|access\/keys\/browser-key|http\/pages\/pretty-json)/.test(
+        !/^(?:lab\/page\/(?!pets\/)|reference\/pages\/page\/|accounts\/page\/|access\/keys\/browser-key|http\/pages\/pretty-json)/.test(
           file,
         ),
     )
@@ -62,11 +65,10 @@ test('the tarball has the built code, the files that it reads, and nothing else'
     'bin/petstore.js',
     'bin/protect.js',
     'bin/stop-with-npm.js',
+    'lib/accounts/page/join.html',
     'lib/lab/page/index.html',
     'lib/reference/pages/page/icon.svg',
-    ...Object.values({ ...labPrograms, ...referencePrograms }).map(
-      (file) => `lib/${file.replace(/\.ts$/, '.js')}`,
-    ),
+    ...Object.values(programs).map((file) => `lib/${file.replace(/\.ts$/, '.js')}`),
     'openapi.json',
     'package.json',
   ];
@@ -197,7 +199,7 @@ for (const [name, { node, skip }] of nodes) {
         texts.set(path, await answer.text());
       }
       assert.match(texts.get('/v1/openapi.yaml') as string, /^openapi: 3\.0\.3\n/);
-      for (const [path, file] of Object.entries({ ...labPrograms, ...referencePrograms }))
+      for (const [path, file] of Object.entries(programs))
         assert.equal(texts.get(path), await ofTree.browserProgram(file), path);
       assert.match(texts.get('/changelog') as string, /<h1>Changelog<\/h1>/);
       assert.match(texts.get('/llms-full.txt') as string, /npx petstore-lab keys create/);

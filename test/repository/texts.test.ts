@@ -114,11 +114,11 @@ test('the changelog is served as a page without scripts, and as a text', async (
   assert.equal(main.match(/<li>/g)?.length, markdown.match(/^- /gm)?.length);
 });
 
-test('robots.txt allows crawlers everything except the API and the lab', async () => {
+test('robots.txt allows crawlers everything except the APIs', async () => {
   const { text } = await read(store, '/robots.txt');
   const rules = [...text.matchAll(/^(Allow|Disallow): \/store(.*)$/gm)];
   const pathsOf = (rule: string) => rules.filter(([, name]) => name === rule).map(([, , path = '']) => path);
-  assert.deepEqual(pathsOf('Disallow'), ['/v1/', '/lab/']);
+  assert.deepEqual(pathsOf('Disallow'), ['/v1/', '/accounts/', '/lab/']);
   const allowed = pathsOf('Allow');
   for (const path of allowed) await read(store, path);
   for (const path of ['/v1/openapi.json', '/v1/openapi-3.2.yaml', '/v1/arazzo.yaml', '/lab/openapi.json'])

@@ -38,11 +38,11 @@ export function nameIn({ $ref }: { $ref?: unknown } = {}): string | undefined {
 const isEnum = (schema: unknown): schema is { enum: unknown[] } =>
   typeof schema === 'object' && schema !== null && 'enum' in schema;
 
-/** A part without its examples, which would be most of the text. */
+/** A part without its examples, which would be most of the text, and without the only format that says nothing about a number. */
 function plain(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(plain);
   if (typeof part !== 'object' || part === null) return part;
-  const kept = Object.entries(part).filter(([name]) => name !== 'example');
+  const kept = Object.entries(part).filter(([name, value]) => name !== 'example' && value !== 'int32');
   return Object.fromEntries(kept.map(([name, inner]) => [name, plain(inner)]));
 }
 

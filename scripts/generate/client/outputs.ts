@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { operations } from '../../../src/api/operations.ts';
-import { describeLab } from '../../../src/reference/description/apis.ts';
+import { describeAccounts, describeLab } from '../../../src/reference/description/apis.ts';
 import { events } from '../../../src/store/events/schema.ts';
 import { Description } from './description.ts';
 import type { Names, RecordedEvents } from './operations.ts';
@@ -18,7 +18,9 @@ export interface Output {
 }
 
 const own = readFileSync(new URL('../../../openapi.json', import.meta.url), 'utf8');
-const lab = JSON.stringify(describeLab('http://localhost:8080/v1'));
+const baseUrl = 'http://localhost:8080/v1';
+const lab = JSON.stringify(describeLab(baseUrl));
+const accounts = JSON.stringify(describeAccounts(baseUrl));
 
 /** The types of events that record what PUT, PATCH and DELETE do: their data is what GET answers at the same path. */
 function recordedBy(operationId: string): string[] {
@@ -56,13 +58,24 @@ export const outputs: readonly Output[] = [
     },
     files: { types: 'lab-description.ts', operations: 'lab-operations.ts' },
   },
+  {
+    description: new Description(accounts),
+    source: 'the description of accounts',
+    names: {
+      operations: 'Accounts',
+      doc: 'A client of accounts: every operation, by its operationId.',
+      targets: 'accountsTargets',
+      types: 'accounts-description',
+    },
+    files: { types: 'accounts-description.ts', operations: 'accounts-operations.ts' },
+  },
 ];
 
 /** The type of all error codes that a client may meet. It stands beside the types of the API. */
 export function errorCodesText(): string {
   const codes = new Set(outputs.flatMap(({ description }) => description.errorCodes));
   return `
-/** Every error code that the descriptions of the API and of the lab name. Later versions may have more. */
+/** Every error code that the descriptions of the API, the lab and accounts name. Later versions may have more. */
 export type ErrorCode = ${[...codes]
     .sort()
     .map((code) => `'${code}'`)

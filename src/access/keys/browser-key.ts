@@ -36,7 +36,7 @@ form.addEventListener('submit', (event) => {
   event.preventDefault();
   const text = input.value.trim();
   if (wholeKey.test(text)) {
-    use(text, '');
+    useKey(text, '');
     forget.focus();
   } else {
     show(`This is not a key. ${shape}`, true);
@@ -45,7 +45,7 @@ form.addEventListener('submit', (event) => {
 });
 
 forget.addEventListener('click', () => {
-  use('', howToGetOne);
+  useKey('', howToGetOne);
   input.focus();
 });
 
@@ -72,7 +72,7 @@ function takeFromAddress(): void {
     show(`The address contains no valid key. ${shape}`);
   } else if (key !== previous) {
     const before = previous && ` (previous key: ${start(previous)})`;
-    use(key, `It came with the address${before}.`);
+    useKey(key, `It came with the address${before}.`);
   }
 }
 
@@ -81,7 +81,8 @@ function decodedOnce(text: string): string {
   return text.replaceAll(/%([0-7][0-9a-f])/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
 }
 
-function use(key: string, text: string): void {
+/** Replaces the key of this tab, and says why. */
+export function useKey(key: string, text: string): void {
   if (key) sessionStorage.setItem(storedAs, key);
   else sessionStorage.removeItem(storedAs);
   input.value = '';

@@ -1,5 +1,6 @@
 // How the page calls the API and the lab.
 
+import { type Accounts, accountsTargets } from '../../client/accounts-operations.ts';
 import { answerOf } from '../../client/answers.ts';
 import { connectTo } from '../../client/connect.ts';
 import { PetstoreError } from '../../client/error.ts';
@@ -51,8 +52,15 @@ async function send(url: string | URL | Request, init: RequestInit = {}): Promis
   return response;
 }
 
-/** Both APIs for a key. A call that must wait for over ten seconds rejects at once. After `ended`, all calls reject unsent. */
-export function operationsFor(key: string, ended: AbortSignal): { petstore: Operations; lab: Lab } {
+/** All clients of a key. */
+export interface Clients {
+  petstore: Operations;
+  lab: Lab;
+  accounts: Accounts;
+}
+
+/** The clients of a key. A call that must wait for over ten seconds rejects at once. After `ended`, all calls reject unsent. */
+export function operationsFor(key: string, ended: AbortSignal): Clients {
   const fetch: typeof send = async (url, init) => {
     ended.throwIfAborted();
     const response = await send(url, init);
@@ -60,9 +68,11 @@ export function operationsFor(key: string, ended: AbortSignal): { petstore: Oper
     return response;
   };
   const options = { baseUrl: apiUrl, apiKey: key, attempts: 1, timeoutMs, fetch };
+  const root = new URL('.', document.baseURI).href.replace(/\/$/, '');
   return {
     petstore: connectTo<Operations>(options, apiUrl, targets),
-    lab: connectTo<Lab>(options, new URL('lab', document.baseURI).href, labTargets),
+    lab: connectTo<Lab>(options, `${root}/lab`, labTargets),
+    accounts: connectTo<Accounts>(options, root, accountsTargets),
   };
 }
 

@@ -27,6 +27,7 @@ const views: Readonly<Record<ConnectionState, (session: Session) => View>> = {
     <ol>
       <li>Open the address that the service prints when it starts. It contains a key.</li>
       <li>Or create a key. ${howToMakeOne()}</li>
+      <li>Or <a href="join">get a key</a> with the code of an invite.</li>
       <li>Enter the key above. This tab keeps it until you close the tab.</li>
     </ol>
     <p>Test the key. This counts as one request:</p>

@@ -1,5 +1,6 @@
 import { currentKey, onKeyChange } from '../../access/keys/browser-key.ts';
 import { type ConnectionState, pageTitleOf } from './account.ts';
+import { AccountPanel } from './account-panel.ts';
 import { Actions } from './actions.ts';
 import { BanDemo } from './ban-demo.ts';
 import { ConnectionPanel } from './connection.ts';
@@ -24,6 +25,7 @@ type PanelOf = new (element: HTMLElement, context: KeyContext) => Panel;
 /** The panels by their elements in index.html, with what they follow besides the session. */
 const panels: Readonly<Record<string, readonly [PanelOf, ...(keyof KeyContext)[]]>> = {
   'lab-connection': [ConnectionPanel],
+  'lab-account': [AccountPanel],
   'lab-limits': [LimitsPanel, 'recording'],
   'lab-requests': [RequestsPanel],
   'lab-report': [ReportPanel],

@@ -1,7 +1,7 @@
 import { PetstoreError } from '../../client/error.ts';
-import type { Lab, Operations } from '../../client/index.ts';
+import type { Accounts, Lab, Operations } from '../../client/index.ts';
 import { type Block, blockOf, type ConnectionState, isAccount, type KeyAccount } from './account.ts';
-import { operationsFor, reasonOf } from './api.ts';
+import { type Clients, operationsFor, reasonOf } from './api.ts';
 
 const [readEveryMs, retryMs, retryLabMs] = [1_000, 2_000, 10_000];
 
@@ -48,7 +48,7 @@ export class Session extends State {
   /** Why the account could not be read. */
   failure = '';
   account: KeyAccount | undefined;
-  readonly #clients: { petstore: Operations; lab: Lab } | undefined;
+  readonly #clients: Clients | undefined;
   #aheadMs = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** The number of the last request, and of the newest response. Responses may arrive out of order. */
@@ -79,6 +79,10 @@ export class Session extends State {
 
   get lab(): Lab {
     return this.#clientsInUse.lab;
+  }
+
+  get accounts(): Accounts {
+    return this.#clientsInUse.accounts;
   }
 
   get #clientsInUse() {

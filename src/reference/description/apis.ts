@@ -61,14 +61,14 @@ const tagsOf = (operations: readonly Operation[]): ApiInfo['tags'] =>
 /** The start page of the reference. */
 function introduction(baseUrl: string, guides: Guide[]): string {
   const rootUrl = baseUrl.replace(/\/v1$/, '');
-  const [start, authentication, ...others] = guides.map(
+  const [start, getKey, authentication, ...others] = guides.map(
     ({ name }) => `[${name}](${referenceUrl(baseUrl)}/guides/${slugOf(name)})`,
   );
   return `A realistic demo API for people who build SDK generators, gateways, clients and agents. It has exact rate limits, errors that
 name the wrong field, and writes that survive a crash. It is a pet store with categories, orders and stock. You can read the history of
 all changes as a list, as a stream and as webhooks. Try whatever you like.
 
-1. **Get a key.** The service prints one when it starts. ${authentication} explains how to send it.
+1. **Get a key.** The service prints one when it starts. ${getKey} shows other ways, and ${authentication} how to send it.
 2. **Send a first request** from your terminal, as in ${start}. Or use the reference: enter the key at the
    top of the page, and press *Try it* on the page of an operation.
 3. **Write a robust client.** Read these guides: ${others.join(', ')}.

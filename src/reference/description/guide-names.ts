@@ -7,6 +7,7 @@ export type Guide = {
 /** In the order of the reference. Each guide is a file with its name. */
 const names = [
   'Getting started',
+  'Get a key',
   'Authentication',
   'Rate limits',
   'Errors',

@@ -74,6 +74,7 @@ const facts = () => ({
   needed_node: String(neededNode),
   plans: planTable(),
   plan_changes: grouped(maxChangesPerHour),
+  signups_per_day: settings.signUpsPerDay.default,
   free_pace_seconds: grouped(Math.ceil(dayMs / 1000 / plans.free.perDay)),
   ban_min_strikes: grouped(minStrikes),
   ban_first_seconds: grouped(banRules.firstMs / 1000),

@@ -11,6 +11,9 @@ interface SampleRequest {
   mediaType: string;
   /** Whether a safe retry needs an Idempotency-Key. */
   isCreation: boolean;
+  needsKey: boolean;
+  /** Random bytes of its Idempotency-Key. */
+  randomBytes: number;
   hasAnswer: boolean;
   /** Whether the response is text, not JSON. */
   isText: boolean;
@@ -32,13 +35,15 @@ export function codeSamples(operation: Operation, baseUrl: string): CodeSample[]
 
 /** The example request of an operation. It succeeds on the demo data. */
 export function sampleRequest(operation: Operation, baseUrl: string): SampleRequest {
-  const { method, body, success } = operation;
+  const { method, body, success, isPublic = false, sealsAnswer } = operation;
   return {
     method,
     url: baseUrl + examplePath(operation),
     body: body && (exampleOf(body, true) as Record<string, Json>),
     mediaType: mediaTypesOf(operation)[0] as string,
     isCreation: method === 'POST',
+    needsKey: !isPublic,
+    randomBytes: sealsAnswer ? 24 : 16,
     hasAnswer: success.schema !== undefined,
     isText: success.kind === 'text',
     isStream: success.kind === 'stream',
@@ -59,28 +64,29 @@ export function exampleParams({ params, sampleParams }: Operation): Record<strin
   return Object.fromEntries(examples);
 }
 
-function curl({ method, url, body, mediaType, isCreation, isStream }: SampleRequest): string {
+function curl(request: SampleRequest): string {
+  const { method, url, body, mediaType, isCreation, needsKey, randomBytes, isStream } = request;
   return [
     'curl --include --fail-with-body',
     // With --retry, curl would treat the end of --max-time as a failure.
     isStream ? '--no-buffer --max-time 5' : '--retry 3 --retry-max-time 60',
     ...(method === 'GET' ? [] : [`--request ${method}`]),
-    '--header "Authorization: Bearer $PETSTORE_API_KEY"',
+    ...(needsKey ? ['--header "Authorization: Bearer $PETSTORE_API_KEY"'] : []),
     ...(body ? [`--header 'Content-Type: ${mediaType}'`] : []),
-    ...(isCreation ? ['--header "Idempotency-Key: $(head -c 16 /dev/urandom | base64)"'] : []),
+    ...(isCreation ? [`--header "Idempotency-Key: $(head -c ${randomBytes} /dev/urandom | base64)"`] : []),
     ...(body ? [`--data ${shellQuoted(spread(body))}`] : []),
     shellQuoted(url) + (isStream ? ' ||\n  test $? = 28 # The five seconds are over.' : ''),
   ].join(' \\\n  ');
 }
 
 function javaScript(request: SampleRequest): string {
-  const { method, url, body, mediaType, isCreation, hasAnswer, isText, isStream } = request;
+  const { method, url, body, mediaType, isCreation, needsKey, hasAnswer, isText, isStream } = request;
   const lines = [
     `const url = ${quoted(url)};`,
     'const options = {',
     ...(method === 'GET' ? [] : [`  method: "${method}",`]),
     '  headers: {',
-    `    Authorization: \`Bearer \${process.env.PETSTORE_API_KEY}\`,`,
+    ...(needsKey ? [`    Authorization: \`Bearer \${process.env.PETSTORE_API_KEY}\`,`] : []),
     ...(body ? [`    "Content-Type": "${mediaType}",`] : []),
     ...(isCreation ? ['    "Idempotency-Key": crypto.randomUUID(),'] : []),
     '  },',
@@ -140,11 +146,11 @@ const javaScriptReader = [
 ];
 
 function python(request: SampleRequest): string {
-  const { method, url, body, mediaType, isCreation, hasAnswer, isText, isStream } = request;
+  const { method, url, body, mediaType, isCreation, needsKey, hasAnswer, isText, isStream } = request;
   const lines = [
     '# Needs requests: pip install requests',
     ...(isStream ? ['import json'] : []),
-    'import os',
+    ...(needsKey ? ['import os'] : []),
     'import time',
     ...(isCreation ? ['import uuid'] : []),
     'from email.utils import parsedate_to_datetime',
@@ -154,7 +160,7 @@ function python(request: SampleRequest): string {
     `url = ${quoted(url)}`,
     'options = {',
     '    "headers": {',
-    '        "Authorization": f"Bearer {os.environ[\'PETSTORE_API_KEY\']}",',
+    ...(needsKey ? ['        "Authorization": f"Bearer {os.environ[\'PETSTORE_API_KEY\']}",'] : []),
     ...(body ? [`        "Content-Type": "${mediaType}",`] : []),
     ...(isCreation ? ['        "Idempotency-Key": str(uuid.uuid4()),'] : []),
     '    },',

@@ -1,11 +1,12 @@
 import type { FastifyInstance } from 'fastify';
+import { accountsOperations } from '../../accounts/operations.ts';
 import { memoize } from '../../foundation/promises.ts';
 import { pathOfEach } from '../../http/document.ts';
 import type { Operation } from '../../http/operation.ts';
 import { hashedPath } from '../../http/pages/serve-page.ts';
-import { labPrefix, labUrlOf, prefix } from '../../http/target.ts';
+import { accountsPrefix, labPrefix, labUrlOf, prefix } from '../../http/target.ts';
 import { labOperations } from '../../lab/petstore/petstore-api.ts';
-import { describeLab, describeStore } from '../description/apis.ts';
+import { describeAccounts, describeLab, describeStore } from '../description/apis.ts';
 import { errorPages, serveErrorPages } from './error-pages.ts';
 import { referenceFiles, referencePaths, serveReference } from './interactive-page.ts';
 import { type Api, listPaths, navigation, pagesOf, servePages } from './pages.ts';
@@ -21,7 +22,7 @@ interface Documented {
 
 /** The groups of pages without scripts: one page for each name. */
 const pageGroups = ({ operations, hasLab }: Omit<Documented, 'baseUrl'>) => [
-  ...pagesOf([...operations, ...(hasLab ? labOperations : [])], hasLab),
+  ...pagesOf([...operations, ...accountsOperations, ...(hasLab ? labOperations : [])], hasLab),
   errorPages,
 ];
 
@@ -55,7 +56,14 @@ export function serveDocs(app: FastifyInstance, documented: Documented): void {
     operations: labOperations,
     description: memoize(() => describeLab(baseUrl, documented)),
   };
-  const apis = hasLab ? [store, lab] : [store];
+  const accounts: Api = {
+    name: '',
+    start: '',
+    source: accountsPrefix,
+    operations: accountsOperations,
+    description: memoize(() => describeAccounts(baseUrl, documented)),
+  };
+  const apis = hasLab ? [store, accounts, lab] : [store, accounts];
   const site = { rootUrl: baseUrl.replace(/\/v1$/, ''), hasLab, groups: navigation(apis, hasLab) };
   serveReference(app, apis, site);
   servePages(app, baseUrl, apis, site);

@@ -8,7 +8,7 @@ import { firstSentence, grouped } from '../../foundation/words.ts';
 import { formsFromThread, formsOf } from '../../http/content-codings.ts';
 import { serveDocument } from '../../http/document.ts';
 import type { Operation } from '../../http/operation.ts';
-import { labPrefix, prefix, referenceUrl } from '../../http/target.ts';
+import { accountsPrefix, labPrefix, prefix, referenceUrl } from '../../http/target.ts';
 import { successorOf } from '../../observe/deprecation.ts';
 import { events } from '../../store/events/schema.ts';
 import { type Guide, guidePath, guidePaths } from '../description/guide-names.ts';
@@ -56,7 +56,9 @@ export function serveTexts(app: FastifyInstance, sources: TextSources): void {
   const urls = { baseUrl, rootUrl, labUrl };
   serve('/llms.txt', plain, () => overview(urls, operations));
   serve('/llms-full.txt', plain, async () => fullText(urls, await description()));
-  serve('/robots.txt', plain, () => robots(rootUrl, hasLab ? [prefix, labPrefix] : [prefix]));
+  serve('/robots.txt', plain, () =>
+    robots(rootUrl, [prefix, accountsPrefix, ...(hasLab ? [labPrefix] : [])]),
+  );
   serve('/sitemap.xml', 'application/xml; charset=utf-8', () => sitemap(rootUrl, pages));
   serve('/changelog.md', markdown, changelog);
   serveDocument(app, {
@@ -78,7 +80,7 @@ const summary =
 
 const essentials = (baseUrl: string, labUrl: string | undefined) => `- Base URL: ${baseUrl}
 - Every request carries an API key, as \`Authorization: Bearer KEY\` or \`X-API-Key: KEY\`. The operator of the service has one in
-  \`petstore-data/demo.key\`, or creates one: \`${command} keys create --plan free\`.
+  \`petstore-data/demo.key\`, or creates one: \`${command} keys create --plan free\`. With an invite you get one yourself, as the guide "Get a key" says.
 - A list is a JSON array. While \`Link\` has \`rel="next"\`, request the next page with the \`cursor\` of that link.
 - Repeat a POST only with the same \`Idempotency-Key\`.
 - An error is \`{"code", "message", "status"}\`, or a problem (RFC 9457) if \`Accept\` is \`application/problem+json\`. After 429, 403 \`key_banned\` and 503, wait as many seconds as \`Retry-After\` says.${labUrl ? `\n- [The lab](${labUrl}/openapi.json) simulates limits, bans, failures and broken connections for your key, so that you can test a client.` : ''}`;
@@ -121,6 +123,7 @@ ${guideList(baseUrl, rootUrl, labUrl !== undefined)}
 
 - [All operations and schemas](${rootUrl}/llms-full.txt): one text, without samples
 - [OpenAPI description](${baseUrl}/openapi.json): complete, with samples and guides; also as [YAML](${baseUrl}/openapi.yaml), and in [OpenAPI 3.1](${baseUrl}/openapi-3.1.json) and [3.2](${baseUrl}/openapi-3.2.json)
+- [OpenAPI description of accounts](${rootUrl}/accounts/openapi.json): get a key, change its plan and its secret
 - [AsyncAPI description](${baseUrl}/asyncapi.json): the stream of events, and webhooks; also as [YAML](${baseUrl}/asyncapi.yaml)
 - [Arazzo workflows](${baseUrl}/arazzo.yaml): what a good client does, step by step${labUrl ? `; with failures in [a second document](${labUrl}/arazzo.yaml)` : ''}
 - [Reference](${referenceUrl(baseUrl)}): for browsers. Each operation has a page, by its \`operationId\` in the description: [all operations](${referenceUrl(baseUrl)}/operations), such as [createPet](${referenceUrl(baseUrl)}/operations/createPet)

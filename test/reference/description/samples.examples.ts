@@ -5,10 +5,14 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
+import { hashKey } from '../../../src/access/keys/store.ts';
+import { NewAccount } from '../../../src/accounts/schema.ts';
 import type { Quota } from '../../../src/foundation/settings/plans.ts';
 import type { PlannedFault } from '../../../src/lab/rehearsals/schema.ts';
 import type { CodeSample } from '../../../src/reference/description/samples.ts';
-import { apis } from '../../support/description.ts';
+import { exampleOf } from '../../../src/reference/description/schemas.ts';
+import { newInvite, newMember } from '../../support/accounts.ts';
+import { accountsApi, apis } from '../../support/description.ts';
 import { fillLab } from '../../support/fill-lab.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { rehearse } from '../../support/lab.ts';
@@ -40,10 +44,14 @@ interface Sample extends CodeSample {
   status: string;
 }
 
+const allApis = [...apis, accountsApi];
+
 async function servedSamples(store: Petstore): Promise<Sample[]> {
   type Described = { operationId: string; responses: object; 'x-codeSamples': CodeSample[] };
   const bodies = await Promise.all(
-    apis.map(async ({ start }) => (await store.send('GET', `${start}/openapi.json`, { key: null })).body),
+    ['/v1', '/lab', '/accounts'].map(
+      async (start) => (await store.send('GET', `${start}/openapi.json`, { key: null })).body,
+    ),
   );
   const items = bodies.flatMap(({ paths }) => Object.values<Record<string, Described>>(paths));
   return items.flatMap(Object.values<Described>).flatMap(({ operationId: id, responses, ...described }) => {
@@ -71,7 +79,7 @@ async function outputOf(folder: string, { id, label, source }: Sample, key: stri
 
 test('every operation has a sample in each language, which names its requirements and fits into a narrow page', async (t) => {
   const samples = await servedSamples(await startPetstore(t, { seed: false }));
-  const ids = apis.flatMap(({ operations }) => operations.map(({ id }) => id));
+  const ids = allApis.flatMap(({ operations }) => operations.map(({ id }) => id));
   assert.deepEqual(
     samples.map(({ id, label }) => `${id} ${label}`).sort(),
     ids.flatMap((id) => labels.map((label) => `${id} ${label}`)).sort(),
@@ -79,7 +87,10 @@ test('every operation has a sample in each language, which names its requirement
   for (const { id, label, source } of samples) {
     if (label === 'Python') assert.match(source, /^# Needs requests: pip install requests\n/, id);
     for (const line of source.split('\n'))
-      assert.ok(apis.reduce((text, { url }) => text.replace(url, ''), line).length <= 72, `${id}: ${line}`);
+      assert.ok(
+        allApis.reduce((text, { url }) => text.replace(url, ''), line).length <= 72,
+        `${id}: ${line}`,
+      );
   }
 });
 
@@ -87,7 +98,9 @@ for (const label of labels)
   test(`every ${label} sample gets the status that its operation documents`, needsAll(label), async (t) => {
     const store = await startListening(t);
     const folder = temporaryFolder(t);
-    const samples = (await servedSamples(store)).filter((sample) => sample.label === label);
+    const samples = (await servedSamples(store)).filter(
+      (sample) => sample.label === label && !isOfAccounts(sample),
+    );
     const next = samples.values();
     const work = async () => {
       for (const sample of next) {
@@ -106,6 +119,29 @@ for (const label of labels)
     };
     await Promise.all(Array.from({ length: atOnce }, work));
   });
+
+const isOfAccounts = ({ id }: Sample) => accountsApi.operations.some((operation) => operation.id === id);
+
+for (const label of labels)
+  test(
+    `every ${label} sample about accounts gets the status that it documents`,
+    needsAll(label),
+    async (t) => {
+      const store = await startListening(t);
+      const { id } = await newInvite(store);
+      const { invite } = exampleOf(NewAccount, true) as { invite: string };
+      await store.db.write((sql) => sql`update invites set hash = ${hashKey(invite)} where id = ${id}`);
+      const samples = (await servedSamples(store)).filter(
+        (sample) => sample.label === label && isOfAccounts(sample),
+      );
+      for (const sample of samples) {
+        const { key } = await newMember(store, { upgrades: ['free', 'pro'] });
+        const output = await outputOf(temporaryFolder(t), sample, key);
+        const status = /^(?:HTTP\/1\.1 )?(\d{3})\b/.exec(output)?.[1];
+        assert.equal(status, sample.status, `${sample.id}\n${sample.source}\n${output}`);
+      }
+    },
+  );
 
 /** A store, a sample, and a key with a used-up window. */
 async function prepareRefusal(t: TestContext, label: string, quota: Quota) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Locator, Page, Request } from 'playwright-core';
+import { accountsOperations } from '../../../src/accounts/operations.ts';
 import { operations } from '../../../src/api/operations.ts';
 import { labOperations } from '../../../src/lab/petstore/petstore-api.ts';
 import { guideNames } from '../../../src/reference/description/guide-names.ts';
@@ -80,7 +81,7 @@ test('the reference shows every operation and guide, sends real requests, and lo
   await t.test(
     'every operation has its samples and marks, and can be sent unless marked otherwise',
     async () => {
-      for (const operation of [...operations, ...labOperations]) {
+      for (const operation of [...operations, ...accountsOperations, ...labOperations]) {
         const { id, summary, hideTryItPanel, deprecated, stability } = operation;
         const article = await goTo(page, id);
         assert.equal(await article.getByRole('heading', { level: 1 }).innerText(), summary);
@@ -114,6 +115,14 @@ test('the reference shows every operation and guide, sends real requests, and lo
     for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'])
       await form.getByRole('cell', { name, exact: true }).waitFor();
     assert.match(await form.innerText(), /x-ratelimit-remaining\s+59\b/);
+  });
+
+  await t.test('a request about the account goes to its own path', async () => {
+    const form = await openForm(await goTo(page, 'getOwnAccount'));
+    const sent = page.waitForRequest(`${origin}/accounts/me`);
+    await form.getByRole('button', { name: 'Send' }).click();
+    assert.equal((await sent).headers().authorization, `Bearer ${demoKey}`);
+    await form.getByText('200 OK').waitFor();
   });
 
   await t.test('all entered values are sent, and empty fields are not', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { operations } from '../../../src/api/operations.ts';
 import { labOperations } from '../../../src/lab/petstore/petstore-api.ts';
-import { describeLab, describeStore } from '../../../src/reference/description/apis.ts';
+import { describeAccounts, describeLab, describeStore } from '../../../src/reference/description/apis.ts';
 import { guides } from '../../../src/reference/description/guides.ts';
 import { resolverOf } from '../../../src/reference/description/part.ts';
 import { guidePagePath, operationPath } from '../../../src/reference/pages/pages.ts';
@@ -53,7 +53,11 @@ test('search engines find every page through robots.txt and the sitemap', async 
 });
 
 test('the page of an operation has its parameters, body, responses, errors and samples', async () => {
-  for (const document of [describeStore(operations, baseUrl), describeLab(baseUrl)] as Json[]) {
+  for (const document of [
+    describeStore(operations, baseUrl),
+    describeLab(baseUrl),
+    describeAccounts(baseUrl),
+  ] as Json[]) {
     const resolve = resolverOf(document);
     for (const item of Object.values<Json>(document.paths))
       for (const operation of Object.values<Json>(item)) {

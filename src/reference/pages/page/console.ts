@@ -27,8 +27,8 @@ async function fetchDescription(path: string): Promise<Part> {
   }
 }
 
-/** The form of an operation of the description at a path. Its requests go to the service that this page is from. */
-export async function consoleFor(id: string, path: string): Promise<HTMLFormElement> {
+/** The form of an operation of the description at a path, whose paths begin with `start`. Its requests go to the service that this page is from. */
+export async function consoleFor(id: string, path: string, start: string): Promise<HTMLFormElement> {
   const description = await loadDescription(path);
   const found = operationIn(description, id);
   const { method, operation } = found;
@@ -54,7 +54,7 @@ export async function consoleFor(id: string, path: string): Promise<HTMLFormElem
     if (underWay) return underWay.abort();
     underWay = new AbortController();
     send.textContent = 'Stop';
-    const request = requestOf(found, new URL(path, root), fields, body);
+    const request = requestOf(found, start, fields, body);
     await show(request, answer, underWay.signal);
     underWay = undefined;
     send.textContent = 'Send';
@@ -112,12 +112,17 @@ function bodyField({ content }: Part): Body {
   return { mediaType, input, label: element('label', {}, `Body (${mediaType})`, input) };
 }
 
-/** `start`: the URL of the description, which is beside the paths. */
-function requestOf({ method, url }: Operation, start: URL, fields: Field[], body: Body | undefined): Request {
+/** `start`: the start of all paths of the description. */
+function requestOf(
+  { method, url }: Operation,
+  start: string,
+  fields: Field[],
+  body: Body | undefined,
+): Request {
   const used = fields.filter(({ input }) => input.value !== '');
   const inPath = (name: string) =>
     encodeURIComponent(fields.find((field) => field.name === name)?.input.value ?? '');
-  const address = new URL(`.${url.replaceAll(/\{(\w+)\}/g, (_, name) => inPath(name))}`, start);
+  const address = new URL(`.${start}${url.replaceAll(/\{(\w+)\}/g, (_, name) => inPath(name))}`, root);
   for (const { name, isList, input } of used.filter(({ place }) => place === 'query'))
     for (const value of isList ? input.value.split(',') : [input.value])
       address.searchParams.append(name, value);

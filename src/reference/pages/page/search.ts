@@ -42,7 +42,7 @@ function loadOnce(): Promise<void> {
 async function load(): Promise<void> {
   note.textContent = 'Loading …';
   const hasLab = document.querySelector('.top a[href="lab"]') !== null;
-  const paths = ['v1/openapi.json', ...(hasLab ? ['lab/openapi.json'] : [])];
+  const paths = ['v1/openapi.json', 'accounts/openapi.json', ...(hasLab ? ['lab/openapi.json'] : [])];
   search = searchIndex(await Promise.all(paths.map(loadDescription)));
 }
 
