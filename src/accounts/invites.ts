@@ -1,5 +1,5 @@
 import { hashKey, randomDigits } from '../access/keys/store.ts';
-import { columns, fragment, type Sql } from '../db/sql.ts';
+import { type Fragment, fragment, type Row, type Sql } from '../db/sql.ts';
 import { type OpenPlan, openPlanNames } from '../foundation/settings/plans.ts';
 import { rootUrlOf } from '../http/target.ts';
 
@@ -7,39 +7,19 @@ import { rootUrlOf } from '../http/target.ts';
 export const maxUses = 10_000;
 const codeForm = /^inv_[0-9A-Za-z]{16}$/;
 
-/** An invite as the operator sees it. Its code is not stored. Times are milliseconds since 1970. */
-export interface Invite {
-  id: string;
-  plan: OpenPlan;
-  /** The plans to which its members can change themselves. */
-  upgrades: readonly OpenPlan[];
-  /** How many people may use it. */
-  uses: number;
-  /** How many did. It never falls. */
-  used: number;
-  label?: string;
-  createdAtMs: number;
-  expiresAtMs: number;
-  endedAtMs?: number;
-}
+/** An invite as the operator sees it. Its code is not stored, and `used` never falls. Times are milliseconds since 1970. */
+const toInvite = ([id, plan, upgrades, uses, used, label, ...times]: Row) => ({
+  ...{ id: String(id), plan: plan as OpenPlan, upgrades: openPlansIn(String(upgrades)) },
+  ...{ uses: Number(uses), used: Number(used), ...(label != null && { label: String(label) }) },
+  ...{ createdAtMs: Number(times[0]), expiresAtMs: Number(times[1]) },
+  ...(times[2] != null && { endedAtMs: Number(times[2]) }),
+});
+export type Invite = ReturnType<typeof toInvite>;
 
-const inviteColumns = columns(
-  'id, plan, upgrades, uses, used, label, created_at_ms, expires_at_ms, ended_at_ms',
-  (row): Invite => ({
-    id: String(row.id),
-    plan: row.plan as OpenPlan,
-    upgrades: openPlansIn(String(row.upgrades)),
-    uses: Number(row.uses),
-    used: Number(row.used),
-    ...(row.label !== null && { label: String(row.label) }),
-    createdAtMs: Number(row.createdAtMs),
-    expiresAtMs: Number(row.expiresAtMs),
-    ...(row.endedAtMs !== null && { endedAtMs: Number(row.endedAtMs) }),
-  }),
-);
+const columns = fragment`id, plan, upgrades, uses, used, label, created_at_ms, expires_at_ms, ended_at_ms`;
 
 /** The plans in a stored list. */
-export const openPlansIn = (list: string): OpenPlan[] =>
+export const openPlansIn = (list: string): readonly OpenPlan[] =>
   openPlanNames.filter((plan) => list.split(',').includes(plan));
 
 /** Whether an invite admits nobody any more, whatever uses it has left. */
@@ -62,8 +42,8 @@ export async function createInvite(
 
 /** All invites, the newest first. */
 export async function listInvites(sql: Sql): Promise<Invite[]> {
-  const rows = await sql`select ${inviteColumns.list} from invites order by created_at_ms desc, id`;
-  return rows.map(inviteColumns.read);
+  const rows = await sql`select ${columns} from invites order by created_at_ms desc, id`;
+  return rows.map(toInvite);
 }
 
 export const findInvite = (sql: Sql, id: string) => findBy(sql, fragment`id = ${id}`);
@@ -73,9 +53,9 @@ export async function findByCode(sql: Sql, code: string): Promise<Invite | undef
   return codeForm.test(code) ? findBy(sql, fragment`hash = ${hashKey(code)}`) : undefined;
 }
 
-async function findBy(sql: Sql, condition: ReturnType<typeof fragment>): Promise<Invite | undefined> {
-  const [row] = await sql`select ${inviteColumns.list} from invites where ${condition}`;
-  return row && inviteColumns.read(row);
+async function findBy(sql: Sql, condition: Fragment): Promise<Invite | undefined> {
+  const [row] = await sql`select ${columns} from invites where ${condition}`;
+  return row && toInvite(row);
 }
 
 /** Takes one use, and locks the invite until the transaction ends. Returns whether one was left. */

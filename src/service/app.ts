@@ -241,21 +241,11 @@ function serveAgents(
 
 function serveApis(
   app: FastifyInstance,
-  {
-    config,
-    db,
-    changes,
-    installation,
-    clock,
-    stopwatch,
-    limiter,
-    log,
-    operations,
-    hasOthers,
-  }: CompleteOptions,
+  options: CompleteOptions,
   { identify, streams, admission, labAdmission, lab, accounts }: Components,
   routing: Pick<Parameters<typeof serveApi>[1], 'paths' | 'respondUnrouted'>,
 ): void {
+  const { config, db, changes, installation, clock, stopwatch, limiter, operations, hasOthers } = options;
   const { baseUrl, enforceSunset } = config;
   const services = {
     ...{ db, changes, installation, streams, clock, enforceSunset, keyChanged },
@@ -266,15 +256,10 @@ function serveApis(
     kept: { api: 'v1', boundsOf: ({ quota }) => keptBoundsOf(quota) },
     intercept: (request, reply) => lab?.intercept(request, reply),
   });
-  const { created } = accounts;
-  const waitUntilBanStartKnown = async (keyId: string) => lab?.waitUntilBanStartKnown(keyId);
   const ofAccounts = {
-    ...config,
-    limiter,
+    ...{ ...config, limiter, log: options.log, created: accounts.created },
     tries: new Tries(db, limiter, stopwatch),
-    created,
-    waitUntilBanStartKnown,
-    log,
+    waitUntilBanStartKnown: async (keyId: string) => lab?.waitUntilBanStartKnown(keyId),
   };
   serveApi(app, {
     ...{ ...routing, services, start: accountsPrefix, baseUrl: rootUrlOf(baseUrl) },
