@@ -94,14 +94,15 @@ export async function closeMember(
 const lastUse = fragment`coalesce(last_request_at_ms, created_at_ms)`;
 const ofSignUp = fragment`invite_id is null and closed_at_ms is null`;
 
-/** A workspace to which an operator has given further keys is the operator's. */
-const hasOneKey = fragment`not exists (
-  select 1 from api_keys k where k.workspace_id = members.workspace_id and k.id <> members.id and ${isLive})`;
+/** Without an open stream. And a workspace to which an operator has given further keys is the operator's. */
+const isUnused = fragment`not exists (select 1 from streams s where s.workspace_id = members.workspace_id)
+  and not exists (
+    select 1 from api_keys k where k.workspace_id = members.workspace_id and k.id <> members.id and ${isLive})`;
 
 /** Closes members of open sign-up that have expired. Returns the ids of their keys. */
 export async function expireMembers(db: Database, nowMs: number): Promise<string[]> {
   const dueAt = (afterMs: number) => nowMs - afterMs - storedLateMs;
-  const isExpired = fragment`${ofSignUp} and ${hasOneKey} and (
+  const isExpired = fragment`${ofSignUp} and ${isUnused} and (
     (last_request_at_ms is null and created_at_ms <= ${dueAt(unusedMs)}) or last_request_at_ms <= ${dueAt(idleMs)})`;
   const rows = await db.read`select workspace_id, id from members where ${isExpired}`;
   const closed: string[] = [];
@@ -122,7 +123,7 @@ export async function makeRoom(sql: Sql, max: number, nowMs: number): Promise<nu
   const [counted] = await sql`select count(*) from members where ${ofSignUp}`;
   if (Number(counted?.[0]) <= max) return 0;
   const [idlest] = await sql`
-    select workspace_id, id, ${lastUse} from members where ${ofSignUp} and ${hasOneKey} order by 3, 1 limit 1`;
+    select workspace_id, id, ${lastUse} from members where ${ofSignUp} and ${isUnused} order by 3, 1 limit 1`;
   const [workspaceId, keyId, usedAtMs] = [Number(idlest?.[0]), String(idlest?.[1]), Number(idlest?.[2])];
   const waitMs = usedAtMs + roomAfterMs + storedLateMs - nowMs;
   if (waitMs > 0) return waitMs;

@@ -51,12 +51,14 @@ export class Tries {
     );
   }
 
-  /** Throws `invite_invalid` for a code that never was one, and `rate_limited` after too many. */
-  async assertKnown(code: string, address: string): Promise<void> {
-    if ((await this.#known()).has(hashKey(code))) return;
+  /** Throws `invite_invalid` for a code that never was one, and `rate_limited` after too many that admit nobody. */
+  async assertKnown(code: string, address: string, nowMs: number): Promise<void> {
+    const find = () => findByCode(this.#db.read, code);
+    const known = (await this.#known()).has(hashKey(code)) ? await find() : undefined;
+    if (known && !isOver(known, nowMs) && known.used < known.uses) return;
     await this.count('invites', address);
-    // It may be newer than the cache.
-    if (!(await findByCode(this.#db.read, code))) throw invalidInvite();
+    // It may be newer than the cache. A known one may be a repetition.
+    if (!(known ?? (await find()))) throw invalidInvite();
   }
 
   /** Counts a try of an address. Throws `rate_limited` after too many in this minute. */
@@ -113,9 +115,9 @@ export const createAccount = operation({
   success: issued(CreatedAccount, 'The new workspace and its key.'),
   errors: ['invite_invalid', 'invite_used_up', 'signup_closed'],
 
-  async prepare({ body: { name, invite }, address }, { signUp: isOpen, tries }: SignUpServices) {
+  async prepare({ body: { name, invite }, address, nowMs }, { signUp: isOpen, tries }: SignUpServices) {
     assertReadable(name);
-    if (invite !== undefined) return tries.assertKnown(invite, address());
+    if (invite !== undefined) return tries.assertKnown(invite, address(), nowMs);
     if (!isOpen)
       throw closed('This service is not open to everybody. Ask its operator for an invite or for a key.');
     await tries.count('signups', address());

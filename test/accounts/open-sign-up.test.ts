@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { createKey } from '../../src/access/keys/store.ts';
 import { deleteClosed } from '../../src/accounts/members.ts';
+import { addStream, deleteStream } from '../../src/store/events/stream-store.ts';
 import { dayMs, hourMs, minuteMs, newMember, signUp } from '../support/accounts.ts';
 import { filledTables } from '../support/content.ts';
 import { type JsonAnswer, type Petstore, type StoreSetup, startPetstore } from '../support/petstore.ts';
@@ -132,6 +133,20 @@ test('nothing is left of an expired account, and a workspace to which an operato
   assert.equal(Number.isNaN(await idOf(gone)), true);
   assert.ok((await filledTables(store.db.read, keptId)).includes('pets'));
   assert.equal(await isAlive(store, kept), true);
+});
+
+test('an account with an open stream is used', async (t) => {
+  const store = await start(t);
+  const answer = await join(store);
+  const [[workspaceId = 0] = []] = await store.db.read`select workspace_id from members`;
+  const stream = { workspaceId: Number(workspaceId), id: 's', keyId: answer.body.keyId, instance: 'i' };
+  await store.db.write((sql) => addStream(sql, stream, store.nowMs));
+  store.nowMs += 2 * hourMs;
+  await sweep(store);
+  assert.equal(await livingOf(store), 1);
+  await store.db.write((sql) => deleteStream(sql, stream));
+  await sweep(store);
+  assert.equal(await livingOf(store), 0);
 });
 
 test('a request costs no write: the last one of each key is stored once a minute, with its last error', async (t) => {

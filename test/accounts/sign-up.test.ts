@@ -212,6 +212,19 @@ test('wrong codes get 429 after 60 a minute from an address, while a valid code 
   assert.match(await store.metrics(), /petstore_accounts_refused_total\{code="invite_invalid"\} 62\n/);
 });
 
+test('a used-up code counts as a wrong one, so that nobody floods the storage with it', async (t) => {
+  const store = await start(t);
+  const { code } = await newInvite(store, { uses: 1 });
+  const body = { invite: code, name: 'Ada' };
+  const first = { 'idempotency-key': randomUUID() };
+  const { text } = await signUp(store, body, first);
+  for (let i = 0; i < 59; i++) assert.equal((await signUp(store, body)).status, 403);
+  assert.equal((await signUp(store, body, first)).text, text);
+  const { writes } = store.db.counts;
+  assert.deepEqual(codeOf(await signUp(store, body)), [429, 'rate_limited']);
+  assert.equal(store.db.counts.writes, writes);
+});
+
 test('without the lab it works too, and then there is no labUrl; the description is served in both forms', async (t) => {
   const store = await start(t, { lab: false });
   const { code } = await newInvite(store);
