@@ -16,7 +16,9 @@ test('the requests of the guide "Get a key" run one after another, from an invit
 }, async (t) => {
   const dataDir = join(await temporaryStorage(t), 'data');
   const { origin } = await startService(t, dataDir);
-  const guide = guides(`${origin}/v1`).find(({ name }) => name === 'Get a key');
+  const guide = guides(`${origin.replace('127.0.0.1', 'localhost')}/v1`).find(
+    ({ name }) => name === 'Get a key',
+  );
   const [create, look, upgrade, renew, endOld, remove, invite, ...others] = blocksOf(guide?.description ?? '')
     .filter(({ language }) => language === 'sh')
     .map(({ code }) => code) as [string, string, string, string, string, string, string];

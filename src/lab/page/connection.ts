@@ -27,7 +27,6 @@ const views: Readonly<Record<ConnectionState, (session: Session) => View>> = {
     <ol>
       <li>Open the address that the service prints when it starts. It contains a key.</li>
       <li>Or create a key. ${howToMakeOne()}</li>
-      <li>Or <a href="join">get a key</a> with the code of an invite.</li>
       <li>Enter the key above. This tab keeps it until you close the tab.</li>
     </ol>
     <p>Test the key. This counts as one request:</p>
@@ -71,6 +70,6 @@ const views: Readonly<Record<ConnectionState, (session: Session) => View>> = {
 };
 
 const howToMakeOne = (): TemplateResult =>
-  html`The operator of the service creates keys with <code>petstore keys create</code>. In a clone of the repository, for
-    the demo workspace:
+  html`With an invite, <a href="join">get a key</a> yourself. Otherwise the operator of the service creates keys with
+    <code>petstore keys create</code>. In a clone of the repository, for the demo workspace:
     <pre>npm run -s petstore -- keys create --plan free --workspace demo</pre>`;
