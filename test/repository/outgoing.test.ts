@@ -84,6 +84,7 @@ test('the service connects only to its storage, Valkey, webhooks and a collector
     // Runs esbuild, which builds programs for browsers from files.
     'src/foundation/distribution/tree.ts': ['node:child_process'],
     // In the name of a policy for browsers.
+    'src/accounts/join-page.ts': ['require'],
     'src/lab/serve-lab-page.ts': ['require'],
     // In the text of samples.
     'src/reference/description/samples.ts': ['fetch'],
@@ -93,10 +94,8 @@ test('the service connects only to its storage, Valkey, webhooks and a collector
     'src/foundation/spawn-user-program.ts': ['cross-spawn'],
     'src/cli/webhooks.ts': ['fetch'],
     'src/grade/receiver/deliver.ts': ['node:http', 'node:https'],
-    // The client that programs import, not the service: to the API. Descriptions have examples.
+    // The client that programs import, not the service: to the API.
     'src/client/connect.ts': ['fetch'],
-    'src/client/description.ts': ['/pets'],
-    'src/client/lab-description.ts': ['/recordings/{recordingId}/requests'],
     'src/client/options.ts': ['fetch'],
     'src/client/send.ts': ['fetch'],
     // To the receivers of webhooks.
