@@ -61,8 +61,6 @@ export async function createMember(
   return { workspace, keyId, key };
 }
 
-const maxKept = 30;
-
 /** A free name for a workspace: what is left of a person's name in ASCII, and random characters. */
 export function workspaceNameFor(name: string): string {
   const words = name
@@ -70,7 +68,7 @@ export function workspaceNameFor(name: string): string {
     .toLowerCase()
     .replaceAll(/\p{M}/gu, '')
     .replaceAll(/[^a-z0-9]+/g, '-')
-    .slice(0, maxKept)
+    .slice(0, 30)
     .replaceAll(/^-+|-+$/g, '');
   return `${words || 'member'}-${randomDigits(8).toLowerCase()}`;
 }

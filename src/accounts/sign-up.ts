@@ -23,8 +23,6 @@ export const triesPolicy: LimitPolicy = { quota: { perMinute: 60, perDay: 60 * 2
 
 /** The plan of open sign-up. */
 const signUpPlan: OpenPlan = 'free';
-/** How long known codes are cached. */
-const knownMs = 1_000;
 
 /** What a sign-up needs from the instance that runs it, with the settings about it. */
 export interface SignUpServices extends Pick<Config, 'signUp' | 'signUpsPerDay' | 'maxSignUps' | 'lab'> {
@@ -45,7 +43,7 @@ export class Tries {
     this.#db = db;
     this.#limiter = limiter;
     this.#known = memoizeFor(
-      knownMs,
+      1_000,
       async () => new Set((await db.read`select hash from invites`).map(([hash]) => String(hash))),
       stopwatch,
     );

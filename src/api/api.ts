@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isPreflight } from '../http/headers.ts';
 import type { Handled } from '../http/operation.ts';
 import type { Paths } from '../http/paths.ts';
+import { requestPath } from '../http/target.ts';
 import { type Admission, admit } from './admission.ts';
 import { type ApiServices, mount } from './mount.ts';
 
@@ -23,6 +24,9 @@ interface Api {
 /** Serves operations below `start`: a request is admitted, may be intercepted, and goes to its operation. */
 export function serveApi(app: FastifyInstance, api: Api): void {
   const { start, operations, baseUrl, admission, intercept, services, kept, paths, respondUnrouted } = api;
+  const publicPaths = operations.filter((operation) => operation.isPublic).map(({ path }) => path);
+  const isPublic = (request: FastifyRequest) =>
+    request.operation?.isPublic ?? (request.is404 && publicPaths.includes(requestPath(request)));
   app.register(
     async (scope) => {
       scope.addHook('onRequest', (request, reply, done) => {
@@ -38,7 +42,7 @@ export function serveApi(app: FastifyInstance, api: Api): void {
           else if (request.is404) respondUnrouted(request, reply);
           else done();
         };
-        const admitting = request.operation?.isPublic ? undefined : admit(admission, request);
+        const admitting = isPublic(request) ? undefined : admit(admission, request);
         if (admitting) admitting.then(goOn).catch(done);
         else goOn();
       });

@@ -225,6 +225,20 @@ test('a used-up code counts as a wrong one, so that nobody floods the storage wi
   assert.equal(store.db.counts.writes, writes);
 });
 
+test('another method than POST gets 405 without a key, and a key is ignored', async (t) => {
+  const store = await start(t);
+  for (const method of ['GET', 'PUT', 'DELETE'] as const) {
+    const { status, headers } = await store.send(method, '/accounts', { key: null });
+    assert.deepEqual([status, headers.allow], [405, 'POST, OPTIONS']);
+  }
+  assert.equal((await store.send('OPTIONS', '/accounts', { key: null })).status, 204);
+  const { code } = await newInvite(store);
+  for (const key of ['pet_wrong', store.key]) {
+    const { status } = await store.send('POST', '/accounts', { key, body: { invite: code, name: 'Ada' } });
+    assert.equal(status, 201);
+  }
+});
+
 test('without the lab it works too, and then there is no labUrl; the description is served in both forms', async (t) => {
   const store = await start(t, { lab: false });
   const { code } = await newInvite(store);

@@ -127,7 +127,7 @@ export function assertAsDescribed(method: string, url: string, given: Answer): v
   const what = `${method} ${url} -> ${status} ${text}`;
   assert.ok(answer.headers['x-request-id'], `${what}: no X-Request-Id`);
   assert.equal(answer.headers['access-control-allow-origin'], '*', what);
-  const isPublic = path === '/accounts' && method === 'POST';
+  const isPublic = path === '/accounts';
   if ((status !== 204 || method !== 'OPTIONS') && !isPublic) assertLimitHeaders(what, answer, isForAccounts);
   if (faultsIn(answer).some(({ gatewayStatus }) => gatewayStatus === status)) {
     assert.equal(answer.headers['content-type'], 'text/html', what);
