@@ -31,9 +31,10 @@ export interface Judgement {
 
 /** Judges runs of a program by its runs without faults, or by a goal. */
 export interface Judge {
-  judge(run: Run, fault?: Fault): Judgement;
-  /** `isEqual`: the run had the same result as without faults. */
-  checksOf(run: Run, isEqual?: boolean): CheckResult[];
+  /** `again`: another run under the same fault, which must show a deviation of the output, too. */
+  judge(run: Run, fault?: Fault, again?: Run): Judgement;
+  /** `result`: whether it is the same as without faults. Undefined for a program that reported a failure. */
+  checksOf(run: Run, result?: 'equal' | 'different'): CheckResult[];
 }
 
 /** The verdict on a run with a deviation of each kind. */
@@ -65,8 +66,8 @@ export const shownRequests = (requests: readonly RecordedRequest[]): RecordedReq
 /** What the verdict on a run needs of its plan. Without a fault, a goal judges the run. */
 type JudgedPlan = Pick<RunPlan, 'name' | 'trial' | 'label' | 'place' | 'faults'> & { fault?: Fault };
 
-/** Judges a run. */
-export function judgeRun(plan: JudgedPlan, run: Run, judge: Judge): FaultRun {
+/** Judges a run. `again`: another run under the same fault, which confirms what the first one printed. */
+export function judgeRun(plan: JudgedPlan, run: Run, judge: Judge, again?: Run): FaultRun {
   const { exitStatus, lastLines, tookMs, performed, requests } = run;
   const { fault, name, trial, label, place, faults } = plan;
   const touched = fault ? requests.filter((request) => isAffectedBy(fault.name, request)) : [];
@@ -74,8 +75,8 @@ export function judgeRun(plan: JudgedPlan, run: Run, judge: Judge): FaultRun {
   const [first] = touched;
   // A program that was ended at its time limit did not give up its last request.
   const wasEnded = exitStatus === undefined && first && !requests.some((one) => beganAfter(one, first));
-  const judgement = judge.judge(run, fault);
-  const isEqual = !judgement.gaveUp && judgement.deviations.length === 0;
+  const judgement = judge.judge(run, fault, again);
+  const result = judgement.deviations.length === 0 ? 'equal' : 'different';
   const gaveUpAfterMs = wasEnded ? null : first && patienceOf(first);
   return {
     ...{ name, ...(trial !== undefined && { trial }), label, place, faults, performed },
@@ -85,7 +86,7 @@ export function judgeRun(plan: JudgedPlan, run: Run, judge: Judge): FaultRun {
       : verdictOn(run, judgement, mayWait || fault?.mayEnd === true)),
     ...(fault?.isSilent && first && { gaveUpAfterMs }),
     ...{ exitStatus, lastLines, tookMs, requests: shownRequests(requests) },
-    checks: judge.checksOf(run, isEqual),
+    checks: judge.checksOf(run, judgement.gaveUp ? undefined : result),
   };
 }
 

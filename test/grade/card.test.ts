@@ -232,11 +232,16 @@ test('advice is one line, and no finding', () => {
   );
 });
 
-test('the card lists which printed lines were excused, and why', () => {
-  const excused = ['printed "2 tries" instead of "1 try": it counts requests or time'];
+test('page and JSON list all printed lines that were excused, and why, and the text the first three', () => {
+  const excused = [1, 2, 3, 4, 5].map((n) => `printed "${n} tries" instead of "0 tries": it counts requests`);
   const card = cardOf(gradeOf('reset', runOf('reset', { excused })));
-  assert.match(flat(card), /Note Excused, in 1 line of output: reset, first use: printed "2 tries" instead/);
+  assert.match(
+    flat(card),
+    /Excused reset, first use: printed "1 tries".* "3 tries" .* and 2 more lines: --json/,
+  );
+  assert.doesNotMatch(flat(card), /"4 tries"/);
   assert.deepEqual(toData(card).faults[0]?.runs[0]?.excused, excused);
+  assert.match(toHtml(card), /<li>printed &quot;5 tries&quot; instead of/);
 });
 
 test('the card of a program that survives everything says so', () => {

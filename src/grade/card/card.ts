@@ -104,6 +104,8 @@ export interface Card {
   passed: Passed[];
   /** Sentences about what this grade does not show. */
   notes: string[];
+  /** Printed lines that differ for a good reason, each with its run. */
+  excused: string[];
   /** What few clients do, a line for each habit that this one lacks. */
   advice: string[];
   /** Requests of the run without faults that the service refused. */
@@ -141,10 +143,10 @@ export function toCard(graded: Grade, atMs: number, lines: CommandLines): Card {
       grade.isQuick &&
         `Quick: ${counted(catalogueOfFaults.length - faults.length, 'fault')}, and later uses of each operation, were not run.`,
       baseline.nothingToCompare && 'Nothing to compare, so a survived run only means exit status 0.',
-      excusedIn(rows),
       notCompared.length > 0 &&
         `Not compared, because it also varies without faults: ${notCompared.join('; ')}.`,
     ].filter((note) => typeof note === 'string'),
+    excused: rows.flatMap(({ name, run }) => (run?.excused ?? []).map((line) => `${name}: ${line}`)),
     advice: adviceOn(grade),
     refused: baseline.refused.map((one) => refusal(one, baseline)),
     next: worst ? [...(worst.fault ? [lines.about(worst.fault)] : []), worst.again] : [],
@@ -177,12 +179,6 @@ export function rankOfFault(fault: string, { rows }: Pick<Card, 'rows'>): Rank {
     findings.some((finding) => finding.rank === 'must-fix') ? 'must-fix' : rank,
   );
   return ranks.find((rank) => found.includes(rank)) ?? 'not-reached';
-}
-
-/** The lines that differ for a good reason, in a sentence. */
-function excusedIn(rows: readonly CardRow[]): string | false {
-  const all = rows.flatMap(({ name, run }) => (run?.excused ?? []).map((line) => `${name}: ${line}`));
-  return all.length > 0 && `Excused, in ${counted(all.length, 'line')} of output: ${all[0]}.`;
 }
 
 /** What happened in a run, in a few words. */

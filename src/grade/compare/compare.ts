@@ -1,4 +1,4 @@
-import { counted as countedAs } from '../../foundation/words.ts';
+import { counted as countedAs, firstOf } from '../../foundation/words.ts';
 import { contentOf, type Matched, matchRows, type Pair, type Varying } from './match.ts';
 import {
   absent,
@@ -127,9 +127,7 @@ export function variationInWords({ fields, groups }: Variation, base: StoreResul
       return names?.size ? [`${[...names].join(', ')} of ${kind} ${clip(title)}`] : [];
     }),
   ]);
-  return things.length <= maxShown
-    ? things
-    : [...things.slice(0, maxShown), countedAs(things.length - maxShown, 'more thing')];
+  return firstOf(things, maxShown, 'thing');
 }
 
 /** Matches the rows of all kinds. A row that refers to another is compared by the counterpart of that row. */

@@ -48,6 +48,8 @@ export interface StoreResult {
   hasChanges: boolean;
   /** The changes of the other writer that the fault `conflict` adds. */
   others: readonly OtherChange[];
+  /** The number of its events. */
+  otherEvents: number;
 }
 
 export const resourceKey = (kind: string, id: unknown) => `${kind} ${id}`;
@@ -97,6 +99,7 @@ export function storeResultOf(
     histories,
     hasChanges: events.some(({ type, requestId }) => described.has(type) && requestId !== otherWriter),
     others: others.flatMap(otherChangeOf),
+    otherEvents: others.length,
   };
 }
 

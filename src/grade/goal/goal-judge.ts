@@ -36,11 +36,11 @@ export class GoalJudge implements Judge {
     const { says } = this.#goal;
     const claimsDone = isDone && (says === undefined || claims(run.printed.last, says));
     const spoken = isDone ? this.#aboutWords(run.printed.last, outcome, claimsDone, fault) : [];
-    const { ofStore, ofPrint } = fault ? explainer(fault, this.#base, run) : plainly(run);
+    const { ofStore, ofPrint } = fault ? explainer(fault, this.#base, run, []) : plainly(run);
     return {
       deviations: [
         ...ofStore(outcome.differences),
-        ...ofPrint(spoken).map((one) => ({ ...one, change: adviceOnWords })),
+        ...ofPrint(spoken, false).map((one) => ({ ...one, change: adviceOnWords })),
       ],
       // The program may report a failure by its last line instead of its exit status.
       gaveUp: !isDone || (!goalReached && !claimsDone),
