@@ -17,7 +17,7 @@ import {
 import { explainer } from './compare/explain.ts';
 import type { Line } from './compare/lines.ts';
 import { compareOutput, expectedLines, type OutputFacts } from './compare/output.ts';
-import { cutNote, noOutput } from './compare/printed-lines.ts';
+import { cutNote } from './compare/printed-lines.ts';
 import type { StoreState } from './compare/state.ts';
 import { type StoreResult, storeResultOf } from './compare/store-result.ts';
 import type { Baseline } from './grade.ts';
@@ -66,7 +66,7 @@ export class BaselineRuns implements Judge {
     const { ignoredOutput } = options;
     const outputs = ignoredOutput === true ? [] : runs.map(({ printed }) => printed);
     this.#lines = expectedLines(outputs, ignoredOutput instanceof RegExp ? ignoredOutput : undefined);
-    this.#results = expectedLines(runs.map(({ result }) => result ?? noOutput));
+    this.#results = expectedLines(runs.map(({ result }) => result));
   }
 
   /** Adds another run without faults. It may show that a value varies. */
@@ -163,7 +163,7 @@ export class BaselineRuns implements Judge {
     return {
       ...{ differences, unread: unread?.evidence ?? [] },
       printed: compareOutput(this.#lines, run.printed, facts),
-      left: compareOutput(this.#results, run.result ?? noOutput, facts),
+      left: compareOutput(this.#results, run.result, facts),
     };
   }
 

@@ -3,7 +3,7 @@ import { minuteMs } from '../foundation/time.ts';
 import type { CheckResult } from '../lab/checks/report-schema.ts';
 import type { Fault } from '../lab/faults/shared/fault.ts';
 import type { RecordedRequest } from '../lab/recordings/schema.ts';
-import { ranks } from './card-schema.ts';
+import type { ranks } from './card-schema.ts';
 import {
   type Baseline,
   type Deviation,
@@ -148,15 +148,6 @@ export function rankOf(run: Judged): Rank {
   return isFailing(run) ? 'must-fix' : 'should-fix';
 }
 
-/** The rank of the worst run under a fault. */
-export function worstRank(fault: FaultGrade): Rank {
-  const found = judgedRuns(fault).map(rankOf);
-  return ranks.find((rank) => found.includes(rank)) ?? 'not-reached';
-}
-
-/** The runs of a fault, with `required`. */
-export const judgedRuns = ({ required, runs }: FaultGrade) => runs.map((run) => ({ ...run, required }));
-
 /** The runs without faults that a goal judges, in the form of a fault's runs. Empty without a goal. */
 export function gradesOfTrials({ trials }: Baseline): FaultGrade[] {
   if (!trials) return [];
@@ -169,7 +160,11 @@ export function programVerdict(baseline: Baseline, grades: readonly FaultGrade[]
   const { checks, problem } = baseline;
   const all = [...gradesOfTrials(baseline), ...grades];
   const results = [checks, ...all.flatMap((grade) => grade.runs).map((run) => run.checks)];
-  if (problem !== undefined || all.flatMap(judgedRuns).some(isFailing) || results.some(hasFailed))
+  if (
+    problem !== undefined ||
+    all.some(({ required, runs }) => runs.some((run) => isFailing({ ...run, required }))) ||
+    results.some(hasFailed)
+  )
     return 'failed';
   return grades.some(({ verdict }) => verdict !== 'not-reached') ? 'passed' : 'incomplete';
 }

@@ -36,7 +36,7 @@ export function runOf(sketches: Sketch[], lines: string[] = [], exitStatus: numb
   printed.add(Buffer.from(lines.map((line) => `${line}\n`).join('')));
   return {
     ...{ exitStatus, lastLines: lines, tookMs: 100, requests, requestCount: requests.length, printed },
-    result: undefined,
+    result: new PrintedLines(),
     ...{ storeResult: storeResultOf(stateAfter(events), initial(), events), performed: 1 },
   };
 }

@@ -20,15 +20,7 @@ import {
   type Verdict,
   withoutFaults,
 } from '../grade.ts';
-import {
-  gradesOfTrials,
-  isUndoneByHung,
-  kindVerdicts,
-  type Rank,
-  rankOf,
-  severity,
-  worstRank,
-} from '../verdict.ts';
+import { gradesOfTrials, isUndoneByHung, kindVerdicts, type Rank, rankOf, severity } from '../verdict.ts';
 import { type Passed, passedOf } from './trials.ts';
 import { errorLine, gaveUpInWords, howEnded, useOf, verdictInWords, verdictWords } from './words.ts';
 
@@ -396,22 +388,16 @@ function sentenceOf(grade: Grade, rows: CardRow[], problems: CardProblem[]): str
     return 'It printed another result under a fault and named the failure, but ended with 0. It made no other changes, and failed no required check.';
   if (verdict === 'passed')
     return 'It survived every required fault that it reached, made the same changes and standard output, and failed no required check.';
-  const mustFix = <T extends { rank: Rank }>(some: readonly T[]) =>
-    some.filter(({ rank }) => rank === 'must-fix');
-  const failing = mustFix(rows);
-  const failedIn = (some: readonly FaultGrade[]) =>
-    mustFix(some.map((one) => ({ rank: worstRank(one) }))).length;
-  const { required = [], recommended = [] } = Object.groupBy(faults, (fault) =>
-    fault.required ? 'required' : 'recommended',
-  );
+  const failing = rows.filter(({ rank }) => rank === 'must-fix');
   const trials = failing.filter(({ fault }) => fault === withoutFaults).length;
-  const checks = mustFix(problems).filter(({ kind }) => kind === 'check').length;
+  const failed = faults.filter(({ fault }) => failing.some((row) => row.fault === fault));
+  const [count, most] = [failed, faults].map((some) => some.filter(({ required }) => required).length);
+  const others = failed.length - (count ?? 0);
+  const checks = problems.filter(({ kind, rank }) => kind === 'check' && rank === 'must-fix').length;
   const parts = [
     trials > 0 && `failed without faults: ${trials} of ${counted(goal?.trials ?? trials, 'trial')}`,
-    failedIn(required) > 0 &&
-      `not survived: ${failedIn(required)} of ${counted(required.length, 'required fault')}`,
-    failedIn(recommended) > 0 &&
-      `wrong results or hangs under ${counted(failedIn(recommended), 'recommended fault')}`,
+    count && `not survived: ${count} of ${counted(most ?? 0, 'required fault')}`,
+    others > 0 && `wrong results or hangs under ${counted(others, 'recommended fault')}`,
   ].filter(Boolean);
   const ofRuns =
     parts.length > 0 ? `${capitalized(parts.join('; '))} (${counted(failing.length, 'run')}). ` : '';

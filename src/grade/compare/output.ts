@@ -142,8 +142,7 @@ function reasonFor(line: Line, instead: Line | undefined, context: Context): str
 /** The reason if the fault's own responses explain the line. */
 function shownReason(line: Line, instead: Line | undefined, context: Context): string | undefined {
   const { fault, extra, expected, others } = context;
-  const hasPeers = (lines: readonly Line[]) =>
-    lines.filter((other) => other !== line && haveSameShape(line, other)).length > 0;
+  const hasPeer = [...expected, ...extra].some((other) => other !== line && haveSameShape(line, other));
   const contents = () => extra.flatMap(({ tokens }) => tokens);
   switch (fault.shows) {
     case 'pages': {
@@ -153,10 +152,9 @@ function shownReason(line: Line, instead: Line | undefined, context: Context): s
       return isRight ? 'it shows pages, and all of them were read' : undefined;
     }
     case 'older state':
-      return instead || hasPeers([...expected, ...extra]) ? 'the responses show older state' : undefined;
     case 'fewer events':
-      return !context.restartsStream && (instead || hasPeers([...expected, ...extra]))
-        ? 'the service no longer had these events'
+      return !context.restartsStream && (instead || hasPeer)
+        ? `the responses show ${fault.shows}`
         : undefined;
     case 'more fields':
       return extra.some(({ text }) => laterFieldNames.some((name) => text.includes(name))) &&
