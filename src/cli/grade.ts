@@ -53,7 +53,7 @@ The exit status is ${statuses.failed} if COMMAND made other changes or printed o
 without faults, hung although the service responded, did not survive a required
 fault, failed a required check, or fails without faults, and if a file could not
 be written. It is ${statuses.incomplete} if no fault was reached, and otherwise 0. With "--fail-on
-should-fix" it is also ${statuses.failed} for each finding below "Should fix", and with
+should-fix" it is also ${statuses.failed} for each finding with the mark "!", and with
 "--fail-on worse" only if something became worse since the card of --compare.
 
 Examples:

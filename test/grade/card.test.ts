@@ -41,7 +41,7 @@ test('the summary starts with the worst problem, and shows its use, its requests
   assert.equal(counts, `${length + 4} runs: 2 without faults, ${length + 2} under ${length} faults.`);
   assert.match(
     flat(cardOf(carelessGrade)),
-    /✗ did it twice: two pets Smaug instead of one \(lost-answer at the 1st createPet and in 1 more run\) #2 \+0\.01 s cut off fault 9f8b7c6d… POST \/v1\/pets #3 \+0\.12 s 201 1a2b3c4d… POST \/v1\/pets The service Committed request #2, .* A good client Sends .* Fix Make the key once/,
+    /✗ did it twice: two pets Smaug instead of one \(lost-answer at the 1st createPet and in 1 more run\) #2 \+0\.01 s cut off fault 9f8b7c6d… POST \/v1\/pets #3 \+0\.12 s 201 1a2b3c4d… POST \/v1\/pets The service Committed request #2, .* A good client .* Fix Make the key once/,
   );
   const heads = [...text.matchAll(/^[✗!] {2}([^:]+):/gm)].map(([, title]) => title);
   assert.deepEqual(heads, [

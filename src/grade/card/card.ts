@@ -227,12 +227,12 @@ function findingsOf(
       ofOutput.includes(run.verdict) ||
       run.goalReached !== undefined);
   const ofDeviations = run.deviations.filter(isShown).map((deviation): CardFinding => {
-    const { kind, what, requests, service, goodClient, change } = deviation;
+    const { kind, what, requests, service, change } = deviation;
     return {
       rank,
       ...{ kind: kindVerdicts[kind], title: verdictWords[kindVerdicts[kind]], what },
       ...{ evidence: evidenceOf(run.requests, requests, fault), ...at(requests) },
-      ...{ service: service ?? doesOf(about), goodClient: goodClient ?? about?.goodClient },
+      ...{ service: service ?? doesOf(about), goodClient: about?.goodClient },
       // The advice of a check is more specific, except for something that was done twice.
       change: kind === 'twice' ? change : ((level === 'required' ? advice : undefined) ?? change ?? advice),
     };

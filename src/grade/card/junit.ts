@@ -1,4 +1,4 @@
-import { escapeTerminal } from '../../foundation/terminal-text.ts';
+import { escapeLines } from '../../foundation/terminal-text.ts';
 import { type JunitCase, toJunitXml } from '../../lab/checks/report-as-junit.ts';
 import { mapStrings, withoutFaults } from '../grade.ts';
 import type { Card, CardFinding, CardRow, Evidence } from './card.ts';
@@ -16,7 +16,7 @@ export function toJunit(card: Card): string {
     ...{ program: 'petstore grade', name: grade.command.join(' '), atMs },
     ...{ properties: { verdict: grade.verdict, runs: grade.runCount }, cases },
   };
-  return toJunitXml(mapStrings(suite, (text) => text.split('\n').map(escapeTerminal).join('\n')));
+  return toJunitXml(mapStrings(suite, escapeLines));
 }
 
 function baselineCase({ grade: { baseline, goal }, notes, refused }: Card): JunitCase {

@@ -43,7 +43,7 @@ export function explainer(fault: Fault, base: Facts, run: Facts, unread: readonl
     return {
       requests: requests.slice(0, maxRequests).map(({ id }) => id),
       ...serviceDid(requests),
-      ...{ goodClient: fault.goodClient, ...(change !== undefined && { change }) },
+      ...(change !== undefined && { change }),
     };
   };
   const ofStore = ({ kind, what, changes, missing }: Difference): Deviation => {
