@@ -243,12 +243,10 @@ async function list({ json, fault: asked }: Options): Promise<void> {
   const faults = (await readCatalogue()).filter(
     ({ name }) => asked?.some(({ fault }) => fault === name) ?? true,
   );
-  if (json) {
-    const shown = faults.map(({ name: fault, level, does, goodClient }) => {
-      return { fault, required: level === 'required', does, goodClient };
-    });
-    return console.log(toJson(shown));
-  }
+  const shown = faults.map(({ name: fault, level, does, goodClient }) => {
+    return { fault, required: level === 'required', does, goodClient };
+  });
+  if (json) return console.log(toJson(shown));
   const rows = faults.map(({ name, level, does }) => [name, level, does]);
   console.log(
     `${toColumns([['FAULT', 'LEVEL', 'WHAT THE SERVICE DOES'], ...rows])}\n\nTo describe one fault, and what a good client does: ${calledAs(process.env)} lab faults NAME`,

@@ -148,7 +148,7 @@ export class BaselineRuns implements Judge {
     const differences = differencesOf(base.storeResult, run.storeResult, known);
     const checks = this.checksOf(run);
     const failed = (name: string) => checks.find((one) => one.name === name && one.result === 'failed');
-    const unread = fault.shows === 'pages' ? failed(pagesToTheEnd.name) : undefined;
+    const unread = failed(pagesToTheEnd.name);
     const { others, otherEvents } = run.storeResult;
     const readsEvents = run.requests.some(({ target }) => /\/store\/events\b/.test(target));
     const facts: OutputFacts = {
@@ -195,14 +195,13 @@ export class BaselineRuns implements Judge {
 
 /** Whether the value of a limit header in the base became another value of that header in a run. */
 function limitsOf(base: Run, run: Run): OutputFacts['isLimit'] {
-  const valuesOf = ({ requests }: Run) => {
-    const values = requests.flatMap(({ answerHeaders }) => Object.entries(answerHeaders));
-    const ofLimits = values.filter(([name]) => /^(?:x-)?ratelimit|^retry-after$/.test(name));
-    return new Set(ofLimits.map(([name, value]) => `${name} ${value}`));
-  };
-  const [ofBase, ofRun] = [valuesOf(base), valuesOf(run)];
-  const names = [...new Set([...ofBase].map((one) => one.split(' ')[0]))];
-  return (was, is) => names.some((name) => ofBase.has(`${name} ${was}`) && ofRun.has(`${name} ${is}`));
+  const limitsIn = ({ requests }: Run) =>
+    requests
+      .flatMap(({ answerHeaders }) => Object.entries(answerHeaders))
+      .filter(([name]) => /^(?:x-)?ratelimit|^retry-after$/.test(name));
+  const [ofBase, ofRun] = [limitsIn(base), limitsIn(run)];
+  const isThen = (name: string, is: string) => ofRun.some((other) => other[0] === name && other[1] === is);
+  return (was, is) => ofBase.some(([name, value]) => value === was && isThen(name, is));
 }
 
 const refusalOf = ({ id, operation, status = 0, code }: RecordedRequest): Baseline['refused'] =>

@@ -103,6 +103,8 @@ test('a list that was left early is a finding only if the result differs, and th
     ...['left-undone', 'failed', 'required', `no pet Smaug instead of one${cause}`, '1'],
   ]);
   assert.deepEqual(resultOf(written, [], 1), ['failed', 'failed', 'recommended']);
+  const odd = judge(calm, runOf([{ ...page, fault: 'link-odd' }], ['4 pets']), { fault: 'link-odd' });
+  assert.deepEqual(told(odd), [`undone: no pet Smaug instead of one${cause}`]);
 });
 
 test('orders missing after an unread page are one deviation with one cause', () => {

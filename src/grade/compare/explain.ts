@@ -57,7 +57,7 @@ export function explainer(fault: Fault, base: Facts, run: Facts, unread: readonl
     const all = kind === 'twice' ? run.requests.filter((one) => [...made, ...hidden].includes(one)) : made;
     const causes = [pages, all, failed, touched];
     const behind = causes.find(({ length }) => length > 0) ?? [];
-    return { kind, what, ...because(causes, changeFor(kind, behind, fault)) };
+    return { kind, what, ...because(causes, behind === pages ? followNext : changeFor(kind, behind, fault)) };
   };
   const ofPrint = (sentences: readonly string[], namesFailure: boolean): Deviation[] => {
     const unanswered = neverAnswered(base.requests, run.requests).filter((one) => !isUsual(one));
@@ -160,10 +160,9 @@ function changeFor(
   behind: readonly RecordedRequest[],
   fault: Fault,
 ): string | undefined {
-  const { name, group, shortensPages } = fault;
+  const { name, group } = fault;
   if (name === samePage.name)
     return 'Stop if a link leads to a page that you have already read. Otherwise you get its items twice.';
-  if (shortensPages) return followNext;
   if (group === 'Streams') return changeForStream(fault);
   if (kind === 'undone' && behind.some(isRedirect)) return followRedirect;
   const refused = behind.find((request) => isRefusal(request) && request.fault === undefined);
