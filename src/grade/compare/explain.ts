@@ -22,8 +22,8 @@ const [maxRequests, maxDescribed] = [10, 3];
  * Returns functions that find the requests behind a difference of a run, and say what the service did and what to change. `unread`: the ids
  * of pages whose next page was not read.
  */
-export function explainer(fault: Fault, base: Facts, run: Facts, unread: readonly string[]) {
-  const touched = run.requests.filter((request) => isAffectedBy(fault.name, request));
+export function explainer(fault: Fault | undefined, base: Facts, run: Facts, unread: readonly string[]) {
+  const touched = run.requests.filter((request) => fault && isAffectedBy(fault.name, request));
   // A refusal that also happens without the fault is never the cause.
   const usual = new Set(base.requests.filter(isRefusal).map(refusalOf));
   const isUsual = (request: RecordedRequest) => request.fault === undefined && usual.has(refusalOf(request));
@@ -33,7 +33,7 @@ export function explainer(fault: Fault, base: Facts, run: Facts, unread: readonl
   const serviceDid = (requests: readonly RecordedRequest[]) => {
     const sentences = requests
       // If the response looks normal, the description of the fault says more than the response.
-      .filter((request) => isAffectedBy(fault.name, request) && !isSuccess(request))
+      .filter((request) => touched.includes(request) && !isSuccess(request))
       .slice(0, maxDescribed)
       .map((request) => serviceSentence(request, committed.has(request)));
     return sentences.length > 0 ? { service: sentences.join(' ') } : {};
@@ -57,7 +57,11 @@ export function explainer(fault: Fault, base: Facts, run: Facts, unread: readonl
     const all = kind === 'twice' ? run.requests.filter((one) => [...made, ...hidden].includes(one)) : made;
     const causes = [pages, all, failed, touched];
     const behind = causes.find(({ length }) => length > 0) ?? [];
-    return { kind, what, ...because(causes, behind === pages ? followNext : changeFor(kind, behind, fault)) };
+    return {
+      kind,
+      what,
+      ...because(causes, behind === pages ? followNext : fault && changeFor(kind, behind, fault)),
+    };
   };
   const ofPrint = (sentences: readonly string[], namesFailure: boolean): Deviation[] => {
     const unanswered = neverAnswered(base.requests, run.requests).filter((one) => !isUsual(one));

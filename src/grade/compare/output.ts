@@ -76,7 +76,8 @@ export function compareOutput(
   const context = { ...facts, expected, printed, extra, left };
   const judged = all.map((one) => ({ ...one, reason: reasonFor(one.line, one.instead, context) }));
   const unexcused = judged.filter(({ reason }) => reason === undefined);
-  const again = facts.restartsStream ? repeated(expected, extra) : [];
+  const keys = new Set(facts.restartsStream ? expected.map(({ key }) => key) : []);
+  const again = extra.filter(({ key, text }) => keys.has(key) && !aboutStreams.test(text));
   const hasOtherValue = unexcused.some(({ line, instead }) => instead && !namesFailure(instead, line));
   return {
     found: new Map([
@@ -99,13 +100,8 @@ interface Context extends OutputFacts {
   left: ReadonlySet<Line>;
 }
 
-interface Missing {
-  line: Line;
-  /** The line in its place. */
-  instead: Line | undefined;
-}
-
-const sentence = ({ line, instead }: Missing) =>
+/** `instead`: the line in its place. */
+const sentence = ({ line, instead }: { line: Line; instead: Line | undefined }) =>
   instead
     ? `printed ${quoted(instead.text)} instead of ${quoted(line.text)}`
     : `did not print ${quoted(line.text)}`;
@@ -243,13 +239,8 @@ function isWithin(tokens: readonly string[], others: readonly string[]): boolean
   return at === tokens.length;
 }
 
+/** A program may say more than once that it opens a stream. */
 const aboutStreams = /connect|open|listen|stream|subscri|resum/i;
-
-/** The extra lines that repeat an expected one, without those about the stream itself. */
-function repeated(expected: readonly Line[], extra: readonly Line[]): Line[] {
-  const keys = new Set(expected.map(({ key }) => key));
-  return extra.filter(({ key, text }) => keys.has(key) && !aboutStreams.test(text));
-}
 
 /** The most excused lines of a run, and characters of a line that a sentence shows. */
 const [maxExcused, maxShownLength] = [100, 120];
