@@ -38,14 +38,11 @@ export function explainer(fault: Fault | undefined, base: Facts, run: Facts, unr
       .map((request) => serviceSentence(request, committed.has(request)));
     return sentences.length > 0 ? { service: sentences.join(' ') } : {};
   };
-  const because = (causes: (readonly RecordedRequest[])[], change: string | undefined) => {
-    const requests = causes.find(({ length }) => length > 0) ?? [];
-    return {
-      requests: requests.slice(0, maxRequests).map(({ id }) => id),
-      ...serviceDid(requests),
-      ...(change !== undefined && { change }),
-    };
-  };
+  const because = (requests: readonly RecordedRequest[], change: string | undefined) => ({
+    requests: requests.slice(0, maxRequests).map(({ id }) => id),
+    ...serviceDid(requests),
+    ...(change !== undefined && { change }),
+  });
   const ofStore = ({ kind, what, changes, missing }: Difference): Deviation => {
     const made = requestsOf(changes, run.requests);
     // An attempt that looked like a failure may have been the first of two.
@@ -55,13 +52,9 @@ export function explainer(fault: Fault | undefined, base: Facts, run: Facts, unr
       (one) => !isSuccess(one) && !isUsual(one) && lacking.some(isOfOperation(one)),
     );
     const all = kind === 'twice' ? run.requests.filter((one) => [...made, ...hidden].includes(one)) : made;
-    const causes = [pages, all, failed, touched];
-    const behind = causes.find(({ length }) => length > 0) ?? [];
-    return {
-      kind,
-      what,
-      ...because(causes, behind === pages ? followNext : fault && changeFor(kind, behind, fault)),
-    };
+    const behind = firstFound(pages, all, failed, touched);
+    const change = behind === pages ? followNext : fault && changeFor(kind, behind, fault);
+    return { kind, what, ...because(behind, change) };
   };
   const ofPrint = (sentences: readonly string[], namesFailure: boolean): Deviation[] => {
     const unanswered = neverAnswered(base.requests, run.requests).filter((one) => !isUsual(one));
@@ -72,7 +65,9 @@ export function explainer(fault: Fault | undefined, base: Facts, run: Facts, unr
       : (unreadNote && followNext) || (lacking && withoutResponse(lacking));
     const what = joined(sentences) + (unreadNote || note);
     const kind = namesFailure ? 'reported' : 'printed';
-    return sentences.length > 0 ? [{ kind, what, ...because([pages, unanswered, touched], change) }] : [];
+    return sentences.length > 0
+      ? [{ kind, what, ...because(firstFound(pages, unanswered, touched), change) }]
+      : [];
   };
   return {
     ofStore: (differences: readonly Difference[]) =>
@@ -80,6 +75,8 @@ export function explainer(fault: Fault | undefined, base: Facts, run: Facts, unr
     ofPrint,
   };
 }
+
+const firstFound = (...causes: RecordedRequest[][]) => causes.find(({ length }) => length > 0) ?? [];
 
 const isOfOperation = (one: RecordedRequest) => (other: RecordedRequest) => one.operation === other.operation;
 

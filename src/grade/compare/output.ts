@@ -48,13 +48,11 @@ export function expectedLines(outputs: readonly Printed[], ignored?: RegExp): Li
   );
   return others.reduce((expected, other) => {
     const { missing, extra } = match(expected, other);
-    const partners = new Map(
-      missing.map((line, i) => [line, i < maxPaired ? nearest(line, extra, true) : undefined]),
-    );
+    const partners = new Map(missing.slice(0, maxPaired).map((line) => [line, nearest(line, extra, true)]));
+    const absent = new Set(missing);
     return expected.flatMap((line) => {
-      if (!partners.has(line)) return [line];
       const partner = partners.get(line);
-      return partner ? [varies(line, partner)] : [];
+      return partner ? varies(line, partner) : absent.has(line) ? [] : line;
     });
   }, first);
 }
