@@ -1,5 +1,5 @@
 import { Command, CommanderError, type HelpContext } from 'commander';
-import { escapeLines, escapeTerminal } from './foundation/terminal-text.ts';
+import { escapeTerminal } from './foundation/terminal-text.ts';
 import { setPrivateUmask } from './foundation/umask.ts';
 import { version } from './foundation/version.ts';
 
@@ -60,7 +60,7 @@ export async function main(argv: string[]): Promise<void> {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? 0 : usageExitCode;
     } else {
-      console.error(`petstore: ${escapeLines(error instanceof Error ? error.message : String(error))}`);
+      console.error(`petstore: ${escapeTerminal(error instanceof Error ? error.message : String(error))}`);
       process.exitCode = failureExitCode;
     }
   }

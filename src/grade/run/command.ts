@@ -35,9 +35,12 @@ export async function outputOf(
     signal.throwIfAborted();
     const { killed, code, stdout, stderr } = error as Record<string, unknown>;
     if (killed) throw new Error(`"${command}" does not end within ${limitMs / 1_000} s.`);
-    const last = `${stdout}\n${stderr}`.trim().split('\n').slice(-shownLines).join('\n');
+    const lines = withoutSecrets(`${stdout}\n${stderr}`)
+      .split('\n')
+      .filter((line) => line.trim() !== '');
+    const printed = lines.slice(-shownLines).join(' | ');
     throw new Error(
-      `"${command}" exited with ${code ?? 'a signal'}, not with 0.\n${withoutSecrets(last)}`.trim(),
+      `"${command}" exited with ${code ?? 'a signal'}, not with 0.${printed && ` It printed: ${printed}`}`,
     );
   }
 }
