@@ -17,7 +17,9 @@ const leavesOpen = (request: Recorded, { isStream }: JudgedApi) =>
   !hasDisconnected(request) &&
   !isStream(request) &&
   !isRedirect(request) &&
-  request.answerHeaders.connection?.toLowerCase() !== 'close';
+  (closes(request.headers) || !closes(request.answerHeaders));
+
+const closes = ({ connection = '' }: Recorded['headers']) => connection.toLowerCase() === 'close';
 
 const isBetween = (ms: number, leastMs: number, mostMs: number) => ms >= leastMs && ms <= mostMs;
 

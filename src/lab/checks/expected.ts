@@ -2,7 +2,7 @@ import { headOf } from '../recordings/link-attempts.ts';
 import type { Recorded } from '../recordings/recorded-request.ts';
 import type { TargetApi } from '../target-api.ts';
 import { JudgedApi } from './judged-api.ts';
-import { pathOf, unfollowed } from './page-links.ts';
+import { placeOf, unfollowed } from './page-links.ts';
 
 /** What a client sends without faults. */
 export interface Expected {
@@ -13,7 +13,7 @@ export interface Expected {
   timesOf?(request: Recorded): number;
   /** Whether two requests were in flight at once, so there are several workers. */
   hasOverlaps: boolean;
-  /** The paths of lists that it does not read to the end. */
+  /** The lists that it does not read to the end, by `placeOf`. */
   leftLists: Pick<ReadonlySet<string>, 'has'>;
   /** The refusals that it gets, by `refusalOf`. */
   refusals: ReadonlySet<string>;
@@ -38,7 +38,7 @@ export function expectedOf(runs: readonly (readonly Recorded[])[], target: Targe
   }
   return {
     hasOverlaps: runs.some((run) => api.hasOverlaps(run)),
-    leftLists: new Set(runs.flatMap((run) => unfollowed(run, api)).map(({ target }) => pathOf(target))),
+    leftLists: new Set(runs.flatMap((run) => unfollowed(run, api)).map(({ target }) => placeOf(target).list)),
     refusals: new Set(runs.flat().map(refusalOf)),
     timesOf: (request: Recorded) =>
       times.get(nameOf(request, request.isGuessed)) ?? most.get(kindOf(request, request.isGuessed)) ?? 1,

@@ -4,7 +4,7 @@ import { samePage } from '../faults/same-page.ts';
 import type { Recorded } from '../recordings/recorded-request.ts';
 import type { Check } from './check.ts';
 import type { JudgedApi } from './judged-api.ts';
-import { filtersOf, hasCursor, nextOf, placeOf, unfollowed } from './page-links.ts';
+import { nextOf, placeOf, unfollowed } from './page-links.ts';
 import { isTouchedByAny } from './request-facts.ts';
 
 const shortening = faultsThat(({ shortensPages }) => shortensPages);
@@ -53,19 +53,19 @@ function nextPages(requests: readonly Recorded[], { isPage }: JudgedApi): NextPa
   const pages: NextPage[] = [];
   for (const page of requests) {
     if (!isPage(page)) continue;
-    const filters = filtersOf(page.target);
-    const found = [...(links.get(placeOf(page.target)) ?? [])].map(([names, link]) => ({
+    const { path, cursor, filters } = placeOf(page.target);
+    const found = [...(links.get(`${path} ${cursor}`) ?? [])].map(([names, link]) => ({
       ...{ page, link },
       lost: names.split(' ').filter((name) => name !== '' && !filters.includes(name)),
     }));
     const best = found.toSorted((a, b) => a.lost.length - b.lost.length)[0];
     if (best) pages.push(best);
-    const next = nextOf(page);
+    const next = placeOf(nextOf(page) ?? '');
     // Under `same-page` a link may lead to the first page, which has no cursor.
-    if (next === undefined || !hasCursor(next)) continue;
-    const place = placeOf(next);
+    if (next.cursor === '') continue;
+    const place = `${next.path} ${next.cursor}`;
     const ofPlace = links.get(place) ?? new Map<string, Recorded>();
-    links.set(place, ofPlace.set(filtersOf(next).join(' '), page));
+    links.set(place, ofPlace.set(next.filters.join(' '), page));
   }
   return pages;
 }

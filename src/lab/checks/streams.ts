@@ -4,6 +4,7 @@ import type { Operation } from '../../http/operation.ts';
 import { streamCut, streamExpired, streamSilent } from '../faults/streams.ts';
 import type { Recorded } from '../recordings/recorded-request.ts';
 import type { Check } from './check.ts';
+import { placeOf } from './page-links.ts';
 import { endOf, isTouchedByAny } from './request-facts.ts';
 
 /** The faults after which a client must open a stream again. */
@@ -20,27 +21,41 @@ const skips = (position: string, eventId: string) =>
 const itemsOf = (success: Operation['success'] | undefined) =>
   (success?.schema as { items?: TSchema } | undefined)?.items;
 
-/** Whether a stream was opened again before an event that had arrived in full, so that events come twice. */
-export const rewindsStream = (requests: readonly Recorded[]): boolean =>
-  requests.some(({ cutEventId, operation }, index) => {
-    if (cutEventId === undefined) return false;
-    const next = requests.find((one, later) => later > index && one.operation === operation);
-    const position = next && positionOf(next);
-    return position !== undefined && /^\d+$/.test(position) && BigInt(position) + 1n < BigInt(cutEventId);
-  });
-
-/** A stream that ended within an event, and the next stream. */
+/** A stream that ended within an event, and the next time that it was opened. */
 interface Resumed {
   cut: Recorded;
   next: Recorded;
 }
+
+/** Streams that ended early, with the next one of the same filters, from any position. */
+function resumedIn(requests: readonly Recorded[]): Resumed[] {
+  const cuts = requests.filter((request) => isTouchedByAny(request, interrupting));
+  const operations = new Set(cuts.map(({ operation }) => operation));
+  const listOf = ({ target }: Recorded) => placeOf(target).list;
+  const openings = requests.filter(({ method, operation }) => method === 'GET' && operations.has(operation));
+  const byList = Map.groupBy(openings, listOf);
+  return cuts.flatMap((cut) => {
+    const later = (byList.get(listOf(cut)) ?? []).filter(({ atMs }) => atMs > cut.atMs);
+    // The service may record the end of a stream late.
+    const next = later.find(({ atMs }) => atMs > endOf(cut)) ?? later.at(-1);
+    return next ? [{ cut, next }] : [];
+  });
+}
+
+/** Whether a stream of all events was opened again before one that had arrived in full, so that events come twice. */
+export const rewindsStream = (requests: readonly Recorded[]): boolean =>
+  resumedIn(requests).some(({ cut: { cutEventId = '0', target }, next }) => {
+    const position = positionOf(next) ?? '';
+    const isOfAll = placeOf(target).filters.length === 0;
+    return isOfAll && /^\d+$/.test(position) && BigInt(position) + 1n < BigInt(cutEventId);
+  });
 
 export const streamsResumed: Check = {
   name: 'streams.resumed',
   level: 'recommended',
   asks: 'The client resumes a stream after the last complete event.',
   judged:
-    'Looks at the next stream after one that ended in the middle of an event, was silent, or got 410 `events_expired`. Fails: a stream that continues after the incomplete event or a later one; a stream without a position, because events in between are lost, unless the client reads the list of events afterwards, or any list after 410. Passes: a stream that continues after an earlier event.',
+    'Looks at the next stream with the same filters after one that ended in the middle of an event, was silent, or got 410 `events_expired`. Fails: a stream that continues after the incomplete event or a later one; a stream without a position, because events in between are lost, unless the client reads the list of events afterwards, or any list after 410. Passes: a stream that continues after an earlier event.',
   unseen: 'No stream ended like this, or no stream was opened after it.',
   faults: interrupting,
   advice:
@@ -48,16 +63,6 @@ export const streamsResumed: Check = {
   guide: 'Events',
   judge({ requests, api }) {
     const successOf = (request: Recorded) => api.operationOf(request)?.success;
-    const isOpening = (request: Recorded) =>
-      successOf(request)?.kind === 'stream' && request.method === 'GET';
-    const resumed = requests.flatMap((cut): Resumed[] => {
-      if (!isTouchedByAny(cut, interrupting)) return [];
-      // The service may record the end of a stream late.
-      const next =
-        requests.find((one) => isOpening(one) && one.atMs > endOf(cut)) ??
-        requests.findLast((one) => isOpening(one) && one.atMs > cut.atMs);
-      return next ? [{ cut, next }] : [];
-    });
     const isListed = ({ cut, next }: Resumed) => {
       const event = successOf(cut)?.event;
       const isList = (request: Recorded) =>
@@ -70,7 +75,7 @@ export const streamsResumed: Check = {
       const position = positionOf(next);
       return position === undefined || (cutEventId !== undefined && skips(position, cutEventId));
     };
-    const judged = resumed.filter((pair) => !isListed(pair));
+    const judged = resumedIn(requests).filter((pair) => !isListed(pair));
     const bad = judged.filter(isBad);
     return {
       bad: bad.flatMap(({ cut, next }) => [cut, next]),

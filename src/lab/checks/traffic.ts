@@ -3,7 +3,7 @@ import type { TargetApi } from '../target-api.ts';
 import { type Expected, refusalOf } from './expected.ts';
 import { JudgedApi } from './judged-api.ts';
 import { knownRetriesOf } from './known-retries.ts';
-import { pathOf } from './page-links.ts';
+import { placeOf } from './page-links.ts';
 import { freeAtMs, shareConnection } from './request-facts.ts';
 
 /** The requests of a recording, and their workers, as far as known. Each request through a proxy counts as its own connection. */
@@ -66,7 +66,7 @@ export function trafficOf(requests: readonly Recorded[], target: TargetApi, expe
     isLast: (request) => last.get(connectionOf(request)) === request,
     ...knownRetriesOf(requests, expected),
     isUsualRefusal: (request) => expected?.refusals.has(refusalOf(request)) ?? false,
-    leavesPages: ({ target }) => expected?.leftLists.has(pathOf(target)) ?? false,
+    leavesPages: ({ target }) => expected?.leftLists.has(placeOf(target).list) ?? false,
     isOfSameWorker(later, earlier) {
       if (isOfOneWorker) return true;
       const row = rows.get(earlier) as Row;
