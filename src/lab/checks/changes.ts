@@ -2,7 +2,6 @@ import { counted } from '../../foundation/words.ts';
 import { hashOfValue } from '../recordings/link-attempts.ts';
 import type { Recorded } from '../recordings/recorded-request.ts';
 import type { Check } from './check.ts';
-import type { JudgedApi } from './judged-api.ts';
 import { changes, pathsOf, wasRead } from './reads-between.ts';
 import { follows, hasDisconnected, isSuccess, isTouchedByAny, isTransient } from './request-facts.ts';
 import type { Traffic } from './traffic.ts';
@@ -67,7 +66,7 @@ export const updatesNotLost: Check = {
     const changed = changesOfRead(traffic);
     const touched = changed.filter((change) => isTouchedByAny(change, ['conflict']));
     const blind = touched.filter(
-      (request) => isSuccess(request) && tagOf(request) === undefined && overwrites(request, api),
+      (request) => isSuccess(request) && tagOf(request) === undefined && overwrites(request),
     );
     const undone = undoneBy(traffic);
     const restored = new Set(undone.values());
@@ -88,11 +87,8 @@ export const updatesNotLost: Check = {
 };
 
 /** Whether a change that succeeded replaced the value of the other writer in a rehearsal. */
-function overwrites(request: Recorded, api: JudgedApi): boolean {
-  if (request.method === 'PUT') return true;
-  const property = api.propertyOfOtherWriter(request);
-  return property !== undefined && request.values?.[property] !== undefined;
-}
+const overwrites = ({ method, otherWriter, values }: Recorded) =>
+  method === 'PUT' || (otherWriter && values?.[otherWriter.property] !== undefined);
 
 /** Changes that set a property back to its value from before another writer, with the refused changes that this writer came before. */
 function undoneBy({ requests, api }: Traffic): Map<Recorded, Recorded> {

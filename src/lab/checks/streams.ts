@@ -6,6 +6,7 @@ import type { Recorded } from '../recordings/recorded-request.ts';
 import type { Check } from './check.ts';
 import { placeOf } from './page-links.ts';
 import { endOf, isTouchedByAny } from './request-facts.ts';
+import { type Retry, requestsOf } from './retry-pairs.ts';
 
 /** The faults after which a client must open a stream again. */
 const interrupting = [streamCut.name, streamSilent.name, streamExpired.name];
@@ -21,14 +22,8 @@ const skips = (position: string, eventId: string) =>
 const itemsOf = (success: Operation['success'] | undefined) =>
   (success?.schema as { items?: TSchema } | undefined)?.items;
 
-/** A stream that ended within an event, and the next time that it was opened. */
-interface Resumed {
-  cut: Recorded;
-  next: Recorded;
-}
-
 /** Streams that ended early, with the next one of the same filters, from any position. */
-function resumedIn(requests: readonly Recorded[]): Resumed[] {
+function resumedIn(requests: readonly Recorded[]): Retry[] {
   const cuts = requests.filter((request) => isTouchedByAny(request, interrupting));
   const operations = new Set(cuts.map(({ operation }) => operation));
   const listOf = ({ target }: Recorded) => placeOf(target).list;
@@ -38,14 +33,14 @@ function resumedIn(requests: readonly Recorded[]): Resumed[] {
     const later = (byList.get(listOf(cut)) ?? []).filter(({ atMs }) => atMs > cut.atMs);
     // The service may record the end of a stream late.
     const next = later.find(({ atMs }) => atMs > endOf(cut)) ?? later.at(-1);
-    return next ? [{ cut, next }] : [];
+    return next ? [{ failed: cut, retry: next }] : [];
   });
 }
 
 /** Whether a stream of all events was opened again before one that had arrived in full, so that events come twice. */
 export const rewindsStream = (requests: readonly Recorded[]): boolean =>
-  resumedIn(requests).some(({ cut: { cutEventId = '0', target }, next }) => {
-    const position = positionOf(next) ?? '';
+  resumedIn(requests).some(({ failed: { cutEventId = '0', target }, retry }) => {
+    const position = positionOf(retry) ?? '';
     const isOfAll = placeOf(target).filters.length === 0;
     return isOfAll && /^\d+$/.test(position) && BigInt(position) + 1n < BigInt(cutEventId);
   });
@@ -63,7 +58,7 @@ export const streamsResumed: Check = {
   guide: 'Events',
   judge({ requests, api }) {
     const successOf = (request: Recorded) => api.operationOf(request)?.success;
-    const isListed = ({ cut, next }: Resumed) => {
+    const isListed = ({ failed: cut, retry: next }: Retry) => {
       const event = successOf(cut)?.event;
       const isList = (request: Recorded) =>
         isTouchedByAny(cut, [streamExpired.name])
@@ -71,17 +66,17 @@ export const streamsResumed: Check = {
           : event !== undefined && itemsOf(successOf(request)) === event;
       return positionOf(next) === undefined && (requests.findLast(isList)?.atMs ?? 0) > endOf(cut);
     };
-    const isBad = ({ cut: { cutEventId }, next }: Resumed) => {
+    const isBad = ({ failed: { cutEventId }, retry: next }: Retry) => {
       const position = positionOf(next);
       return position === undefined || (cutEventId !== undefined && skips(position, cutEventId));
     };
     const judged = resumedIn(requests).filter((pair) => !isListed(pair));
     const bad = judged.filter(isBad);
     return {
-      bad: bad.flatMap(({ cut, next }) => [cut, next]),
-      good: judged.flatMap(({ cut, next }) => [cut, next]),
+      bad: requestsOf(bad),
+      good: requestsOf(judged),
       failed: () => {
-        const { cut, next } = bad[0] as Resumed;
+        const { failed: cut, retry: next } = bad[0] as Retry;
         const lost =
           positionOf(next) === undefined
             ? `has no Last-Event-ID, so the events since the end of request ${cut.id} are lost`

@@ -124,7 +124,9 @@ test('lifecycle checks observe nothing that is no longer needed', () => {
 test('updates.not-lost fails only if the client surely overwrote the change of the other writer', () => {
   const name = 'updates.not-lost';
   const read = { at: 0, target: '/v1/pets?id=1' };
-  const change = { at: 5, target: '/v1/pets/1', operation: 'updatePet', method: 'PATCH', fault: 'conflict' };
+  const otherWriter = { property: 'name', before: '"Rex"' };
+  const patch = { at: 5, target: '/v1/pets/1', operation: 'updatePet', method: 'PATCH' };
+  const change = { ...patch, fault: 'conflict', otherWriter };
   const renamed = { ...change, values: { name: hashOfValue('Smaug') } };
   finds(name, [read, renamed], 'failed', [2]);
   finds(name, [read, { ...renamed, headers: { 'if-match': '*' } }], 'failed', [2]);
