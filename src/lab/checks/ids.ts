@@ -25,18 +25,10 @@ function wholeOf(text: string): bigint | undefined {
   return Number.isFinite(value) ? BigInt(Math.round(value)) : undefined;
 }
 
-/** More than any path of the API has, even for a target in absolute form. */
-const maxSegments = 16;
-
 /** Numbers of a request that may be ids. How many parts are decoded is bounded: a hostile target can have thousands. */
 function numbersOf({ target, largeNumbers = [] }: Recorded): string[] {
-  if (!mayHoldNumber(target)) return [...largeNumbers];
-  const [path = '', query = ''] = target.split('?');
-  const segments = path.split('/', maxSegments).filter(mayHoldNumber).map(decoded);
-  const pairs = query.split('&').filter(mayHoldNumber).slice(0, maxParameters).join('&');
-  const values = [...new URLSearchParams(pairs).values()].join(',').split(',', maxParameters);
-  // In a query, + means a space.
-  return [...segments, ...values.map((value) => value.replace(' ', '+')), ...largeNumbers];
+  const parts = target.split(/[/?&=,]|%2c/i).filter(mayHoldNumber);
+  return [...parts.slice(0, maxParameters).map(decoded), ...largeNumbers];
 }
 
 /** Whether a part of a target may hold a large id. */

@@ -41,16 +41,14 @@ interface Row {
 /** `requests`: oldest first. `expected`: what the client sends without faults, if known. */
 export function trafficOf(requests: readonly Recorded[], target: TargetApi, expected?: Expected): Traffic {
   const api = new JudgedApi(target);
-  const first = new Map<string, Recorded>();
-  const last = new Map<string, Recorded>();
+  const first = new Map(requests.toReversed().map((request) => [connectionOf(request), request]));
+  const last = new Map(requests.map((request) => [connectionOf(request), request]));
   const rows = new Map<Recorded, Row>();
   const isOfOneWorker = !api.hasOverlaps(requests) && expected?.hasOverlaps !== true;
   let busyUntilMs = Number.NEGATIVE_INFINITY;
   let row: Row = { connection: '', othersEndMs: busyUntilMs };
   for (const request of requests) {
     const connection = connectionOf(request);
-    if (!first.has(connection)) first.set(connection, request);
-    last.set(connection, request);
     const own = row.connection === connection ? row : { connection, othersEndMs: busyUntilMs };
     rows.set(request, own);
     if (api.isStream(request)) continue;
