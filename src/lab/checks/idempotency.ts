@@ -28,11 +28,8 @@ export const sameKeyOnRetry: Check = {
   guide: 'Getting started',
   judge(traffic) {
     const pairs = successivePairs(traffic.requests, thingOf);
-    const [retried, retries] = [new Set<Recorded>(), new Set<Recorded>()];
-    for (const { failed, retry } of pairs) {
-      retried.add(failed);
-      retries.add(retry);
-    }
+    const retried = new Set(pairs.map(({ failed }) => failed));
+    const retries = new Set(pairs.map(({ retry }) => retry));
     const isAbandoned = (request: Recorded) =>
       isUncertainPost(request) && thingOf(request) !== undefined && !retried.has(request);
     const bad = certainRetries(traffic, isAbandoned).filter(({ retry }) => !retries.has(retry));

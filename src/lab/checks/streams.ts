@@ -15,9 +15,9 @@ const interrupting = [streamCut.name, streamSilent.name, streamExpired.name];
 const positionOf = ({ target, headers }: Recorded): string | undefined =>
   headers['last-event-id'] ?? new URLSearchParams(target.split('?')[1]).get('after') ?? undefined;
 
-/** Whether a position skips an event. Under `large-ids` both are beyond 2^53. */
-const skips = (position: string, eventId: string) =>
-  /^\d+$/.test(position) && BigInt(position) >= BigInt(eventId);
+/** How far a position is ahead of an incomplete event: -1 if right, or no number. Under `large-ids` both are beyond 2^53. */
+const aheadOf = (eventId: string, position = '') =>
+  /^\d+$/.test(position) ? BigInt(position) - BigInt(eventId) : -1n;
 
 const itemsOf = (success: Operation['success'] | undefined) =>
   (success?.schema as { items?: TSchema } | undefined)?.items;
@@ -39,10 +39,9 @@ function resumedIn(requests: readonly Recorded[]): Retry[] {
 
 /** Whether a stream of all events was opened again before one that had arrived in full, so that events come twice. */
 export const rewindsStream = (requests: readonly Recorded[]): boolean =>
-  resumedIn(requests).some(({ failed: { cutEventId = '0', target }, retry }) => {
-    const position = positionOf(retry) ?? '';
+  resumedIn(requests).some(({ failed: { cutEventId, target }, retry }) => {
     const isOfAll = placeOf(target).filters.length === 0;
-    return isOfAll && /^\d+$/.test(position) && BigInt(position) + 1n < BigInt(cutEventId);
+    return cutEventId !== undefined && isOfAll && aheadOf(cutEventId, positionOf(retry)) < -1n;
   });
 
 export const streamsResumed: Check = {
@@ -68,7 +67,7 @@ export const streamsResumed: Check = {
     };
     const isBad = ({ failed: { cutEventId }, retry: next }: Retry) => {
       const position = positionOf(next);
-      return position === undefined || (cutEventId !== undefined && skips(position, cutEventId));
+      return position === undefined || (cutEventId !== undefined && aheadOf(cutEventId, position) >= 0n);
     };
     const judged = resumedIn(requests).filter((pair) => !isListed(pair));
     const bad = judged.filter(isBad);
