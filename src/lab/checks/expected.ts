@@ -31,8 +31,9 @@ export function expectedOf(runs: readonly (readonly Recorded[])[], target: Targe
         const name = nameOf(request, isGuessed);
         const count = (counts.get(name) ?? 0) + 1;
         counts.set(name, count);
-        raise(times, name, count);
-        raise(most, kindOf(request, isGuessed), count);
+        const kind = kindOf(request, isGuessed);
+        times.set(name, Math.max(count, times.get(name) ?? 0));
+        most.set(kind, Math.max(count, most.get(kind) ?? 0));
       }
     }
   }
@@ -53,7 +54,3 @@ export const refusalOf = ({ operation, status, code }: Pick<Recorded, 'operation
   `${operation} ${status} ${code}`;
 
 const kindOf = ({ operation }: Recorded, isGuessed = false) => `${operation} ${isGuessed}`;
-
-function raise(counts: Map<string, number>, name: string, count: number): void {
-  if (count > (counts.get(name) ?? 0)) counts.set(name, count);
-}

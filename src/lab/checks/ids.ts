@@ -14,15 +14,9 @@ const number = /^\d+(?:\.\d+)?(?:e\+?\d+)?$/i;
 function exactnessOf(text: string): boolean | undefined {
   const isPlain = /^\d{17}$/.test(text);
   if (!isPlain && !(/[.e]/i.test(text) && number.test(text))) return undefined;
-  const value = isPlain ? BigInt(text) : wholeOf(text);
-  if (value === undefined || value < least || value >= bound) return undefined;
-  return isPlain && value % 2n === 1n;
-}
-
-/** The value of a number with a point or an exponent. */
-function wholeOf(text: string): bigint | undefined {
-  const value = Number(text);
-  return Number.isFinite(value) ? BigInt(Math.round(value)) : undefined;
+  const value = isPlain ? BigInt(text) : Number(text);
+  if (value < least || value >= bound) return undefined;
+  return isPlain && BigInt(text) % 2n === 1n;
 }
 
 /** Numbers of a request that may be ids. How many parts are decoded is bounded: a hostile target can have thousands. */
