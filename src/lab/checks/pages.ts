@@ -5,7 +5,7 @@ import { samePage } from '../faults/same-page.ts';
 import type { Recorded } from '../recordings/recorded-request.ts';
 import type { Check } from './check.ts';
 import type { JudgedApi } from './judged-api.ts';
-import { filtersOf, hasCursor, nextOf, placeOf, unfollowed } from './page-links.ts';
+import { nextOf, placeOf, unfollowed } from './page-links.ts';
 import { isTouchedByAny } from './request-facts.ts';
 
 const shortening = faultsThat(({ shortensPages }) => shortensPages);
@@ -46,25 +46,20 @@ interface NextPage {
   lost: readonly string[];
 }
 
-/** The pages with a cursor, each with the link that matches best: lists with different filters have equal cursors. */
+/** The pages with a cursor, each with the last link to it, or else to another list: lists with different filters have equal cursors. */
 function nextPages(requests: readonly Recorded[], { isPage }: JudgedApi): NextPage[] {
-  const links = new Map<string, Map<string, Recorded>>();
+  const links = new Map<string, { link: Recorded; kept: readonly string[] }>();
   const pages: NextPage[] = [];
-  for (const page of requests) {
-    if (!isPage(page)) continue;
-    const filters = filtersOf(page.target);
-    const found = [...(links.get(placeOf(page.target)) ?? [])].map(([names, link]) => ({
-      ...{ page, link },
-      lost: names.split(' ').filter((name) => name !== '' && !filters.includes(name)),
-    }));
-    const best = found.toSorted((a, b) => a.lost.length - b.lost.length)[0];
-    if (best) pages.push(best);
-    const next = nextOf(page);
+  for (const page of requests.filter(isPage)) {
+    const { path, list, cursor, filters } = placeOf(page.target);
+    const found = links.get(`${list} ${cursor}`) ?? links.get(`${path} ${cursor}`);
+    if (found)
+      pages.push({ page, link: found.link, lost: found.kept.filter((name) => !filters.includes(name)) });
+    const next = placeOf(nextOf(page) ?? '');
     // Under `same-page` a link may lead to the first page, which has no cursor.
-    if (next === undefined || !hasCursor(next)) continue;
-    const place = placeOf(next);
-    const ofPlace = links.get(place) ?? new Map<string, Recorded>();
-    links.set(place, ofPlace.set(filtersOf(next).join(' '), page));
+    if (next.cursor === '') continue;
+    for (const place of [next.list, next.path])
+      links.set(`${place} ${next.cursor}`, { link: page, kept: next.filters });
   }
   return pages;
 }
