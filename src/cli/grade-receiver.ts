@@ -3,7 +3,7 @@ import { eventTypes } from '../client/operations.ts';
 import { escapeTerminal } from '../foundation/terminal-text.ts';
 import type { TrialDelivery } from '../grade/receiver/deliver.ts';
 import type { ReceiverGrade } from '../grade/receiver/grade-receiver.ts';
-import { gradedTypes } from '../grade/receiver/messages.ts';
+import { gradedTypes, trialEvents } from '../grade/receiver/messages.ts';
 import { maxLifeSeconds } from '../lab/lab-bounds.ts';
 import { parseUrl } from './find-service.ts';
 import { countUpTo } from './lab-rehearse.ts';
@@ -82,13 +82,18 @@ function parseTypes(text: string): string[] {
 async function gradeAndPrint(url: URL, options: Options): Promise<void> {
   const { gradeReceiver } = await import('../grade/receiver/grade-receiver.ts');
   const { openGradingService } = await import('../grade/grading-service.ts');
+  const { outputOf } = await import('../grade/run/command.ts');
   const { signal, received } = watchSignals();
+  const { state, reset, commandSeconds: seconds } = options;
+  const limitMs = seconds === undefined ? undefined : 1_000 * seconds;
+  const run = (command: string) => outputOf(command, { signal, limitMs });
   const store = await openGradingService({}, signal);
   try {
     const grade = await gradeReceiver({
-      ...{ url, store, signal, types: options.types, secret: options.secret },
-      ...{ stateCommand: options.state, resetCommand: options.reset },
-      commandMs: options.commandSeconds === undefined ? undefined : 1_000 * options.commandSeconds,
+      ...{ url, signal, types: options.types, secret: options.secret },
+      events: await trialEvents(store, signal),
+      readState: () => run(state),
+      reset: reset === undefined ? undefined : () => run(reset),
       onDelivery: (delivery) => console.error(escapeTerminal(cellsOf(delivery).join('  '))),
     });
     console.log(options.json ? toJson(grade) : toText(grade));

@@ -75,12 +75,14 @@ export async function post(
   }
 }
 
-/** The pieces may split a character. */
+/** Each character that is not ASCII is split, too. */
 async function writeInPieces(request: ReturnType<typeof httpRequest>, body: Buffer, pieces: number) {
   const length = Math.ceil(body.length / pieces);
-  for (let from = 0; from < body.length && !request.destroyed; from += length) {
+  const isSplitAt = (at: number) => at % length === 0 || (pieces > 1 && ((body[at] ?? 0) & 0xc0) === 0x80);
+  for (let from = 0, to = 1; from < body.length && !request.destroyed; from = to++) {
+    while (to < body.length && !isSplitAt(to)) to++;
     if (from > 0) await sleep(pauseMs);
-    request.write(body.subarray(from, from + length));
+    request.write(body.subarray(from, to));
   }
   request.end();
 }

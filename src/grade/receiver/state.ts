@@ -32,13 +32,16 @@ export class ReceiverState {
       const state = await this.read();
       if (state !== before) this.#slowestMs = Math.max(this.#slowestMs, passedMs);
       if (state !== before || passedMs > this.times.changeMs) return state;
-      await this.#pause(readEveryMs);
+      await this.#sleep(readEveryMs);
     }
   }
 
-  /** The state after three times the slowest change so far. An unwanted change would show in it. */
+  /** Waits three times as long as the slowest change took so far. */
+  pause = () => this.#sleep(Math.max(this.times.quietMs, 3 * this.#slowestMs));
+
+  /** The state after a pause. An unwanted change would show in it. */
   async afterPause(): Promise<string> {
-    await this.#pause(Math.max(this.times.quietMs, 3 * this.#slowestMs));
+    await this.pause();
     return this.read();
   }
 
@@ -50,7 +53,7 @@ export class ReceiverState {
     const untilMs = performance.now() + withinMs;
     let last = await this.read();
     for (;;) {
-      await this.#pause(pauseMs);
+      await this.#sleep(pauseMs);
       const next = await this.read();
       if (next === last) return next;
       if (performance.now() > untilMs)
@@ -61,5 +64,5 @@ export class ReceiverState {
     }
   }
 
-  #pause = (ms: number) => sleep(ms, undefined, { signal: this.#signal });
+  #sleep = (ms: number) => sleep(ms, undefined, { signal: this.#signal });
 }
