@@ -84,8 +84,8 @@ async function gradeAndPrint(url: URL, options: Options): Promise<void> {
   const { openGradingService } = await import('../grade/grading-service.ts');
   const { outputOf } = await import('../grade/run/command.ts');
   const { signal, received } = watchSignals();
-  const { state, reset, commandSeconds: seconds } = options;
-  const limitMs = seconds === undefined ? undefined : 1_000 * seconds;
+  const { state, reset, commandSeconds } = options;
+  const limitMs = commandSeconds && 1_000 * commandSeconds;
   const run = (command: string) => outputOf(command, { signal, limitMs });
   const store = await openGradingService({}, signal);
   try {

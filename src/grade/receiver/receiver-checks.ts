@@ -81,7 +81,7 @@ const shows = (state: string, value: string | number) => new RegExp(`(?<!\\d)${v
 async function findingOf([must, ...sent]: Step, { send, state }: Trial): Promise<Finding | undefined> {
   const isQuiet = must === 'ignore' || must === 'late';
   const isSeen = must !== 'refuse' && must !== 'accept';
-  const before = isSeen ? await (isQuiet ? state.settled() : state.read()) : '';
+  const before = isSeen ? await (isQuiet ? state.settled() : state.current()) : '';
   const delivery = await send(...sent);
   const { what, type } = delivery;
   if (must === 'refuse' && !isRefused(delivery))
@@ -182,7 +182,7 @@ export const receiverChecks: readonly ReceiverCheck[] = [
       'Add the resource if an update is about an unknown one, or refuse the update with 503 until the resource is known: it is sent again.',
     right: 'A change that came before its resource was not lost.',
     judge: async ({ send, state, messages: { noun, of } }) => {
-      const before = await state.read();
+      const before = await state.current();
       const early = of('Sirius', 'changed');
       const change = await send(`a change that came before the new ${noun}`, early);
       const sent = [await send(`this new ${noun}`, of('Sirius', 'added'))];

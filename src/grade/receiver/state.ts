@@ -12,16 +12,31 @@ export interface WatchTimes {
 
 /** The state of a receiver, as a command prints it, and how long events take to show in it. */
 export class ReceiverState {
-  readonly read: () => Promise<string>;
   readonly times: WatchTimes;
   readonly #signal: AbortSignal;
+  readonly #run: () => Promise<string>;
+  /** The last output, unless a message was sent since. */
+  #last: string | undefined;
   /** The longest time from a response until the state showed the event. */
   #slowestMs = 0;
 
   constructor(read: () => Promise<string>, signal: AbortSignal, times?: WatchTimes) {
-    this.read = read;
+    this.#run = read;
     this.#signal = signal;
     this.times = { quietMs: 400, changeMs: 10_000, ...times };
+  }
+
+  read = async (): Promise<string> => {
+    this.#last = await this.#run();
+    return this.#last;
+  };
+
+  /** The state before the next message. Commands may be slow, so it is not read twice. */
+  current = async (): Promise<string> => this.#last ?? this.read();
+
+  /** To be called before a message is sent. */
+  forget() {
+    this.#last = undefined;
   }
 
   /** Waits for a change of the state after a response, and returns the state. */
@@ -51,7 +66,7 @@ export class ReceiverState {
   /** Reads until the state stays the same during a pause. Throws if it still changes after `withinMs`. */
   async steady(pauseMs: number, withinMs = this.times.changeMs): Promise<string> {
     const untilMs = performance.now() + withinMs;
-    let last = await this.read();
+    let last = await this.current();
     for (;;) {
       await this.#sleep(pauseMs);
       const next = await this.read();
