@@ -99,8 +99,7 @@ async function gradeAndPrint(url: URL, options: Options): Promise<void> {
     console.log(options.json ? toJson(grade) : toText(grade));
     if (options.junit !== undefined) {
       const { asJunit } = await import('../lab/checks/report-as-junit.ts');
-      const report = { recording: grade.receiver, version: 1, ...grade };
-      writeUserFile(options.junit, asJunit(report));
+      writeUserFile(options.junit, asJunit({ recording: grade.receiver, version: 1, ...grade }));
     }
     process.exitCode = grade.verdict === 'failed' ? failedStatus : 0;
   } catch (error) {
@@ -119,7 +118,6 @@ const cellsOf = ({ number, what, status, tookMs, error }: TrialDelivery) => [
 ];
 
 const toText = ({ checks, deliveries, verdict }: ReceiverGrade) => {
-  const delivery = (id: string) => deliveries.find(({ number }) => String(number) === id);
-  const text = checksText(checks, (id) => delivery(id) && cellsOf(delivery(id) as TrialDelivery), 'Message');
-  return `${text}\n\n${verdictText(verdict)}`;
+  const rows = new Map(deliveries.map((delivery) => [String(delivery.number), cellsOf(delivery)]));
+  return `${checksText(checks, (id) => rows.get(id), 'Message')}\n\n${verdictText(verdict)}`;
 };

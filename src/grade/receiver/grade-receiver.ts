@@ -46,7 +46,7 @@ export async function gradeReceiver(options: Options): Promise<ReceiverGrade> {
     ...{ secret, messages, reset: options.reset },
     state: new ReceiverState(options.readState, signal, options.times),
     async send(what, message, manner = {}) {
-      trial.state.forget();
+      trial.state.last = undefined;
       const outcome = await post(url, message, { secrets: [secret], ...manner }, signal);
       const delivery = { number: deliveries.length + 1, what, type: message.type, ...outcome };
       deliveries.push(delivery);

@@ -64,7 +64,7 @@ export const trialEvents = (store: GradingService, signal: AbortSignal): Promise
 /** The id of the resource. A stock entry has the id of its pet. */
 const idOf = ({ data }: Event) => Number((data as { id?: Int64 }).id ?? (data as { petId?: Int64 }).petId);
 
-type OtherEvent = Record<string, unknown> & { data?: object };
+type OtherEvent = { type?: string; timestamp?: string; origin?: string; data?: object };
 
 /** The messages that grade a receiver. */
 export interface TrialMessages {
@@ -104,8 +104,8 @@ export function trialMessages(events: readonly Event[], handles: (type: string) 
   };
   const big = { data: { [foreign ?? own]: 2n ** 53n + 1n } };
   // If the big id can be of another resource, the event is late, so that nobody has to store it.
-  const isLate = foreign !== undefined && has('changed');
-  const { body, ...exact } = isLate ? of('Orion', 'changed', 3, big) : of('Exact', main, 0, big);
+  const { body, ...exact } =
+    foreign && has('changed') ? of('Orion', 'changed', 3, big) : of('Exact', main, 0, big);
   return { noun, has, of, exact: { ...exact, body: notCanonical(body) } };
 }
 

@@ -15,8 +15,8 @@ export class ReceiverState {
   readonly times: WatchTimes;
   readonly #signal: AbortSignal;
   readonly #run: () => Promise<string>;
-  /** The last output, unless a message was sent since. */
-  #last: string | undefined;
+  /** The last output. To be deleted before a message is sent. */
+  last: string | undefined;
   /** The longest time from a response until the state showed the event. */
   #slowestMs = 0;
 
@@ -27,17 +27,12 @@ export class ReceiverState {
   }
 
   read = async (): Promise<string> => {
-    this.#last = await this.#run();
-    return this.#last;
+    this.last = await this.#run();
+    return this.last;
   };
 
   /** The state before the next message. Commands may be slow, so it is not read twice. */
-  current = async (): Promise<string> => this.#last ?? this.read();
-
-  /** To be called before a message is sent. */
-  forget() {
-    this.#last = undefined;
-  }
+  current = async (): Promise<string> => this.last ?? this.read();
 
   /** Waits for a change of the state after a response, and returns the state. */
   async whenChanged(before: string): Promise<string> {
