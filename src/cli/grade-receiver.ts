@@ -22,7 +22,7 @@ the state of the receiver changes, so leave out times and counts of requests.
 The events are about pets, or about other things if --types has no event of new
 pets. The receiver cannot read them from a store. Types that --types leaves out
 must get 2xx, but may have no effect.
---reset runs first. With it, two equal messages are also sent at the same time.
+--reset runs first. With it, five equal messages are also sent at the same time.
 
 The exit status is ${failedStatus} if a required check failed, and otherwise 0.
 

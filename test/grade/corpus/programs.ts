@@ -89,7 +89,7 @@ export const programs: Program[] = [
     ['follows redirects by GET', check('retry.same-body'), 'moved'],
     ['follows links for ever', 'hung', 'same-page', 10_000],
     ['follows links with its key', check('credentials.not-forwarded'), 'next-away'],
-    ['reads one form of links', 'printed', 'link-odd:linkForm=unquoted'],
+    ['reads one form of links', check('pages.to-the-end'), 'link-odd:linkForm=unquoted'],
     ['trusts its own clock', 'hung', 'clock-ahead:operation=createCategory', 10_000],
     readsTheFirstPage,
     ['stops at an empty page', check('pages.to-the-end'), 'empty-page'],
