@@ -8,8 +8,6 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { root, textOf } from './support/tree.ts';
 
-type PassedTest = { name: string; passed_on_attempt: number };
-
 /** The folders that are tested once more on PostgreSQL: all with their own SQL. */
 const withSql = [...['access/keys', 'db', 'store/**', 'lab/account', 'lab/recordings', 'lab/rehearsals']].map(
   (folder) => `test/${folder}/*.test.ts`,
@@ -34,8 +32,25 @@ const found = (patterns: string | string[], exclude: string[] = []) =>
 const onPostgres = [...found(withSql, notOnPostgres).filter(opensStorage), ...alsoOnPostgres];
 
 const runFolder = join(tmpdir(), `petstore-tests-${process.pid}`);
-/** The file in which Node.js notes passed tests, so that CI can repeat the others. */
-const passedFile = join(runFolder, 'passed.json');
+/**
+ * In CI a reporter writes the files with failures, and they run once more. `--test-rerun-failures` of Node.js knows a test by its place in
+ * the code. Tests of several files that one helper makes have the same place, so it took failed ones for passed ones.
+ */
+const failedFiles = join(runFolder, 'failed-files');
+const reporterFile = join(runFolder, 'reporter.mjs');
+const reporter = `export default async function* (events) {
+  const failed = new Set();
+  for await (const { type, data } of events) {
+    if (type === 'test:fail') failed.add(data.entryFile ?? data.file);
+    const isLast = type === 'test:summary' && data.file === undefined;
+    if (isLast) yield [...failed].join('\\n');
+  }
+}
+`;
+const reporters = ['spec', reporterFile].map((one) => `--test-reporter=${one}`);
+const destinations = ['stdout', failedFiles].map((one) => `--test-reporter-destination=${one}`);
+/** The last option of the test runner. Its files follow. */
+const lastOption = '--test-concurrency=4';
 
 /** Whether a file tests programs. Such a file keeps a process of its own: signals, limits and children belong to a process. */
 const startsPrograms = (file: string) =>
@@ -66,8 +81,8 @@ function byFolder(suite: string, files: readonly string[]): string[] {
 
 const tests = (...files: string[]) => [
   ...[process.execPath, '--test', '--import', './test/support/compile-cache.js', '--test-timeout=600000'],
-  ...(process.env.CI ? [`--test-rerun-failures=${passedFile}`] : []),
-  ...['--test-concurrency=4', ...files],
+  ...(process.env.CI ? [...reporters, ...destinations] : []),
+  ...[lastOption, ...files],
 ];
 const install = (folder: string) => ['npm', 'ci', '--ignore-scripts', '--prefix', folder];
 const node = (...words: string[]) => [process.execPath, ...words];
@@ -86,8 +101,7 @@ const suites: Record<string, { about: string; commands: string[][] }> = {
   },
   browser: {
     about: 'the pages in Chromium and Firefox',
-    // Node.js knows a test that failed by its place in the code. These have one in common, so all run again.
-    commands: [tests('test/**/*.browser.ts').filter((word) => !word.startsWith('--test-rerun-failures'))],
+    commands: [tests('test/**/*.browser.ts')],
   },
   postgres: {
     about: 'several instances, and all that has SQL, on a PostgreSQL that is started and removed',
@@ -152,18 +166,20 @@ else
     for (const command of commands) run(command === commands.at(-1) ? [...command, ...rest] : command);
   }
 
-/** Runs a command. In CI, tests that failed run once more: a defect fails again, a machine that was too busy does not. */
+/** Runs a command. In CI, files with failures run once more: a defect fails again, a machine that was too busy does not. */
 function run([program = '', ...words]: string[]): void {
   mkdirSync(runFolder, { recursive: true });
+  writeFileSync(reporterFile, reporter);
   for (const [path, text] of groups) if (words.includes(path)) writeFileSync(path, text);
-  const attempt = () => spawnSync(program, words, { cwd: root, stdio: 'inherit' }).status;
-  let status = attempt();
-  if (status !== 0 && existsSync(passedFile)) {
-    console.log('\nThe tests that failed run once more.\n');
-    status = attempt();
-    const tests = JSON.parse(readFileSync(passedFile, 'utf8'))[1] ?? {};
-    for (const [place, { name, passed_on_attempt }] of Object.entries<PassedTest>(tests))
-      if (passed_on_attempt === 1) console.log(`Unsteady, passed the second time: ${name} (${place})`);
+  const attempt = (words: string[]) => spawnSync(program, words, { cwd: root, stdio: 'inherit' }).status;
+  let status = attempt(words);
+  if (status !== 0 && existsSync(failedFiles)) {
+    const failed = readFileSync(failedFiles, 'utf8').split('\n').filter(Boolean);
+    const options = words.slice(0, words.indexOf(lastOption) + 1);
+    console.log(`\nOnce more, because of failures:\n${failed.join('\n')}\n`);
+    // Without a summary the runner itself has failed.
+    status = attempt(failed.length > 0 ? [...options, ...failed] : words);
+    if (status === 0) console.log(`Unsteady, passed the second time:\n${failed.join('\n')}`);
   }
   rmSync(runFolder, { recursive: true });
   if (status !== 0) process.exit(status ?? 1);

@@ -3,7 +3,7 @@ import { eventTypes } from '../client/operations.ts';
 import { escapeTerminal } from '../foundation/terminal-text.ts';
 import type { TrialDelivery } from '../grade/receiver/deliver.ts';
 import type { ReceiverGrade } from '../grade/receiver/grade-receiver.ts';
-import { gradedTypes } from '../grade/receiver/messages.ts';
+import { gradedTypes, trialEvents } from '../grade/receiver/messages.ts';
 import { maxLifeSeconds } from '../lab/lab-bounds.ts';
 import { parseUrl } from './find-service.ts';
 import { countUpTo } from './lab-rehearse.ts';
@@ -22,7 +22,7 @@ the state of the receiver changes, so leave out times and counts of requests.
 The events are about pets, or about other things if --types has no event of new
 pets. The receiver cannot read them from a store. Types that --types leaves out
 must get 2xx, but may have no effect.
---reset runs first. With it, two equal messages are also sent at the same time.
+--reset runs first. With it, five equal messages are also sent at the same time.
 
 The exit status is ${failedStatus} if a required check failed, and otherwise 0.
 
@@ -82,20 +82,24 @@ function parseTypes(text: string): string[] {
 async function gradeAndPrint(url: URL, options: Options): Promise<void> {
   const { gradeReceiver } = await import('../grade/receiver/grade-receiver.ts');
   const { openGradingService } = await import('../grade/grading-service.ts');
+  const { outputOf } = await import('../grade/run/command.ts');
   const { signal, received } = watchSignals();
+  const { state, reset, commandSeconds } = options;
+  const limitMs = commandSeconds && 1_000 * commandSeconds;
+  const run = (command: string) => outputOf(command, { signal, limitMs });
   const store = await openGradingService({}, signal);
   try {
     const grade = await gradeReceiver({
-      ...{ url, store, signal, types: options.types, secret: options.secret },
-      ...{ stateCommand: options.state, resetCommand: options.reset },
-      commandMs: options.commandSeconds === undefined ? undefined : 1_000 * options.commandSeconds,
+      ...{ url, signal, types: options.types, secret: options.secret },
+      events: await trialEvents(store, signal),
+      readState: () => run(state),
+      reset: reset === undefined ? undefined : () => run(reset),
       onDelivery: (delivery) => console.error(escapeTerminal(cellsOf(delivery).join('  '))),
     });
     console.log(options.json ? toJson(grade) : toText(grade));
     if (options.junit !== undefined) {
       const { asJunit } = await import('../lab/checks/report-as-junit.ts');
-      const report = { recording: grade.receiver, version: 1, ...grade };
-      writeUserFile(options.junit, asJunit(report));
+      writeUserFile(options.junit, asJunit({ recording: grade.receiver, version: 1, ...grade }));
     }
     process.exitCode = grade.verdict === 'failed' ? failedStatus : 0;
   } catch (error) {
@@ -114,7 +118,6 @@ const cellsOf = ({ number, what, status, tookMs, error }: TrialDelivery) => [
 ];
 
 const toText = ({ checks, deliveries, verdict }: ReceiverGrade) => {
-  const delivery = (id: string) => deliveries.find(({ number }) => String(number) === id);
-  const text = checksText(checks, (id) => delivery(id) && cellsOf(delivery(id) as TrialDelivery), 'Message');
-  return `${text}\n\n${verdictText(verdict)}`;
+  const rows = new Map(deliveries.map((delivery) => [String(delivery.number), cellsOf(delivery)]));
+  return `${checksText(checks, (id) => rows.get(id), 'Message')}\n\n${verdictText(verdict)}`;
 };

@@ -53,7 +53,7 @@ The exit status is ${statuses.failed} if COMMAND made other changes or printed o
 without faults, hung although the service responded, did not survive a required
 fault, failed a required check, or fails without faults, and if a file could not
 be written. It is ${statuses.incomplete} if no fault was reached, and otherwise 0. With "--fail-on
-should-fix" it is also ${statuses.failed} for each finding below "Should fix", and with
+should-fix" it is also ${statuses.failed} for each finding with the mark "!", and with
 "--fail-on worse" only if something became worse since the card of --compare.
 
 Examples:
@@ -243,12 +243,10 @@ async function list({ json, fault: asked }: Options): Promise<void> {
   const faults = (await readCatalogue()).filter(
     ({ name }) => asked?.some(({ fault }) => fault === name) ?? true,
   );
-  if (json) {
-    const shown = faults.map(({ name: fault, level, does, goodClient }) => {
-      return { fault, required: level === 'required', does, goodClient };
-    });
-    return console.log(toJson(shown));
-  }
+  const shown = faults.map(({ name: fault, level, does, goodClient }) => {
+    return { fault, required: level === 'required', does, goodClient };
+  });
+  if (json) return console.log(toJson(shown));
   const rows = faults.map(({ name, level, does }) => [name, level, does]);
   console.log(
     `${toColumns([['FAULT', 'LEVEL', 'WHAT THE SERVICE DOES'], ...rows])}\n\nTo describe one fault, and what a good client does: ${calledAs(process.env)} lab faults NAME`,
@@ -348,49 +346,42 @@ function exitStatusOf({ grade: { verdict }, problems, changes }: Card, failOn: F
   return failOn === 'should-fix' && problems.length > 0 ? statuses.failed : statuses[verdict];
 }
 
+/** The options that a suggested command line repeats. */
+const repeatedOptions = [
+  'timeout',
+  'atOnce',
+  'goal',
+  'trials',
+  'host',
+  'result',
+  'commandSeconds',
+  'ignoreOutput',
+] as const;
+
 /** The command lines that the card suggests, without secrets. They call this command as the user did. */
 function commandLines(words: string[], options: Parsed, env: NodeJS.ProcessEnv): CommandLines {
-  const {
-    fault: faults = [],
-    thorough,
-    quick,
-    timeout,
-    atOnce,
-    levels,
-    ignoreOutput,
-    host,
-    goal,
-    trials,
-  } = options;
   const line = (...args: string[]) =>
     [calledAs(env), ...args.map((word) => quoted(withoutSecrets(word)))].join(' ');
-  const values = {
-    '--timeout': timeout,
-    '--at-once': atOnce,
-    '--goal': goal,
-    '--trials': trials,
-    '--host': host,
-    '--result': options.result,
-    '--command-seconds': options.commandSeconds,
-  };
   const rest = [
-    ...Object.entries(levels).flatMap(([name, level]) => ['--level', `${name}=${level}`]),
-    ...Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [name, String(value)])),
-    ...(ignoreOutput ? ['--ignore-output', ...(ignoreOutput === true ? [] : [ignoreOutput.source])] : []),
+    ...Object.entries(options.levels).flatMap(([name, level]) => ['--level', `${name}=${level}`]),
+    ...repeatedOptions.flatMap((name) => wordsOf(name, options[name])),
   ];
+  const selected = (options.fault ?? []).map(selectorOf);
+  const whole = (['thorough', 'quick'] as const).flatMap((name) => wordsOf(name, options[name]));
   return {
     again: (selector) => {
-      const selectors = selector === undefined ? faults.map(selectorOf) : [selector];
-      const isAll = selector === undefined && thorough;
-      const named = [
-        ...selectors.flatMap((one) => ['--fault', one]),
-        ...(isAll ? ['--thorough'] : []),
-        ...(selector === undefined && quick ? ['--quick'] : []),
-      ];
-      return line('grade', ...named, ...rest, '--', ...words);
+      const faults = (selector === undefined ? selected : [selector]).flatMap((one) => ['--fault', one]);
+      return line('grade', ...faults, ...(selector === undefined ? whole : []), ...rest, '--', ...words);
     },
     about: (fault) => line('lab', 'faults', fault),
   };
+}
+
+/** An option as words of a command line: its name in Commander, and its value. */
+function wordsOf(name: string, value: string | number | RegExp | true | undefined): string[] {
+  if (value === undefined) return [];
+  const flag = `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  return value === true ? [flag] : [flag, value instanceof RegExp ? value.source : String(value)];
 }
 
 /** How the user calls this command. In another folder the npm script `petstore` needs the folder of the tree. */

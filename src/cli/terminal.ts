@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import { userFolder } from '#distribution';
-import { escapeTerminal, toColumns } from '../foundation/terminal-text.ts';
+import { escapeLines, escapeTerminal, toColumns } from '../foundation/terminal-text.ts';
 import { withUserUmask } from '../foundation/umask.ts';
 
 /** A list is shown with commas. */
@@ -41,7 +41,7 @@ export function toTable(rows: Record<string, Cell>[]): string {
 }
 
 /** Prints text of a service, with control characters escaped. */
-export const printLines = (text: string) => console.log(text.split('\n').map(escapeTerminal).join('\n'));
+export const printLines = (text: string) => console.log(escapeLines(text));
 
 /** Prints to standard error, because standard output contains only the result of a command. */
 export const note = (text: string) => console.error(escapeTerminal(text));

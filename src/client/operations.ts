@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (06e0a5d8a20b). Do not edit.
+// Made from openapi.json by "npm run generate" (d55689cce583). Do not edit.
 
 import type * as types from './description.ts';
 import type { Int64 } from './exact-json.ts';

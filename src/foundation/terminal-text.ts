@@ -6,6 +6,9 @@ const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 /** Escapes unprintable characters as in JSON. */
 export const escapeTerminal = (text: string) => text.replace(unprintable, escaped);
 
+/** The same, except for line ends. */
+export const escapeLines = (text: string) => text.split('\n').map(escapeTerminal).join('\n');
+
 /** Escapes unprintable characters and white space. */
 export const escapeWord = (text: string) => escapeTerminal(text).replace(/\s/g, escaped);
 

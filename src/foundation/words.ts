@@ -9,6 +9,12 @@ export const digits = (integer: number): string => JSON.stringify(integer);
 /** `1 request`, `1,024 requests`. */
 export const counted = (count: number, noun: string) => `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
 
+/** The first items, and how many more there are: `and 3 more lines`. */
+export const firstOf = (items: readonly string[], most: number, noun: string): string[] => {
+  const rest = items.length - most;
+  return rest > 0 ? [...items.slice(0, most), `and ${counted(rest, `more ${noun}`)}`] : [...items];
+};
+
 /** A size, such as `64 KiB`. */
 export const kibibytes = (bytes: number) => `${grouped(bytes / 1024)} KiB`;
 

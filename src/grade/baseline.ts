@@ -17,7 +17,7 @@ import {
 import { explainer } from './compare/explain.ts';
 import type { Line } from './compare/lines.ts';
 import { compareOutput, expectedLines, type OutputFacts } from './compare/output.ts';
-import { cutNote, noOutput } from './compare/printed-lines.ts';
+import { cutNote } from './compare/printed-lines.ts';
 import type { StoreState } from './compare/state.ts';
 import { type StoreResult, storeResultOf } from './compare/store-result.ts';
 import type { Baseline } from './grade.ts';
@@ -66,7 +66,7 @@ export class BaselineRuns implements Judge {
     const { ignoredOutput } = options;
     const outputs = ignoredOutput === true ? [] : runs.map(({ printed }) => printed);
     this.#lines = expectedLines(outputs, ignoredOutput instanceof RegExp ? ignoredOutput : undefined);
-    this.#results = expectedLines(runs.map(({ result }) => result ?? noOutput));
+    this.#results = expectedLines(runs.map(({ result }) => result));
   }
 
   /** Adds another run without faults. It may show that a value varies. */
@@ -120,43 +120,62 @@ export class BaselineRuns implements Judge {
     };
   }
 
-  /** Judges a run under a fault by its deviations from these runs. An exit status other than 0 reports that work is not done. */
-  judge(run: Run, fault: Fault): Judgement {
+  /**
+   * Judges a run under a fault by its deviations from these runs. An exit status other than 0 reports that work is not done. `again`: another
+   * run under the same fault, which confirms a line only if it lacks the same one.
+   */
+  judge(run: Run, fault: Fault, again?: Run): Judgement {
+    const { differences, unread, printed, left } = this.#compare(run, fault);
+    const second = again && this.#compare(again, fault);
+    const confirmed = (found: ReadonlyMap<string, string>, others = found) =>
+      [...found].flatMap(([line, sentence]) => (others.has(line) ? sentence : []));
+    const byResult = (sentences: readonly string[]) => sentences.map((one) => `the result command ${one}`);
+    const { ofStore, ofPrint } = explainer(fault, this.runs[0], run, unread);
+    return {
+      deviations: [
+        ...ofStore(differences),
+        ...ofPrint(confirmed(printed.found, second?.printed.found), printed.namesFailure),
+        ...ofPrint(byResult(confirmed(left.found, second?.left.found)), false),
+      ],
+      ...{ gaveUp: run.exitStatus !== 0, countsWhenGivenUp: ['twice'] },
+      excused: [...printed.excused, ...byResult(left.excused)],
+    };
+  }
+
+  #compare(run: Run, fault: Fault) {
     const [base] = this.runs;
     const known = { initial: this.#initial, variation: this.#variation };
     const differences = differencesOf(base.storeResult, run.storeResult, known);
     const checks = this.checksOf(run);
     const failed = (name: string) => checks.find((one) => one.name === name && one.result === 'failed');
-    const unread = fault.shows === 'pages' ? failed(pagesToTheEnd.name) : undefined;
+    const unread = failed(pagesToTheEnd.name);
+    const { others, otherEvents } = run.storeResult;
+    const readsEvents = run.requests.some(({ target }) => /\/store\/events\b/.test(target));
     const facts: OutputFacts = {
-      ...{ fault, others: run.storeResult.others, isLimit: limitsOf(base, run) },
+      ...{ fault, others, isLimit: limitsOf(base, run) },
+      otherCounts: readsEvents ? otherEvents : others.filter(({ property }) => property === 'stock').length,
       isSameThing: sameThings(base.storeResult, run.storeResult, known),
       isStoreEqual: differences.length === 0,
       readsListsToEnd: !unread,
       leavesLists: this.#leavesLists,
       restartsStream: failed(streamsResumed.name) !== undefined || rewindsStream(toRecorded(run.requests)),
     };
-    const { found, namesFailure, excused } = compareOutput(this.#lines, run.printed, facts);
-    const left = compareOutput(this.#results, run.result ?? noOutput, facts).found.map(
-      (one) => `the result command ${one}`,
-    );
-    const { ofStore, ofPrint } = explainer(fault, base, run);
     return {
-      deviations: [
-        ...ofStore(differences),
-        ...ofPrint(found, namesFailure, unread?.evidence),
-        ...ofPrint(left),
-      ],
-      ...{ gaveUp: run.exitStatus !== 0, countsWhenGivenUp: ['twice'], excused },
+      ...{ differences, unread: unread?.evidence ?? [] },
+      printed: compareOutput(this.#lines, run.printed, facts),
+      left: compareOutput(this.#results, run.result, facts),
     };
   }
 
   /** Judges a run by all checks. A request that the program also sends without faults does not count as a retry. */
-  checksOf({ requests }: Run, isEqual = false): CheckResult[] {
+  checksOf({ requests }: Run, result?: 'equal' | 'different'): CheckResult[] {
     const { api, levels = {} } = this.#options;
-    // With the same result, it has read each list far enough.
-    const expected = isEqual ? { ...this.#expected, leftLists: { has: () => true } } : this.#expected;
-    return reportOn('grade', toRecorded(requests), api, { expected, levels }).checks;
+    // With the same result, it has read each list far enough. With another one, it has not.
+    const isFar = { leftLists: { has: () => true } };
+    const expected = result === 'equal' ? { ...this.#expected, ...isFar } : this.#expected;
+    const ofLists = result === 'different' ? { [pagesToTheEnd.name]: 'required' as const } : {};
+    return reportOn('grade', toRecorded(requests), api, { expected, levels: { ...ofLists, ...levels } })
+      .checks;
   }
 
   /** What varies between these runs, in words. */
@@ -176,14 +195,13 @@ export class BaselineRuns implements Judge {
 
 /** Whether the value of a limit header in the base became another value of that header in a run. */
 function limitsOf(base: Run, run: Run): OutputFacts['isLimit'] {
-  const valuesOf = ({ requests }: Run) => {
-    const values = requests.flatMap(({ answerHeaders }) => Object.entries(answerHeaders));
-    const ofLimits = values.filter(([name]) => /^(?:x-)?ratelimit|^retry-after$/.test(name));
-    return new Set(ofLimits.map(([name, value]) => `${name} ${value}`));
-  };
-  const [ofBase, ofRun] = [valuesOf(base), valuesOf(run)];
-  const names = [...new Set([...ofBase].map((one) => one.split(' ')[0]))];
-  return (was, is) => names.some((name) => ofBase.has(`${name} ${was}`) && ofRun.has(`${name} ${is}`));
+  const limitsIn = ({ requests }: Run) =>
+    requests
+      .flatMap(({ answerHeaders }) => Object.entries(answerHeaders))
+      .filter(([name]) => /^(?:x-)?ratelimit|^retry-after$/.test(name));
+  const [ofBase, ofRun] = [limitsIn(base), limitsIn(run)];
+  const isThen = (name: string, is: string) => ofRun.some((other) => other[0] === name && other[1] === is);
+  return (was, is) => ofBase.some(([name, value]) => value === was && isThen(name, is));
 }
 
 const refusalOf = ({ id, operation, status = 0, code }: RecordedRequest): Baseline['refused'] =>

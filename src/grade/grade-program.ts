@@ -111,13 +111,14 @@ export async function gradeProgram(options: GradeOptions): Promise<Grade> {
     if (later.problem(timeoutMs) === undefined) baselineRuns = later;
     for (const one of runs) one.judged = judgeRun(one.plan, one.run, baselineRuns);
   }
-  // What rests on output alone must show itself again.
+  // What rests on output alone must show itself again, in the same lines.
   const ofOutput = goal ? [] : runs.filter(({ judged }) => judged.verdict === kindVerdicts.printed);
   await runner.all(
     ofOutput.map(async (one) => {
       const run = await runner.runUnderFault(one.plan, baseline.tookMs, () => {});
       const again = judgeRun(one.plan, run, baselineRuns);
-      if (again.verdict !== 'not-reached' && again.verdict !== one.judged.verdict) one.judged = again;
+      if (again.verdict === one.judged.verdict) one.judged = judgeRun(one.plan, one.run, baselineRuns, run);
+      else if (again.verdict !== 'not-reached') one.judged = again;
     }),
   );
   for (const one of runs) if (one.isDoubtful) report(one.plan, one.judged);

@@ -19,8 +19,6 @@ export interface Deviation {
   requests: string[];
   /** What the service did: "committed request 4, then reset the connection". */
   service?: string;
-  /** What a good client does, in a sentence. */
-  goodClient?: string;
   /** What to change in this client, in a sentence. */
   change?: string;
   /** It does not fail the run: undone work of a program that hung. */

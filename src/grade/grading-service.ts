@@ -29,21 +29,15 @@ export const openGradingService = (
 ): Promise<GradingService> =>
   env[settings.baseUrl.variable]?.trim() ? useRunningService(env, signal) : startOwnStore(host);
 
-/** Returns a function that makes names of workspaces, such as `grade-0a1b2c3d4e5f-1`. */
-function namer(): () => string {
-  const prefix = `grade-${randomBytes(6).toString('hex')}`;
-  let last = 0;
-  return () => `${prefix}-${++last}`;
-}
+/** Makes the name of a workspace, such as `grade-0a1b2c3d4e5f`. */
+const newName = () => `grade-${randomBytes(6).toString('hex')}`;
 
 async function startOwnStore(host?: string): Promise<GradingService> {
   const server = await startPetstoreOn(host);
-  const nextName = namer();
   return {
     api: petstoreApi,
     // The store deletes its workspaces when it stops.
-    inWorkspace: async (work) =>
-      work({ ...(await server.addWorkspace(nextName())), baseUrl: server.baseUrl }),
+    inWorkspace: async (work) => work({ ...(await server.addWorkspace(newName())), baseUrl: server.baseUrl }),
     close: () => server.stop(),
   };
 }
@@ -56,7 +50,6 @@ async function useRunningService(env: NodeJS.ProcessEnv, signal?: AbortSignal): 
   // Checked before anything is created in the storage.
   await assertLab({ baseUrl, addressSetBy: settings.baseUrl.variable, ...stoppable });
   const db = await openStorage(config, { deadlineMs });
-  const nextName = namer();
   const made = new Set<string>();
 
   async function remove(name: string): Promise<void> {
@@ -72,7 +65,7 @@ async function useRunningService(env: NodeJS.ProcessEnv, signal?: AbortSignal): 
   const service: GradingService = {
     api: petstoreApi,
     async inWorkspace(work) {
-      const name = nextName();
+      const name = newName();
       made.add(name);
       try {
         return await work({ ...(await addWorkspace(db, name, Date.now())), baseUrl });

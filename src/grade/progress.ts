@@ -57,14 +57,9 @@ function plainLines(screen: Screen, isVerbose: boolean): ProgressReporter {
     },
     showOutput(text, run = withoutFaults) {
       if (!isVerbose) return;
-      for (const [index, part] of text.split('\n').entries()) {
-        if (index > 0) {
-          write(run, open.get(run) as string);
-          open.set(run, '');
-        }
-        const line = open.get(run) ?? '';
-        if (line.length <= maxLineLength) open.set(run, line + part);
-      }
+      const lines = ((open.get(run) ?? '') + text).split('\n');
+      open.set(run, lines.pop()?.slice(0, maxLineLength + 1) ?? '');
+      for (const line of lines) write(run, line);
     },
     end() {
       for (const [run, line] of open) if (line !== '') write(run, line);

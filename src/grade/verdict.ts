@@ -3,7 +3,7 @@ import { minuteMs } from '../foundation/time.ts';
 import type { CheckResult } from '../lab/checks/report-schema.ts';
 import type { Fault } from '../lab/faults/shared/fault.ts';
 import type { RecordedRequest } from '../lab/recordings/schema.ts';
-import { ranks } from './card-schema.ts';
+import type { ranks } from './card-schema.ts';
 import {
   type Baseline,
   type Deviation,
@@ -31,9 +31,10 @@ export interface Judgement {
 
 /** Judges runs of a program by its runs without faults, or by a goal. */
 export interface Judge {
-  judge(run: Run, fault?: Fault): Judgement;
-  /** `isEqual`: the run had the same result as without faults. */
-  checksOf(run: Run, isEqual?: boolean): CheckResult[];
+  /** `again`: another run under the same fault, which must show a deviation of the output, too. */
+  judge(run: Run, fault?: Fault, again?: Run): Judgement;
+  /** `result`: whether it is the same as without faults. Undefined for a program that reported a failure. */
+  checksOf(run: Run, result?: 'equal' | 'different'): CheckResult[];
 }
 
 /** The verdict on a run with a deviation of each kind. */
@@ -65,8 +66,8 @@ export const shownRequests = (requests: readonly RecordedRequest[]): RecordedReq
 /** What the verdict on a run needs of its plan. Without a fault, a goal judges the run. */
 type JudgedPlan = Pick<RunPlan, 'name' | 'trial' | 'label' | 'place' | 'faults'> & { fault?: Fault };
 
-/** Judges a run. */
-export function judgeRun(plan: JudgedPlan, run: Run, judge: Judge): FaultRun {
+/** Judges a run. `again`: another run under the same fault, which confirms what the first one printed. */
+export function judgeRun(plan: JudgedPlan, run: Run, judge: Judge, again?: Run): FaultRun {
   const { exitStatus, lastLines, tookMs, performed, requests } = run;
   const { fault, name, trial, label, place, faults } = plan;
   const touched = fault ? requests.filter((request) => isAffectedBy(fault.name, request)) : [];
@@ -74,8 +75,8 @@ export function judgeRun(plan: JudgedPlan, run: Run, judge: Judge): FaultRun {
   const [first] = touched;
   // A program that was ended at its time limit did not give up its last request.
   const wasEnded = exitStatus === undefined && first && !requests.some((one) => beganAfter(one, first));
-  const judgement = judge.judge(run, fault);
-  const isEqual = !judgement.gaveUp && judgement.deviations.length === 0;
+  const judgement = judge.judge(run, fault, again);
+  const result = judgement.deviations.length === 0 ? 'equal' : 'different';
   const gaveUpAfterMs = wasEnded ? null : first && patienceOf(first);
   return {
     ...{ name, ...(trial !== undefined && { trial }), label, place, faults, performed },
@@ -85,7 +86,7 @@ export function judgeRun(plan: JudgedPlan, run: Run, judge: Judge): FaultRun {
       : verdictOn(run, judgement, mayWait || fault?.mayEnd === true)),
     ...(fault?.isSilent && first && { gaveUpAfterMs }),
     ...{ exitStatus, lastLines, tookMs, requests: shownRequests(requests) },
-    checks: judge.checksOf(run, isEqual),
+    checks: judge.checksOf(run, judgement.gaveUp ? undefined : result),
   };
 }
 
@@ -147,15 +148,6 @@ export function rankOf(run: Judged): Rank {
   return isFailing(run) ? 'must-fix' : 'should-fix';
 }
 
-/** The rank of the worst run under a fault. */
-export function worstRank(fault: FaultGrade): Rank {
-  const found = judgedRuns(fault).map(rankOf);
-  return ranks.find((rank) => found.includes(rank)) ?? 'not-reached';
-}
-
-/** The runs of a fault, with `required`. */
-export const judgedRuns = ({ required, runs }: FaultGrade) => runs.map((run) => ({ ...run, required }));
-
 /** The runs without faults that a goal judges, in the form of a fault's runs. Empty without a goal. */
 export function gradesOfTrials({ trials }: Baseline): FaultGrade[] {
   if (!trials) return [];
@@ -168,7 +160,11 @@ export function programVerdict(baseline: Baseline, grades: readonly FaultGrade[]
   const { checks, problem } = baseline;
   const all = [...gradesOfTrials(baseline), ...grades];
   const results = [checks, ...all.flatMap((grade) => grade.runs).map((run) => run.checks)];
-  if (problem !== undefined || all.flatMap(judgedRuns).some(isFailing) || results.some(hasFailed))
+  if (
+    problem !== undefined ||
+    all.some(({ required, runs }) => runs.some((run) => isFailing({ ...run, required }))) ||
+    results.some(hasFailed)
+  )
     return 'failed';
   return grades.some(({ verdict }) => verdict !== 'not-reached') ? 'passed' : 'incomplete';
 }

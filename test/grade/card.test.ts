@@ -41,14 +41,14 @@ test('the summary starts with the worst problem, and shows its use, its requests
   assert.equal(counts, `${length + 4} runs: 2 without faults, ${length + 2} under ${length} faults.`);
   assert.match(
     flat(cardOf(carelessGrade)),
-    /✗ did it twice: two pets Smaug instead of one \(lost-answer at the 1st createPet and in 1 more run\) #2 \+0\.01 s cut off fault 9f8b7c6d… POST \/v1\/pets #3 \+0\.12 s 201 1a2b3c4d… POST \/v1\/pets The service Committed request #2, .* A good client Sends .* Fix Make the key once/,
+    /✗ did it twice: two pets Smaug instead of one \(lost-answer at the 1st createPet and in 1 more run\) #2 \+0\.01 s cut off fault 9f8b7c6d… POST \/v1\/pets #3 \+0\.12 s 201 1a2b3c4d… POST \/v1\/pets The service Committed request #2, .* A good client .* Fix Make the key once/,
   );
   const heads = [...text.matchAll(/^[✗!] {2}([^:]+):/gm)].map(([, title]) => title);
   assert.deepEqual(heads, [
     ...['did it twice', 'did it twice', 'did something else', 'idempotency.no-blind-post-retry'],
-    ...['retry-after.obeyed', 'ban.stops', 'updates.not-lost', 'hung', 'failed (exit status 1)'],
+    ...['retry-after.obeyed', 'ban.stops', 'updates.not-lost', 'hung'],
   ]);
-  assert.match(text, /^5 more: --verbose$/m);
+  assert.match(text, /^6 more: --verbose$/m);
   assert.match(
     text,
     /^Timeouts .*delay, first use: did not give up; slow, first use: gave up after 5\.0\n? *s$/m,
@@ -232,11 +232,16 @@ test('advice is one line, and no finding', () => {
   );
 });
 
-test('the card lists which printed lines were excused, and why', () => {
-  const excused = ['printed "2 tries" instead of "1 try": it counts requests or time'];
+test('page and JSON list all printed lines that were excused, and why, and the text the first three', () => {
+  const excused = [1, 2, 3, 4, 5].map((n) => `printed "${n} tries" instead of "0 tries": it counts requests`);
   const card = cardOf(gradeOf('reset', runOf('reset', { excused })));
-  assert.match(flat(card), /Note Excused, in 1 line of output: reset, first use: printed "2 tries" instead/);
+  assert.match(
+    flat(card),
+    /Excused reset, first use: printed "1 tries".* "3 tries" .* and 2 more lines: --json/,
+  );
+  assert.doesNotMatch(flat(card), /"4 tries"/);
   assert.deepEqual(toData(card).faults[0]?.runs[0]?.excused, excused);
+  assert.match(toHtml(card), /<li>printed &quot;5 tries&quot; instead of/);
 });
 
 test('the card of a program that survives everything says so', () => {

@@ -30,10 +30,9 @@ test('a pet that was created twice counts as twice, also after one or both were 
     const run = judge(calm, runOf([create(2, 'Smaug', lost), create(3, 'Smaug'), ...rest]));
     assert.equal(run.verdict, 'did-it-twice');
     assert.deepEqual(found(run)[0], ['twice', 'two pets Smaug instead of one', '1 2']);
-    const [{ service, change, goodClient }] = run.deviations as [Deviation];
+    const [{ service, change }] = run.deviations as [Deviation];
     assert.equal(service, 'Committed request 1, then cut the connection.');
     assert.match(change ?? '', /`Idempotency-Key`/);
-    assert.match(goodClient ?? '', /same `Idempotency-Key`/);
   }
 });
 
@@ -85,18 +84,27 @@ test('an order is named by its pet, even if that was deleted', () => {
   ]);
 });
 
-test('a list that was left early is a finding only if the result differs', () => {
+test('a list that was left early is a finding only if the result differs, and then required and the cause', () => {
   const page = { ...list, answerHeaders: { link: '</v1/pets?cursor=a>; rel="next"' } };
-  const calm: [Run] = [runOf([list], ['4 pets'])];
-  const resultOf = (lines: string[], exitStatus = 0) => {
-    const run = judge(calm, runOf([{ ...page, fault: 'small-pages' }], lines, exitStatus), {
-      fault: 'small-pages',
-    });
-    return [run.verdict, run.checks.find(({ name }) => name === 'pages.to-the-end')?.result];
+  const calm: [Run] = [runOf([list, create(2, 'Smaug')], ['4 pets'])];
+  const resultOf = (rest: Sketch[], lines: string[], exitStatus = 0) => {
+    const run = runOf([{ ...page, fault: 'small-pages' }, ...rest], lines, exitStatus);
+    const judged = judge(calm, run, { fault: 'small-pages' });
+    const { result, level } = judged.checks.find(({ name }) => name === 'pages.to-the-end') ?? {};
+    return [judged.verdict, result, level, ...found(judged).flatMap((one) => one.slice(1))];
   };
-  assert.deepEqual(resultOf(['4 pets']), ['survived', 'not_observed']);
-  assert.deepEqual(resultOf(['2 pets']), ['printed-something-else', 'failed']);
-  assert.deepEqual(resultOf([], 1), ['failed', 'failed']);
+  const [written, cause] = [[create(2, 'Smaug')], ': the page after request 1 was not read'];
+  assert.deepEqual(resultOf(written, ['4 pets']), ['survived', 'not_observed', 'recommended']);
+  assert.deepEqual(resultOf(written, ['2 pets']), [
+    ...['printed-something-else', 'failed', 'required'],
+    ...[`printed "2 pets" instead of "4 pets"${cause}`, '1'],
+  ]);
+  assert.deepEqual(resultOf([], ['4 pets']), [
+    ...['left-undone', 'failed', 'required', `no pet Smaug instead of one${cause}`, '1'],
+  ]);
+  assert.deepEqual(resultOf(written, [], 1), ['failed', 'failed', 'recommended']);
+  const odd = judge(calm, runOf([{ ...page, fault: 'link-odd' }], ['4 pets']), { fault: 'link-odd' });
+  assert.deepEqual(told(odd), [`undone: no pet Smaug instead of one${cause}`]);
 });
 
 test('orders missing after an unread page are one deviation with one cause', () => {

@@ -123,7 +123,6 @@ const differing: Record<string, RunSketch> = {
       {
         ...{ kind: 'twice', what: 'two pets Smaug instead of one', requests: ['2', '3'] },
         service: 'Committed request #2, then reset the connection.',
-        goodClient: 'Sends request #2 again with the same `Idempotency-Key`, and gets the first response.',
         change: 'Make the key once for each pet, before the loop of attempts.',
       },
       { kind: 'twice', what: 'an order of 1 Smaug more than there was', requests: ['4', '5'] },

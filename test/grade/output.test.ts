@@ -21,17 +21,18 @@ import {
 function judgeOutput(
   calm: string[][],
   lines: string[],
-  { sketches = [list], under = sketches, others = [], ...given }: OutputJudging = {},
+  { sketches = [list], under = sketches, others = [], otherEvents = 0, ...given }: OutputJudging = {},
 ) {
   const runs = calm.map((lines) => runOf(sketches, lines)) as [Run, ...Run[]];
   const run = runOf(under, lines);
-  return judge(runs, { ...run, storeResult: { ...run.storeResult, others } }, given);
+  return judge(runs, { ...run, storeResult: { ...run.storeResult, others, otherEvents } }, given);
 }
 
 interface OutputJudging extends Judging {
   sketches?: Sketch[];
   under?: Sketch[];
   others?: OtherChange[];
+  otherEvents?: number;
 }
 
 test('lines that all runs without faults print are required, and what differs in them is not', () => {
@@ -56,6 +57,14 @@ test('a line is required as often as it was printed, and to its end', () => {
   assert.equal(verdictOn(['1 pet', long, '1 pet']), 'survived');
   assert.equal(verdictOn(['1 pet', long]), 'printed-something-else');
   assert.equal(verdictOn(['1 pet', '1 pet', long.replace('7 pets', '6 pets')]), 'printed-something-else');
+});
+
+test('what rests on output alone needs the same missing line in a second run', () => {
+  const calm = ['Rex', 'Nemo', '2 pets'];
+  const verdictWith = (again: string[]) =>
+    judgeOutput([calm, calm], ['Nemo', '2 pets'], { again: runOf([list], again) }).verdict;
+  assert.equal(verdictWith(['Rex', '2 pets']), 'survived');
+  assert.equal(verdictWith(['2 pets']), 'printed-something-else');
 });
 
 test('lines that are missing for one cause are one deviation', () => {
@@ -83,6 +92,18 @@ const others: OutputJudging = {
   fault: 'conflict',
   others: [{ kind: 'pet', id: 1, property: 'name', before: 'Rex', after: 'Rex the Great' }],
 };
+const [stock, shipped] = [
+  { kind: 'pet', id: 1, property: 'stock', before: '9', after: '10' },
+  {
+    kind: 'order',
+    id: 3,
+    property: 'shipDate',
+    before: '2026-12-24T08:00:00Z',
+    after: '2026-12-25T08:00:00Z',
+  },
+] as const;
+const history: Sketch = { target: '/v1/store/events', operation: 'listEvents' };
+const withHistory = { ...others, otherEvents: 2, sketches: [list, history] };
 const outage: Sketch[] = [create(21, 'Smaug'), { ...list, status: 503, fault: 'unavailable' }];
 
 /** A line without faults, another in its place under a fault, and whether that is right. */
@@ -135,6 +156,24 @@ const printedInstead: [
   ['a page in the place of the whole list', '20 pets', '3 pets', false, { fault: 'small-pages' }],
   ['the other writer changed the name', 'Pet Rex is sold', 'Pet Rex the Great is sold', true, others],
   ['a count beside a name that the other writer changed', '3 of 3 packed', '2 of 3 packed', false, others],
+  ['the number of events, with those of the other writer', '7 events', '9 events', true, withHistory],
+  ['more events than the other writer caused', '7 events', '10 events', false, withHistory],
+  [
+    'a number of events in a program that reads none',
+    '7 pets',
+    '9 pets',
+    false,
+    { ...others, otherEvents: 2 },
+  ],
+  ['the sum of a stock', '20 units', '21 units', true, { ...others, others: [stock] }],
+  [
+    'a date that the other writer moved',
+    'due 2026-12-24',
+    'due 2026-12-25',
+    true,
+    { ...others, others: [shipped] },
+  ],
+  ['another date', 'due 2026-12-24', 'due 2026-12-26', false, { ...others, others: [shipped] }],
   ['requests after a colon', 'Requests: 12', 'Requests: 13', true],
   ['retries in JSON', '{"retries":0}', '{"retries":2}', true],
   ['a date that is lost', 'ships 2026-12-24', 'ships 1970-01-01', false],

@@ -36,7 +36,7 @@ export function runOf(sketches: Sketch[], lines: string[] = [], exitStatus: numb
   printed.add(Buffer.from(lines.map((line) => `${line}\n`).join('')));
   return {
     ...{ exitStatus, lastLines: lines, tookMs: 100, requests, requestCount: requests.length, printed },
-    result: undefined,
+    result: new PrintedLines(),
     ...{ storeResult: storeResultOf(stateAfter(events), initial(), events), performed: 1 },
   };
 }
@@ -64,17 +64,19 @@ export interface Judging {
   fault?: string;
   times?: number;
   ignoredOutput?: true | RegExp;
+  /** Another run under the same fault. */
+  again?: Run;
 }
 
 /** The deviations of a run from two runs without faults, and the verdict. */
 export function judge(
   calm: [Run, ...Run[]],
   run: Run,
-  { fault = 'lost-answer', times = 1, ignoredOutput }: Judging = {},
+  { fault = 'lost-answer', times = 1, ignoredOutput, again }: Judging = {},
 ) {
   const [selected] = selectFaults({ faults: [{ fault, times, after: 0 }] }) as [SelectedFault];
   const [plan] = plansOf(selected, usage) as [RunPlan];
-  return judgeRun(plan, run, baselineOf(calm, ignoredOutput));
+  return judgeRun(plan, run, baselineOf(calm, ignoredOutput), again);
 }
 export const baselineOf = (calm: [Run, ...Run[]], ignoredOutput?: true | RegExp) =>
   new BaselineRuns(calm, initial(), { ignoredOutput, api: petstoreApi });

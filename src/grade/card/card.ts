@@ -20,15 +20,7 @@ import {
   type Verdict,
   withoutFaults,
 } from '../grade.ts';
-import {
-  gradesOfTrials,
-  isUndoneByHung,
-  kindVerdicts,
-  type Rank,
-  rankOf,
-  severity,
-  worstRank,
-} from '../verdict.ts';
+import { gradesOfTrials, isUndoneByHung, kindVerdicts, type Rank, rankOf, severity } from '../verdict.ts';
 import { type Passed, passedOf } from './trials.ts';
 import { errorLine, gaveUpInWords, howEnded, useOf, verdictInWords, verdictWords } from './words.ts';
 
@@ -104,6 +96,8 @@ export interface Card {
   passed: Passed[];
   /** Sentences about what this grade does not show. */
   notes: string[];
+  /** Printed lines that differ for a good reason, each with its run. */
+  excused: string[];
   /** What few clients do, a line for each habit that this one lacks. */
   advice: string[];
   /** Requests of the run without faults that the service refused. */
@@ -141,10 +135,10 @@ export function toCard(graded: Grade, atMs: number, lines: CommandLines): Card {
       grade.isQuick &&
         `Quick: ${counted(catalogueOfFaults.length - faults.length, 'fault')}, and later uses of each operation, were not run.`,
       baseline.nothingToCompare && 'Nothing to compare, so a survived run only means exit status 0.',
-      excusedIn(rows),
       notCompared.length > 0 &&
         `Not compared, because it also varies without faults: ${notCompared.join('; ')}.`,
     ].filter((note) => typeof note === 'string'),
+    excused: rows.flatMap(({ name, run }) => (run?.excused ?? []).map((line) => `${name}: ${line}`)),
     advice: adviceOn(grade),
     refused: baseline.refused.map((one) => refusal(one, baseline)),
     next: worst ? [...(worst.fault ? [lines.about(worst.fault)] : []), worst.again] : [],
@@ -177,12 +171,6 @@ export function rankOfFault(fault: string, { rows }: Pick<Card, 'rows'>): Rank {
     findings.some((finding) => finding.rank === 'must-fix') ? 'must-fix' : rank,
   );
   return ranks.find((rank) => found.includes(rank)) ?? 'not-reached';
-}
-
-/** The lines that differ for a good reason, in a sentence. */
-function excusedIn(rows: readonly CardRow[]): string | false {
-  const all = rows.flatMap(({ name, run }) => (run?.excused ?? []).map((line) => `${name}: ${line}`));
-  return all.length > 0 && `Excused, in ${counted(all.length, 'line')} of output: ${all[0]}.`;
 }
 
 /** What happened in a run, in a few words. */
@@ -239,12 +227,12 @@ function findingsOf(
       ofOutput.includes(run.verdict) ||
       run.goalReached !== undefined);
   const ofDeviations = run.deviations.filter(isShown).map((deviation): CardFinding => {
-    const { kind, what, requests, service, goodClient, change } = deviation;
+    const { kind, what, requests, service, change } = deviation;
     return {
       rank,
       ...{ kind: kindVerdicts[kind], title: verdictWords[kindVerdicts[kind]], what },
       ...{ evidence: evidenceOf(run.requests, requests, fault), ...at(requests) },
-      ...{ service: service ?? doesOf(about), goodClient: goodClient ?? about?.goodClient },
+      ...{ service: service ?? doesOf(about), goodClient: about?.goodClient },
       // The advice of a check is more specific, except for something that was done twice.
       change: kind === 'twice' ? change : ((level === 'required' ? advice : undefined) ?? change ?? advice),
     };
@@ -400,22 +388,16 @@ function sentenceOf(grade: Grade, rows: CardRow[], problems: CardProblem[]): str
     return 'It printed another result under a fault and named the failure, but ended with 0. It made no other changes, and failed no required check.';
   if (verdict === 'passed')
     return 'It survived every required fault that it reached, made the same changes and standard output, and failed no required check.';
-  const mustFix = <T extends { rank: Rank }>(some: readonly T[]) =>
-    some.filter(({ rank }) => rank === 'must-fix');
-  const failing = mustFix(rows);
-  const failedIn = (some: readonly FaultGrade[]) =>
-    mustFix(some.map((one) => ({ rank: worstRank(one) }))).length;
-  const { required = [], recommended = [] } = Object.groupBy(faults, (fault) =>
-    fault.required ? 'required' : 'recommended',
-  );
+  const failing = rows.filter(({ rank }) => rank === 'must-fix');
   const trials = failing.filter(({ fault }) => fault === withoutFaults).length;
-  const checks = mustFix(problems).filter(({ kind }) => kind === 'check').length;
+  const failed = faults.filter(({ fault }) => failing.some((row) => row.fault === fault));
+  const [count, most] = [failed, faults].map((some) => some.filter(({ required }) => required).length);
+  const others = failed.length - (count ?? 0);
+  const checks = problems.filter(({ kind, rank }) => kind === 'check' && rank === 'must-fix').length;
   const parts = [
     trials > 0 && `failed without faults: ${trials} of ${counted(goal?.trials ?? trials, 'trial')}`,
-    failedIn(required) > 0 &&
-      `not survived: ${failedIn(required)} of ${counted(required.length, 'required fault')}`,
-    failedIn(recommended) > 0 &&
-      `wrong results or hangs under ${counted(failedIn(recommended), 'recommended fault')}`,
+    count && `not survived: ${count} of ${counted(most ?? 0, 'required fault')}`,
+    others > 0 && `wrong results or hangs under ${counted(others, 'recommended fault')}`,
   ].filter(Boolean);
   const ofRuns =
     parts.length > 0 ? `${capitalized(parts.join('; '))} (${counted(failing.length, 'run')}). ` : '';

@@ -1,4 +1,4 @@
-import { escapeTerminal } from '../../foundation/terminal-text.ts';
+import { escapeLines } from '../../foundation/terminal-text.ts';
 import { type JunitCase, toJunitXml } from '../../lab/checks/report-as-junit.ts';
 import { mapStrings, withoutFaults } from '../grade.ts';
 import type { Card, CardFinding, CardRow, Evidence } from './card.ts';
@@ -16,7 +16,7 @@ export function toJunit(card: Card): string {
     ...{ program: 'petstore grade', name: grade.command.join(' '), atMs },
     ...{ properties: { verdict: grade.verdict, runs: grade.runCount }, cases },
   };
-  return toJunitXml(mapStrings(suite, (text) => text.split('\n').map(escapeTerminal).join('\n')));
+  return toJunitXml(mapStrings(suite, escapeLines));
 }
 
 function baselineCase({ grade: { baseline, goal }, notes, refused }: Card): JunitCase {
@@ -52,16 +52,16 @@ function checkCases({ grade: { baseline, faults }, problems }: Card): JunitCase[
   const { trials = [] } = baseline;
   const runs = [baseline, ...trials, ...faults.flatMap((fault) => fault.runs)];
   const results = runs.flatMap((run) => run.checks);
-  return baseline.checks.map(({ name, level }): JunitCase => {
+  return baseline.checks.map(({ name }): JunitCase => {
     const facts = { name, classname: 'check' };
     const problem = problems.find(({ kind, title }) => kind === 'check' && title === name);
     if (!problem) {
       const isSeen = results.some((result) => result.name === name && result.result === 'passed');
       return isSeen ? facts : { ...facts, skipped: 'Not observed in any run.' };
     }
-    const { where, alsoAt, what } = problem;
+    const { rank, where, alsoAt, what } = problem;
     const details = [...detailsOf(problem), `In: ${[where, ...alsoAt].join('; ')}`].join('\n');
-    return level === 'required'
+    return rank === 'must-fix'
       ? { ...facts, failure: { type: 'check', message: what, details } }
       : { ...facts, skipped: `Recommended only: ${what}`, output: details };
   });

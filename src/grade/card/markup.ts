@@ -1,5 +1,5 @@
 import { escapeXml } from '../../foundation/escape-xml.ts';
-import { escapeTerminal } from '../../foundation/terminal-text.ts';
+import { escapeLines } from '../../foundation/terminal-text.ts';
 
 /** HTML that needs no escaping. */
 export class Markup {
@@ -19,8 +19,5 @@ export const html = (texts: TemplateStringsArray, ...parts: Part[]): Markup =>
 function markupOf(part: Part): string {
   if (part instanceof Markup) return part.text;
   if (Array.isArray(part)) return part.map(markupOf).join('');
-  return part === undefined || part === false ? '' : escapeXml(shown(String(part)));
+  return part === undefined || part === false ? '' : escapeXml(escapeLines(String(part)));
 }
-
-/** Shows control characters, except line ends. */
-const shown = (text: string) => text.split('\n').map(escapeTerminal).join('\n');

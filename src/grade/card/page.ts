@@ -233,6 +233,7 @@ ${findings.map(
   (finding) =>
     html`<p class="finding ${finding.rank}">${problemTitle(finding)} <span class="level">${finding.where}, ${requestNumbers(finding)}</span></p>`,
 )}
+${run.excused && html`<p>Excused, for a good reason:</p><ul>${run.excused.map((line) => html`<li>${line}</li>`)}</ul>`}
 ${run.requests.length > 0 && timeline(run.requests, guilty)}
 ${findings.length > 0 && requestList(name, run.requests)}
 ${run.exitStatus !== 0 && html`<p>Ended: ${howEndedWhen(run)}.</p>${lines(run.lastLines, `in ${name}`)}`}

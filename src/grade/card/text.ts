@@ -21,6 +21,8 @@ export const maxSummaryLines = 40;
 const maxLines = { title: 1, ending: 12, fact: 2, survived: 6, passed: 8, changes: 9, verdict: 3, head: 2 };
 /** How many requests of a finding are shown: in the summary, and in the details. */
 const [maxEvidence, maxEvidenceInDetails] = [4, 20];
+/** How many excused lines are shown. The JSON has all. */
+const maxExcused = 3;
 /** The longest texts, in characters. */
 const [maxText, maxTarget] = [240, 40];
 
@@ -123,7 +125,7 @@ function requestCells({ id, at, method, target, key, outcome, isAffected }: Evid
 }
 
 function factLines(card: Card): string[] {
-  const { grade, rows, refused, notes, problems, advice } = card;
+  const { grade, rows, refused, notes, problems, advice, excused } = card;
   const faultsBy = (rank: Rank) => {
     const names = grade.faults.map(({ fault }) => fault).filter((name) => rankOfFault(name, card) === rank);
     return names.length > 0 ? `${counted(names.length, 'fault')}: ${names.join(', ')}` : '';
@@ -139,6 +141,11 @@ function factLines(card: Card): string[] {
     ['Timeouts', silent.join('; ')],
     ['Refused', refusals.length > 0 ? `${withoutFaults}: ${cut(refusals.join('; '), maxText)}` : ''],
     ...notes.map((note) => ['Note', cut(note, maxText)]),
+    ...excused.slice(0, maxExcused).map((line, i) => [i === 0 ? 'Excused' : ' ', cut(line, maxText)]),
+    [
+      '',
+      excused.length > maxExcused ? `and ${counted(excused.length - maxExcused, 'more line')}: --json` : '',
+    ],
     ...advice.map((text) => ['Advice', cut(text, maxText)]),
   ].filter(([, text]) => text !== '') as [string, string][];
   const width = Math.max(...facts.map(([name]) => name.length));

@@ -1,4 +1,4 @@
-import { counted as countedAs } from '../../foundation/words.ts';
+import { counted as countedAs, firstOf } from '../../foundation/words.ts';
 import { contentOf, type Matched, matchRows, type Pair, type Varying } from './match.ts';
 import {
   absent,
@@ -127,9 +127,7 @@ export function variationInWords({ fields, groups }: Variation, base: StoreResul
       return names?.size ? [`${[...names].join(', ')} of ${kind} ${clip(title)}`] : [];
     }),
   ]);
-  return things.length <= maxShown
-    ? things
-    : [...things.slice(0, maxShown), countedAs(things.length - maxShown, 'more thing')];
+  return firstOf(things, maxShown, 'thing');
 }
 
 /** Matches the rows of all kinds. A row that refers to another is compared by the counterpart of that row. */
@@ -169,7 +167,7 @@ function countDifferences(
     const [was, is] = [both.length + lost.length, both.length + gained.length];
     const isAboutInitial = [...lost, ...gained].some(isInitial);
     return {
-      ...{ title, was, is, gained, isAboutInitial, missing: changesOf(base, lost) },
+      ...{ title, isRenamed: was === 0 && !isAboutInitial, missing: changesOf(base, lost) },
       what: countSentence({ kind, title, was, is, lost, gained, isInitial }),
       changes: gained.length > 0 ? changesOf(run, [...both.map((pair) => pair.run), ...gained]) : [],
       // A row from before the run is missing if the program deleted it, and left over if it did not.
@@ -177,30 +175,13 @@ function countDifferences(
     } as const;
   });
   // If names vary from run to run, only the numbers show that something was added twice.
-  const isRenamed = ({ was, kind }: { was: number; kind: string }) => kind === 'twice' && was === 0;
   const vary = pairs.some(({ varying }) => varying.size > 0);
-  const renamed = vary && surplus > 0 ? found.filter(isRenamed) : [];
+  const renamed = vary && surplus > 0 ? found.filter(({ isRenamed }) => isRenamed) : [];
   const [first] = renamed;
-  return [
-    ...found
-      .filter((one) => !renamed.includes(one))
-      .map(
-        ({ was, what, kind: how, changes, missing }): Found => ({
-          kind: isRenamed({ was, kind: how }) ? 'other' : how,
-          ...{ what, changes, missing },
-        }),
-      ),
-    ...(first
-      ? [
-          {
-            kind: 'twice' as const,
-            what: `${counted(added + surplus, kind)} added instead of ${numberWord(added, 'none')}, such as ${clip(first.title)}`,
-            changes: renamed.flatMap(({ changes }) => changes),
-            missing: [],
-          },
-        ]
-      : []),
-  ];
+  if (!first) return found;
+  const what = `${counted(added + surplus, kind)} added instead of ${numberWord(added, 'none')}, such as ${clip(first.title)}`;
+  const changes = renamed.flatMap((one) => one.changes);
+  return [...found.filter(({ isRenamed }) => !isRenamed), { kind: 'twice', what, changes, missing: [] }];
 }
 
 interface Counts {
@@ -326,12 +307,7 @@ function changeOf(pair: Pair, { base, run }: ComparedRuns, uneven: ReadonlySet<s
       kind:
         isDeletion && histories.base?.deleted
           ? 'undone'
-          : // A field that is never changed without faults does not count as done twice.
-            worstOf(
-              compared.map(([, { base, run }]) =>
-                base.length === 0 ? 'other' : countKind(base.length, run.length),
-              ),
-            ),
+          : worstOf(compared.map(([, { base, run }]) => countKind(base.length, run.length))),
       what: rowSentence(pair, names, writes),
       changes: isWritten
         ? compared.flatMap(([, { run }]) => run.map(({ change }) => change))
@@ -355,7 +331,9 @@ const hasConsequence = (base: StoreResult, run: StoreResult, pair: Pair, name: s
     history?.writes.some(({ field, isOwn }) => field === name && !isOwn),
   );
 
-const countKind = (was: number, is: number) => (is > was ? 'twice' : is < was ? 'undone' : 'other');
+/** What never occurs without faults does not count as done twice. */
+const countKind = (was: number, is: number) =>
+  is < was ? 'undone' : is > was && was > 0 ? 'twice' : 'other';
 
 const worstOf = (kinds: readonly Difference['kind'][]) =>
   (['twice', 'undone', 'other'] as const).find((kind) => kinds.includes(kind)) ?? 'other';
@@ -422,11 +400,7 @@ const maxShown = 20;
 
 /** The first differences, and how many more there are. */
 function bounded(differences: readonly Difference[]): Difference[] {
-  const rest = differences.slice(maxShown);
-  if (rest.length === 0) return [...differences];
-  const what = countedAs(rest.length, 'more difference');
-  return [
-    ...differences.slice(0, maxShown),
-    { kind: worstOf(rest.map(({ kind }) => kind)), what, changes: [], missing: [] },
-  ];
+  const [shown, rest] = [differences.slice(0, maxShown), differences.slice(maxShown)];
+  const [what, kind] = [countedAs(rest.length, 'more difference'), worstOf(rest.map((one) => one.kind))];
+  return rest.length > 0 ? [...shown, { kind, what, changes: [], missing: [] }] : shown;
 }

@@ -1,4 +1,4 @@
-import { capitalized, counted } from '../../foundation/words.ts';
+import { capitalized, firstOf } from '../../foundation/words.ts';
 import { refusalOf } from '../../lab/checks/expected.ts';
 import { streamsResumed } from '../../lab/checks/streams.ts';
 import { connectionFaults } from '../../lab/faults/list.ts';
@@ -18,25 +18,30 @@ interface Facts {
 /** The maximum number of requests that a deviation names, and of those that its sentence about the service describes. */
 const [maxRequests, maxDescribed] = [10, 3];
 
-/** Returns functions that find the requests behind a difference of a run, and say what the service did and what to change. */
-export function explainer(fault: Fault, base: Facts, run: Facts) {
-  const touched = run.requests.filter((request) => isAffectedBy(fault.name, request));
+/**
+ * Returns functions that find the requests behind a difference of a run, and say what the service did and what to change. `unread`: the ids
+ * of pages whose next page was not read.
+ */
+export function explainer(fault: Fault | undefined, base: Facts, run: Facts, unread: readonly string[]) {
+  const touched = run.requests.filter((request) => fault && isAffectedBy(fault.name, request));
   // A refusal that also happens without the fault is never the cause.
   const usual = new Set(base.requests.filter(isRefusal).map(refusalOf));
   const isUsual = (request: RecordedRequest) => request.fault === undefined && usual.has(refusalOf(request));
   const committed = new Set(requestsOf(changesIn(run.storeResult), run.requests));
+  const pages = run.requests.filter(({ id }) => unread.includes(id));
+  const unreadNote = pages.length > 0 ? `: the page after request ${pages.at(-1)?.id} was not read` : '';
   const serviceDid = (requests: readonly RecordedRequest[]) => {
     const sentences = requests
       // If the response looks normal, the description of the fault says more than the response.
-      .filter((request) => isAffectedBy(fault.name, request) && !isSuccess(request))
+      .filter((request) => touched.includes(request) && !isSuccess(request))
       .slice(0, maxDescribed)
       .map((request) => serviceSentence(request, committed.has(request)));
     return sentences.length > 0 ? { service: sentences.join(' ') } : {};
   };
-  const because = (requests: readonly RecordedRequest[]) => ({
+  const because = (requests: readonly RecordedRequest[], change: string | undefined) => ({
     requests: requests.slice(0, maxRequests).map(({ id }) => id),
     ...serviceDid(requests),
-    goodClient: fault.goodClient,
+    ...(change !== undefined && { change }),
   });
   const ofStore = ({ kind, what, changes, missing }: Difference): Deviation => {
     const made = requestsOf(changes, run.requests);
@@ -47,53 +52,33 @@ export function explainer(fault: Fault, base: Facts, run: Facts) {
       (one) => !isSuccess(one) && !isUsual(one) && lacking.some(isOfOperation(one)),
     );
     const all = kind === 'twice' ? run.requests.filter((one) => [...made, ...hidden].includes(one)) : made;
-    const behind = [all, failed, touched].find(({ length }) => length > 0) ?? [];
-    const change = changeFor(kind, behind, fault);
-    return { kind, what, ...because(behind), ...(change !== undefined && { change }) };
+    const behind = firstFound(pages, all, failed, touched);
+    const change = behind === pages ? followNext : fault && changeFor(kind, behind, fault);
+    return { kind, what, ...because(behind, change) };
   };
-  const again = readAgain(base.requests, run.requests);
-  const unanswered = neverAnswered(base.requests, run.requests).filter((one) => !isUsual(one));
-  /** `unread`: the ids of pages whose next page was not read. */
-  const ofPrinted = (what: string, namesFailure: boolean, unread: readonly string[] = []): Deviation => {
-    const pages = run.requests.filter(({ id }) => unread.includes(id));
-    const behind = [pages, unanswered, [...touched, ...again]].find(({ length }) => length > 0) ?? [];
+  const ofPrint = (sentences: readonly string[], namesFailure: boolean): Deviation[] => {
+    const unanswered = neverAnswered(base.requests, run.requests).filter((one) => !isUsual(one));
     const [lacking] = unanswered;
-    const why =
-      behind === pages
-        ? `: the page after request ${pages.at(-1)?.id} was not read`
-        : lacking && `: ${lacking.method} ${lacking.target} never got a successful response`;
-    const change = changeForOutput({ namesFailure, isUnread: pages.length > 0, lacking, again });
-    return {
-      ...{ kind: namesFailure ? 'reported' : 'printed', what: what + (why ?? ''), ...because(behind) },
-      ...(change !== undefined && { change }),
-    };
+    const note = lacking ? `: ${lacking.method} ${lacking.target} never got a successful response` : '';
+    const change = namesFailure
+      ? 'Exit with a status other than 0 if the result is not complete.'
+      : (unreadNote && followNext) || (lacking && withoutResponse(lacking));
+    const what = joined(sentences) + (unreadNote || note);
+    const kind = namesFailure ? 'reported' : 'printed';
+    return sentences.length > 0
+      ? [{ kind, what, ...because(firstFound(pages, unanswered, touched), change) }]
+      : [];
   };
   return {
-    ofStore: (differences: readonly Difference[]) => oneForEachCause(differences.map(ofStore)),
-    ofPrint: (sentences: readonly string[], namesFailure = false, unread?: readonly string[]) =>
-      joined(sentences).map((what) => ofPrinted(what, namesFailure, unread)),
+    ofStore: (differences: readonly Difference[]) =>
+      oneForEachCause(differences.map(ofStore)).map((one) => ({ ...one, what: one.what + unreadNote })),
+    ofPrint,
   };
 }
 
+const firstFound = (...causes: RecordedRequest[][]) => causes.find(({ length }) => length > 0) ?? [];
+
 const isOfOperation = (one: RecordedRequest) => (other: RecordedRequest) => one.operation === other.operation;
-
-/** The GET requests that the run sent again after a successful response, and more often than the base did. */
-function readAgain(base: readonly RecordedRequest[], run: readonly RecordedRequest[]): RecordedRequest[] {
-  const left = new Map<string, number>();
-  for (const { target } of base.filter(isGet)) left.set(target, (left.get(target) ?? 0) + 1);
-  const had = new Set<string>();
-  return run.filter((request) => {
-    const { target } = request;
-    if (!isGet(request) || !isSuccess(request) || isStream(request)) return false;
-    const times = (left.get(target) ?? 1) - 1;
-    left.set(target, times);
-    const isAgain = had.has(target) && times < 0;
-    had.add(target);
-    return isAgain;
-  });
-}
-
-const isGet = ({ method }: RecordedRequest) => method === 'GET';
 
 const isStream = ({ answerHeaders }: RecordedRequest) =>
   answerHeaders['content-type']?.startsWith('text/event-stream') ?? false;
@@ -108,44 +93,21 @@ function neverAnswered(base: readonly RecordedRequest[], run: readonly RecordedR
   );
 }
 
-interface OutputCause {
-  namesFailure: boolean;
-  isUnread: boolean;
-  lacking: RecordedRequest | undefined;
-  again: readonly RecordedRequest[];
-}
-
-/** What to change in a program that exits with 0 and prints something else. */
-function changeForOutput({ namesFailure, isUnread, lacking, again }: OutputCause): string | undefined {
-  if (namesFailure) return 'Exit with a status other than 0 if the result is not complete.';
-  if (isUnread) return 'Follow `rel="next"` until a page has none.';
-  if (lacking && isRedirect(lacking)) return followRedirect;
-  if (lacking)
-    return `Do not print a result without the response to #${lacking.id}: send it again, or exit with a status other than 0.`;
-  return again.length > 0 ? changeForReadAgain(again) : undefined;
-}
-
-const changeForReadAgain = (again: readonly RecordedRequest[]) =>
-  `Retry only the failed request, or discard earlier results before you start over: the program repeated ${counted(again.length, 'request')} that had already succeeded (#${again[0]?.id}).`;
-
-/** How many sentences of deviations with one cause are joined. */
-const maxJoined = 3;
+const withoutResponse = (lacking: RecordedRequest) =>
+  isRedirect(lacking)
+    ? followRedirect
+    : `Do not print a result without the response to #${lacking.id}: send it again, or exit with a status other than 0.`;
 
 /** Joins deviations of one kind that have the same requests behind them. */
 function oneForEachCause(deviations: readonly Deviation[]): Deviation[] {
   const byCause = Map.groupBy(deviations, ({ kind, requests }) => `${kind} ${requests.join(' ')}`);
   return [...byCause.values()].map((same) => {
-    const [what = ''] = joined(same.map(({ what }) => what));
-    return { ...(same[0] as Deviation), what };
+    return { ...(same[0] as Deviation), what: joined(same.map(({ what }) => what)) };
   });
 }
 
-/** The first sentences as one, if there are any. */
-function joined(sentences: readonly string[]): string[] {
-  const rest = sentences.length - maxJoined;
-  const more = rest > 0 ? [`and ${counted(rest, 'more difference')}`] : [];
-  return sentences.length > 0 ? [[...sentences.slice(0, maxJoined), ...more].join('; ')] : [];
-}
+/** The first sentences as one. */
+const joined = (sentences: readonly string[]) => firstOf(sentences, 3, 'difference').join('; ');
 
 /** A redirect is no success: who does not follow it has no result. */
 const isSuccess = ({ status = 0, fault }: RecordedRequest) =>
@@ -157,6 +119,7 @@ const isRefusal = ({ status = 0 }: RecordedRequest) => status >= 400 && status <
 
 const followRedirect =
   'Follow the redirect: send the same request to `Location`, with the same method, body and headers.';
+const followNext = 'Follow `rel="next"` until a page has none.';
 const isRedirect = ({ status = 0 }: RecordedRequest) => status >= 300 && status < 400 && status !== 304;
 
 const changesIn = ({ histories }: StoreResult): StoreChange[] =>
@@ -198,10 +161,9 @@ function changeFor(
   behind: readonly RecordedRequest[],
   fault: Fault,
 ): string | undefined {
-  const { name, group, shortensPages } = fault;
+  const { name, group } = fault;
   if (name === samePage.name)
     return 'Stop if a link leads to a page that you have already read. Otherwise you get its items twice.';
-  if (shortensPages) return 'Follow `rel="next"` until a page has none.';
   if (group === 'Streams') return changeForStream(fault);
   if (kind === 'undone' && behind.some(isRedirect)) return followRedirect;
   const refused = behind.find((request) => isRefusal(request) && request.fault === undefined);

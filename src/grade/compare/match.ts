@@ -35,9 +35,11 @@ const maxCandidates = 20;
 /** Pairs the rows of the base and of a run, in linear time: first equal rows, then rows with the same name or id. */
 export function matchRows(base: readonly StoreRow[], run: readonly StoreRow[], known: Known): Matched {
   const matching = new Matching(base, run, known);
+  const isInitial = ({ id }: StoreRow) => known.initialIds.has(id);
   matching.pairEqual();
-  matching.pairNear();
-  if (known.areAlike) matching.pairRest();
+  matching.pairBy((row) => `${row.id} ${isInitial(row) ? '' : row.handle}`);
+  matching.pairBy(({ handle }) => handle);
+  if (known.areAlike) matching.pairBy((row) => (isInitial(row) ? `${row.id}` : 'added'));
   else matching.pairById();
   return { pairs: matching.pairs, missing: [...matching.missing], extra: [...matching.extra] };
 }
@@ -61,48 +63,34 @@ class Matching {
     this.#known = known;
   }
 
+  /** Pairs remaining rows with equal keys, in order: each with the most similar of the next candidates. */
+  pairBy(keyOf: (row: StoreRow) => string, rows: Iterable<StoreRow> = this.missing): void {
+    const byKey = Map.groupBy(this.extra, keyOf);
+    for (const row of rows) {
+      if (!this.missing.has(row)) continue;
+      const candidates = byKey.get(keyOf(row)) ?? [];
+      const counts = candidates
+        .slice(0, maxCandidates)
+        .map((other) => (this.#mayPair(row, other) ? this.#differing(row, other).length : Infinity));
+      this.#pair(row, candidates.splice(counts.indexOf(Math.min(...counts)), 1)[0]);
+    }
+  }
+
   /** Pairs rows that are equal except for their varying fields. Rows with the fewest varying fields come first. */
   pairEqual(): void {
     const byVarying = Map.groupBy(this.missing, (row) => [...this.#varyingOf(row)].sort().join());
     const groups = [...byVarying.values()].sort((a, b) => this.#variability(a) - this.#variability(b));
-    for (const rows of groups) this.#pairEqualOf(rows, this.#varyingOf(rows[0] as StoreRow));
-  }
-
-  /** Pairs equal rows, without the fields `but`. Prefers rows with the same id, because other rows refer to ids. */
-  #pairEqualOf(rows: readonly StoreRow[], but: ReadonlySet<string>): void {
-    const byId = this.#extraById();
-    for (const row of rows) {
-      const same = byId.get(row.id);
-      if (same && contentOf(same, but) === contentOf(row, but)) this.#pair(row, same);
-    }
-    const byContent = Map.groupBy([...this.extra].reverse(), (row) => contentOf(row, but));
-    for (const row of rows) {
-      if (!this.missing.has(row)) continue;
-      const equals = byContent.get(contentOf(row, but)) ?? [];
-      let next = equals.pop();
-      while (next && !this.#mayPair(row, next)) next = equals.pop();
-      this.#pair(row, next);
-    }
-  }
-
-  /** Pairs remaining rows: rows from before the run by id, then rows with the same name and id, then rows with the same name. */
-  pairNear(): void {
-    const byId = this.#extraById();
-    for (const row of this.missing) {
-      const same = byId.get(row.id);
-      if (this.#known.initialIds.has(row.id) || same?.handle === row.handle) this.#pair(row, same);
-    }
-    const byHandle = Map.groupBy(this.extra, ({ handle }) => handle);
-    for (const row of this.missing) {
-      const candidates = byHandle.get(row.handle) ?? [];
-      const index = this.#nearest(row, candidates.slice(0, maxCandidates));
-      this.#pair(row, candidates.splice(index, 1)[0]);
+    for (const rows of groups) {
+      const but = this.#varyingOf(rows[0] as StoreRow);
+      // Rows with the same id come first, because other rows refer to ids.
+      this.pairBy((row) => `${row.id} ${contentOf(row, but)}`, rows);
+      this.pairBy((row) => contentOf(row, but), rows);
     }
   }
 
   /** Pairs remaining rows by id if half of their fields are equal. A row with the name of another base row is a further one. */
   pairById(): void {
-    const byId = this.#extraById();
+    const byId = new Map([...this.extra].map((row) => [row.id, row]));
     const handles = new Set(this.pairs.map(({ base }) => base.handle));
     for (const row of this.missing) {
       const same = byId.get(row.id);
@@ -115,19 +103,6 @@ class Matching {
     }
   }
 
-  /** Pairs the rows that both runs added, in order. Each row gets the most similar of the next candidates. */
-  pairRest(): void {
-    const rest = this.#added(this.extra);
-    for (const row of this.#added(this.missing)) {
-      const index = this.#nearest(row, rest.slice(0, maxCandidates));
-      this.#pair(row, rest.splice(index, 1)[0]);
-    }
-  }
-
-  #added = (rows: ReadonlySet<StoreRow>) => [...rows].filter(({ id }) => !this.#known.initialIds.has(id));
-
-  #extraById = () => new Map([...this.extra].map((row) => [row.id, row]));
-
   #pair(base: StoreRow, run: StoreRow | undefined): void {
     if (!run || !this.#mayPair(base, run)) return;
     this.extra.delete(run);
@@ -139,14 +114,6 @@ class Matching {
   #mayPair = (base: StoreRow, run: StoreRow) =>
     this.extra.has(run) &&
     (base.id === run.id || !this.#known.initialIds.has(run.id) || this.#varyingOf(base).size === 0);
-
-  /** The index of the candidate with the fewest differing fields. */
-  #nearest(row: StoreRow, candidates: readonly StoreRow[]): number {
-    const counts = candidates.map((other) =>
-      this.#mayPair(row, other) ? this.#differing(row, other).length : Number.POSITIVE_INFINITY,
-    );
-    return counts.indexOf(Math.min(...counts));
-  }
 
   #differing(base: StoreRow, run: StoreRow): string[] {
     const varying = this.#varyingOf(base);

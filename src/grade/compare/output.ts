@@ -1,6 +1,6 @@
 import { safeText } from '../../foundation/redact.ts';
 import { PetStatus } from '../../foundation/schema.ts';
-import { counted } from '../../foundation/words.ts';
+import { firstOf } from '../../foundation/words.ts';
 import { laterFieldNames } from '../../lab/faults/new-fields.ts';
 import { toUnknownStatus } from '../../lab/faults/new-status.ts';
 import type { Fault } from '../../lab/faults/shared/fault.ts';
@@ -25,11 +25,13 @@ export interface OutputFacts {
   restartsStream: boolean;
   /** What the other writer of `conflict` changed. */
   others: readonly OtherChange[];
+  /** How many of these changes the program may count: the events, if it reads them, or those of the stock. */
+  otherCounts: number;
 }
 
 export interface OutputDifference {
-  /** A sentence for each line that is missing, or that came again from a stream. */
-  found: string[];
+  /** By line: a sentence for each that is missing, or that came again from a stream. */
+  found: ReadonlyMap<string, string>;
   /** Whether the output names a failure in place of these lines. */
   namesFailure: boolean;
   /** A sentence for each other line that is right, with the reason. */
@@ -46,13 +48,11 @@ export function expectedLines(outputs: readonly Printed[], ignored?: RegExp): Li
   );
   return others.reduce((expected, other) => {
     const { missing, extra } = match(expected, other);
-    const partners = new Map(
-      missing.map((line, i) => [line, i < maxPaired ? nearest(line, extra, true) : undefined]),
-    );
+    const partners = new Map(missing.slice(0, maxPaired).map((line) => [line, nearest(line, extra, true)]));
+    const absent = new Set(missing);
     return expected.flatMap((line) => {
-      if (!partners.has(line)) return [line];
       const partner = partners.get(line);
-      return partner ? [varies(line, partner)] : [];
+      return partner ? varies(line, partner) : absent.has(line) ? [] : line;
     });
   }, first);
 }
@@ -74,13 +74,18 @@ export function compareOutput(
   const context = { ...facts, expected, printed, extra, left };
   const judged = all.map((one) => ({ ...one, reason: reasonFor(one.line, one.instead, context) }));
   const unexcused = judged.filter(({ reason }) => reason === undefined);
-  const again = facts.restartsStream ? repeated(expected, extra) : [];
+  const keys = new Set(facts.restartsStream ? expected.map(({ key }) => key) : []);
+  const again = extra.filter(({ key, text }) => keys.has(key) && !aboutStreams.test(text));
   const hasOtherValue = unexcused.some(({ line, instead }) => instead && !namesFailure(instead, line));
   return {
-    found: bounded([...unexcused.map(sentence), ...again.map(({ text }) => `printed ${quoted(text)} again`)]),
+    found: new Map([
+      ...unexcused.map((one) => [one.line.key, sentence(one)] as const),
+      ...again.map(({ key, text }) => [`again ${key}`, `printed ${quoted(text)} again`] as const),
+    ]),
     namesFailure: again.length === 0 && !hasOtherValue && extra.some((one) => namesFailure(one)),
-    excused: bounded(
+    excused: firstOf(
       judged.flatMap((one) => (one.reason === undefined ? [] : `${sentence(one)}: ${one.reason}`)),
+      ...[maxExcused, 'line'],
     ),
   };
 }
@@ -93,13 +98,8 @@ interface Context extends OutputFacts {
   left: ReadonlySet<Line>;
 }
 
-interface Missing {
-  line: Line;
-  /** The line in its place. */
-  instead: Line | undefined;
-}
-
-const sentence = ({ line, instead }: Missing) =>
+/** `instead`: the line in its place. */
+const sentence = ({ line, instead }: { line: Line; instead: Line | undefined }) =>
   instead
     ? `printed ${quoted(instead.text)} instead of ${quoted(line.text)}`
     : `did not print ${quoted(line.text)}`;
@@ -136,8 +136,7 @@ function reasonFor(line: Line, instead: Line | undefined, context: Context): str
 /** The reason if the fault's own responses explain the line. */
 function shownReason(line: Line, instead: Line | undefined, context: Context): string | undefined {
   const { fault, extra, expected, others } = context;
-  const hasPeers = (lines: readonly Line[]) =>
-    lines.filter((other) => other !== line && haveSameShape(line, other)).length > 0;
+  const hasPeer = [...expected, ...extra].some((other) => other !== line && haveSameShape(line, other));
   const contents = () => extra.flatMap(({ tokens }) => tokens);
   switch (fault.shows) {
     case 'pages': {
@@ -147,10 +146,9 @@ function shownReason(line: Line, instead: Line | undefined, context: Context): s
       return isRight ? 'it shows pages, and all of them were read' : undefined;
     }
     case 'older state':
-      return instead || hasPeers([...expected, ...extra]) ? 'the responses show older state' : undefined;
     case 'fewer events':
-      return !context.restartsStream && (instead || hasPeers([...expected, ...extra]))
-        ? 'the service no longer had these events'
+      return !context.restartsStream && (instead || hasPeer)
+        ? `the responses show ${fault.shows}`
         : undefined;
     case 'more fields':
       return extra.some(({ text }) => laterFieldNames.some((name) => text.includes(name))) &&
@@ -167,7 +165,7 @@ function shownReason(line: Line, instead: Line | undefined, context: Context): s
     }
     case 'changes of another writer': {
       const isTheirs = ({ text }: Line) =>
-        others.some(({ before = 'none', after }) => keyOf(text.replaceAll(after, before)) === line.key);
+        others.some(({ before = 'none', after }) => keyOf(withValue(text, after, before)) === line.key);
       return extra.some(isTheirs) ? 'another writer changed it' : undefined;
     }
     default:
@@ -178,6 +176,12 @@ function shownReason(line: Line, instead: Line | undefined, context: Context): s
 const isWord = (token: string) => /[\p{L}\d]/u.test(token);
 /** The values of a status that follows from the stock. */
 const statuses: readonly string[] = PetStatus.enum;
+/** A text with another value. A date may stand in the place of a time. */
+const withValue = (text: string, value: string, other: string) =>
+  text
+    .replaceAll(value, other)
+    .replaceAll(isoDate.exec(value)?.[0] ?? value, isoDate.exec(other)?.[0] ?? other);
+const isoDate = /^\d{4}-\d\d-\d\d(?=T)/;
 const keyOf = (text: string) => linesOf([text])[0]?.key;
 const sharesWord = ({ tokens }: Line, other: Line) =>
   tokens.some((token: string) => (isNumber(token) || token.length > 2) && other.tokens.includes(token));
@@ -193,7 +197,7 @@ function reasonForToken(
   was: readonly string[],
   { text, tokens: is }: Line,
   at: number,
-  { fault, isLimit, isSameThing, others }: Context,
+  { fault, isLimit, isSameThing, others, otherCounts }: Context,
 ): string | undefined {
   const [before, now, next = ''] = [was[at] as string, is[at] as string, is[at + 1]];
   if (isUnit(before) && isUnit(now)) return 'it counts requests or time';
@@ -208,11 +212,12 @@ function reasonForToken(
   if (fault.shows !== 'changes of another writer') return undefined;
   const isTheirs = others.some(({ property, before: value, after }) =>
     property === 'stock'
-      ? Number(now) - Number(before) === Number(after) - Number(value) ||
-        [before, now].every((one) => statuses.includes(one))
+      ? [before, now].every((one) => statuses.includes(one))
       : now === after && before === value,
   );
-  return isTheirs ? 'another writer changed it' : undefined;
+  return isTheirs || Math.abs(Number(now) - Number(before)) <= otherCounts
+    ? 'another writer changed it'
+    : undefined;
 }
 
 /** Whether a line counts steps, such as `3/5`, and its last step, `5/5`, was printed. */
@@ -232,22 +237,10 @@ function isWithin(tokens: readonly string[], others: readonly string[]): boolean
   return at === tokens.length;
 }
 
+/** A program may say more than once that it opens a stream. */
 const aboutStreams = /connect|open|listen|stream|subscri|resum/i;
 
-/** The extra lines that repeat an expected one, without those about the stream itself. */
-function repeated(expected: readonly Line[], extra: readonly Line[]): Line[] {
-  const keys = new Set(expected.map(({ key }) => key));
-  return extra.filter(({ key, text }) => keys.has(key) && !aboutStreams.test(text));
-}
-
-/** The most sentences, and characters of a line that they show. */
-const [maxSentences, maxShownLength] = [10, 120];
-
-function bounded(sentences: readonly string[]): string[] {
-  const rest = sentences.length - maxSentences;
-  return rest > 0
-    ? [...sentences.slice(0, maxSentences), `and ${counted(rest, 'more line')}`]
-    : [...sentences];
-}
+/** The most excused lines of a run, and characters of a line that a sentence shows. */
+const [maxExcused, maxShownLength] = [100, 120];
 
 const quoted = (line: string) => `"${safeText(line, maxShownLength)}"`;

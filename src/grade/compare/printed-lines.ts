@@ -18,8 +18,6 @@ export interface Printed {
   last: string;
 }
 
-export const noOutput: Printed = { lines: [], isCut: false, last: '' };
-
 /** Collects the lines of an output. An endless output needs no more memory than `maxCompared`. */
 export class PrintedLines implements Printed {
   readonly lines: string[] = [];
@@ -28,8 +26,14 @@ export class PrintedLines implements Printed {
   readonly #decoder = new StringDecoder('utf8');
   #open = '';
   #left = maxCompared;
+  readonly #original: (line: string) => string;
 
-  add(chunk: Buffer): void {
+  /** `original`: returns a line as it would be without a fault. */
+  constructor(original = (line: string) => line) {
+    this.#original = original;
+  }
+
+  add(chunk: Buffer | string): void {
     const [first = '', ...more] = this.#decoder.write(chunk).split('\n');
     this.#open += first;
     for (const line of more) {
@@ -43,13 +47,14 @@ export class PrintedLines implements Printed {
   }
 
   /** Adds the last line, which may have no line end. */
-  end(): void {
+  end(text = ''): void {
+    if (text !== '') this.add(text);
     const line = shownOf(this.#open);
     this.#open = '';
     if (line === '') return;
     this.last = line;
     this.#left -= line.length;
-    if (this.#left >= 0) this.lines.push(line);
+    if (this.#left >= 0) this.lines.push(this.#original(line));
     else this.isCut = true;
   }
 }

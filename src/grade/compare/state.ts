@@ -58,9 +58,9 @@ function writtenAt(path: string): string[] {
 
 /** A change by the other writer of the fault `conflict`: the property that it wrote, before and after. */
 export interface OtherChange {
-  kind: 'category' | 'pet' | 'order';
+  kind: string;
   id: number;
-  property: 'name' | 'shipDate' | 'stock';
+  property: string;
   before: string | undefined;
   after: string;
 }

@@ -48,6 +48,8 @@ export interface StoreResult {
   hasChanges: boolean;
   /** The changes of the other writer that the fault `conflict` adds. */
   others: readonly OtherChange[];
+  /** The number of its events. */
+  otherEvents: number;
 }
 
 export const resourceKey = (kind: string, id: unknown) => `${kind} ${id}`;
@@ -96,7 +98,8 @@ export function storeResultOf(
     state: withDeleted(state, histories),
     histories,
     hasChanges: events.some(({ type, requestId }) => described.has(type) && requestId !== otherWriter),
-    others: others.flatMap(otherChangeOf),
+    others: others.flatMap(otherChangesOf),
+    otherEvents: others.length,
   };
 }
 
@@ -147,20 +150,12 @@ function withDeleted(state: StoreState, histories: ReadonlyMap<string, ResourceH
   return Object.fromEntries(entries);
 }
 
-/** What the other writer changes, by the type of the event. A new stock also changes the status of the pet, which is left out. */
-const changedByOthers: Readonly<Record<string, [kind: OtherChange['kind'], property: string]>> = {
-  'order.updated': ['order', 'shipDate'],
-  'inventory.updated': ['pet', 'quantity'],
-  'pet.updated': ['pet', 'name'],
-  'category.updated': ['category', 'name'],
-};
-
-function otherChangeOf({ type, data, previous = {} }: StoreEvent): OtherChange[] {
-  const [kind, property] = changedByOthers[type] ?? [];
-  if (!kind || !property || !(property in previous)) return [];
-  const before = previous[property] === null ? undefined : String(previous[property]);
-  const field = fieldNameOf(kind, property) as OtherChange['property'];
-  return [
-    { kind, id: Number(data.id ?? data.petId), property: field, before, after: String(data[property]) },
-  ];
+/** What the other writer changed. A new stock also changes the status of the pet, which is left out. */
+function otherChangesOf({ type, data, previous = {} }: StoreEvent): OtherChange[] {
+  const { kind } = described.get(type) as Described;
+  const written = Object.entries(previous).filter(([property]) => property !== 'status');
+  return written.map(([property, before]) => ({
+    ...{ kind, id: Number(data.id ?? data.petId), property: fieldNameOf(kind, property) },
+    ...{ before: before === null ? undefined : String(before), after: String(data[property]) },
+  }));
 }

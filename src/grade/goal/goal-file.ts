@@ -3,6 +3,7 @@ import { bodyProperty, type ValueProblem } from '../../foundation/errors.ts';
 import { quote } from '../../foundation/redact.ts';
 import { Name, Units } from '../../foundation/schema.ts';
 import { escapeTerminal } from '../../foundation/terminal-text.ts';
+import { firstOf } from '../../foundation/words.ts';
 import { objectReader, type Values } from '../../http/values.ts';
 import { type ApiList, type Item, lists } from '../compare/state.ts';
 
@@ -123,10 +124,12 @@ function listAt(value: unknown, path: string[], problems: ValueProblem[]): unkno
 
 function throwIfAny(problems: readonly ValueProblem[]): void {
   if (problems.length === 0) return;
-  const shown = problems.slice(0, maxProblems).map(({ subject, detail }) => `${subject} ${detail}`);
-  const rest = problems.length - shown.length;
-  const all = [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join('. ');
-  throw new Error(`is not a goal: ${escapeTerminal(all)}`);
+  const all = firstOf(
+    problems.map(({ subject, detail }) => `${subject} ${detail}`),
+    maxProblems,
+    'problem',
+  );
+  throw new Error(`is not a goal: ${escapeTerminal(all.join('. '))}`);
 }
 
 /** The required content of the last line: text, and values of the store. */

@@ -4,7 +4,6 @@ import type { BaselineRuns } from '../baseline.ts';
 import { explainer } from '../compare/explain.ts';
 import type { StoreState } from '../compare/state.ts';
 import { type StoreResult, storeResultOf } from '../compare/store-result.ts';
-import type { Deviation } from '../grade.ts';
 import type { Run } from '../run/run.ts';
 import type { Judge, Judgement } from '../verdict.ts';
 import { claims, contains, filled, type Goal } from './goal-file.ts';
@@ -36,11 +35,11 @@ export class GoalJudge implements Judge {
     const { says } = this.#goal;
     const claimsDone = isDone && (says === undefined || claims(run.printed.last, says));
     const spoken = isDone ? this.#aboutWords(run.printed.last, outcome, claimsDone, fault) : [];
-    const { ofStore, ofPrint } = fault ? explainer(fault, this.#base, run) : plainly(run);
+    const { ofStore, ofPrint } = explainer(fault, this.#base, run, []);
     return {
       deviations: [
         ...ofStore(outcome.differences),
-        ...ofPrint(spoken).map((one) => ({ ...one, change: adviceOnWords })),
+        ...ofPrint(spoken, false).map((one) => ({ ...one, change: adviceOnWords })),
       ],
       // The program may report a failure by its last line instead of its exit status.
       gaveUp: !isDone || (!goalReached && !claimsDone),
@@ -75,14 +74,3 @@ const adviceOnWords =
   'Read the store before you print the last line, and report what it shows. If the goal is not reached, exit with a status other than 0, or print a last line without the text of `says`.';
 
 const shown = (words: string) => safeText(words, maxWords);
-
-/** Describes the deviations of a run without faults: what it did, and the requests behind it. */
-const plainly = ({ requests }: Run) => ({
-  ofStore: (differences: GoalOutcome['differences']) =>
-    differences.map(({ kind, what, changes }): Deviation => {
-      const made = requests.filter((one) => changes.some(({ requestId }) => requestId === one.requestId));
-      return { kind, what, requests: made.map(({ id }) => id) };
-    }),
-  ofPrint: (sentences: readonly string[]) =>
-    sentences.map((what): Deviation => ({ kind: 'printed', what, requests: [] })),
-});

@@ -14,6 +14,8 @@ export interface Manner {
   body?: string;
   /** Sends the body in this many pieces, with a pause between them. */
   pieces?: number;
+  /** Awaited before the last byte is sent, so that copies arrive at the same time. */
+  meet?: () => Promise<void>;
 }
 
 /** A sent message and its outcome. */
@@ -38,7 +40,7 @@ const pauseMs = 40;
 export async function post(
   url: URL,
   message: TrialMessage,
-  { secrets, ageMs = 0, body = message.body, pieces = 1 }: Manner & { secrets: readonly string[] },
+  { secrets, ageMs = 0, body = message.body, pieces = 1, meet }: Manner & { secrets: readonly string[] },
   signal: AbortSignal,
 ): Promise<Pick<TrialDelivery, 'status' | 'tookMs' | 'error'>> {
   signal.throwIfAborted();
@@ -61,8 +63,11 @@ export async function post(
         response.on('error', () => {}).resume();
         resolve(response.statusCode as number);
       });
-      request.on('error', reject);
-      void writeInPieces(request, Buffer.from(body), pieces);
+      request.on('error', (error) => {
+        void meet?.();
+        reject(error);
+      });
+      void writeInPieces(request, Buffer.from(body), pieces, meet);
     });
     return { status, ...passed() };
   } catch (error) {
@@ -75,12 +80,34 @@ export async function post(
   }
 }
 
-/** The pieces may split a character. */
-async function writeInPieces(request: ReturnType<typeof httpRequest>, body: Buffer, pieces: number) {
+/** Each character that is not ASCII is split, too. */
+async function writeInPieces(
+  request: ReturnType<typeof httpRequest>,
+  body: Buffer,
+  pieces: number,
+  meet: Manner['meet'],
+) {
   const length = Math.ceil(body.length / pieces);
-  for (let from = 0; from < body.length && !request.destroyed; from += length) {
+  const isSplitAt = (at: number) => at % length === 0 || (pieces > 1 && ((body[at] ?? 0) & 0xc0) === 0x80);
+  const lastByte = body.length - 1;
+  for (let from = 0, to = 1; from < lastByte && !request.destroyed; from = to++) {
+    while (to < lastByte && !isSplitAt(to)) to++;
     if (from > 0) await sleep(pauseMs);
-    request.write(body.subarray(from, from + length));
+    await new Promise((sent) => request.write(body.subarray(from, to), sent));
   }
+  if (!meet) return request.end(body.subarray(lastByte));
+  // `Content-Length` counts the last byte, too. On the socket it costs the least time.
   request.end();
+  await meet();
+  return request.socket?.write(body.subarray(lastByte));
+}
+
+/** Lets this many wait for each other. */
+export function meeting(count: number): () => Promise<void> {
+  const complete = Promise.withResolvers<void>();
+  let present = 0;
+  return () => {
+    if (++present >= count) complete.resolve();
+    return complete.promise;
+  };
 }

@@ -1,9 +1,8 @@
+import type { Event } from '../../client/index.ts';
 import type { CheckResult } from '../../lab/checks/report-schema.ts';
-import type { GradingService } from '../grading-service.ts';
-import { outputOf } from '../run/command.ts';
 import { post, type TrialDelivery } from './deliver.ts';
-import { makeMessages, subjectFor } from './messages.ts';
-import { type ReceiverCheck, receiverChecks, type Trial } from './receiver-checks.ts';
+import { trialMessages } from './messages.ts';
+import { receiverChecks, type Trial } from './receiver-checks.ts';
 import { ReceiverState, type WatchTimes } from './state.ts';
 
 interface Options {
@@ -11,17 +10,15 @@ interface Options {
   url: URL;
   /** The secret of the webhook: `whsec_…`. */
   secret: string;
-  /** A shell command that prints the state of the receiver. */
-  stateCommand: string;
-  /** A shell command that empties the receiver. */
-  resetCommand?: string | undefined;
-  /** Its history provides the events. */
-  store: GradingService;
+  /** Reads the state of the receiver. */
+  readState: () => Promise<string>;
+  /** Empties the receiver. */
+  reset?: (() => Promise<unknown>) | undefined;
+  /** The events of the messages, from `trialEvents`. */
+  events: readonly Event[];
   signal: AbortSignal;
   /** The types of events that the receiver handles. Default: all. */
   types?: readonly string[] | undefined;
-  /** The time limit of both commands in milliseconds. */
-  commandMs?: number | undefined;
   times?: WatchTimes;
   onDelivery?: (delivery: TrialDelivery) => void;
 }
@@ -39,24 +36,17 @@ export interface ReceiverGrade {
 
 /**
  * Sends signed events to a receiver of webhooks: once, twice, out of order, forged, old, in pieces. Judges its responses and its state.
- * Throws if the receiver does not listen, if a command of the user fails, if the state changes by itself, or when the signal is aborted.
+ * Throws if the receiver does not listen, if a function of the caller fails, if the state changes by itself, or when the signal is aborted.
  */
 export async function gradeReceiver(options: Options): Promise<ReceiverGrade> {
-  const { url, secret, stateCommand, resetCommand, types, store, signal } = options;
-  const { onDelivery = () => {} } = options;
-  const handles = (type: string) => types?.includes(type) ?? true;
-  const graded = subjectFor(handles);
-  if (!graded) throw new Error('The receiver handles no type of event that can grade it.');
-  const { subject, main } = graded;
-  const run = (command: string) => outputOf(command, { signal, limitMs: options.commandMs });
+  const { url, secret, types, signal, onDelivery = () => {} } = options;
   const deliveries: TrialDelivery[] = [];
+  const messages = trialMessages(options.events, (type) => types?.includes(type) ?? type !== '');
   const trial: Trial = {
-    ...{ handles, secret },
-    has: (role) => subject.types[role] !== undefined && handles(subject.types[role]),
-    messages: await makeMessages(store, subject, main, signal),
-    state: new ReceiverState(() => run(stateCommand), signal, options.times),
-    reset: resetCommand === undefined ? undefined : () => run(resetCommand),
+    ...{ secret, messages, reset: options.reset },
+    state: new ReceiverState(options.readState, signal, options.times),
     async send(what, message, manner = {}) {
+      trial.state.last = undefined;
       const outcome = await post(url, message, { secrets: [secret], ...manner }, signal);
       const delivery = { number: deliveries.length + 1, what, type: message.type, ...outcome };
       deliveries.push(delivery);
@@ -69,28 +59,21 @@ export async function gradeReceiver(options: Options): Promise<ReceiverGrade> {
   await trial.reset?.();
   await trial.state.steady(clockMs, 0);
   const checks: CheckResult[] = [];
-  for (const check of receiverChecks) {
+  for (const { judge, needs, right, name, level, advice } of receiverChecks) {
     const first = deliveries.length;
-    const missing = check.needs?.find((need) => (need === 'name' ? !subject.hasNames : !trial.has(need)));
-    let unseen = missing && `Nothing shows this: the receiver handles no ${missing} ${subject.noun}.`;
+    const missing = needs?.find((role) => !messages.has(role));
+    let unseen = missing && `Nothing shows this: the receiver handles no ${missing} ${messages.noun}.`;
     if (checks[0]?.result === 'failed') unseen = 'The receiver applied no event, so this was not tested.';
-    const finding = unseen === undefined ? await check.judge(trial) : { unseen };
+    const finding = unseen === undefined ? await judge(trial) : { unseen };
     if (checks.length === 0) await trial.state.steady(clockMs);
     const evidence = deliveries.slice(first).map(({ number }) => String(number));
     const [{ error, status } = {}] = deliveries;
     if (unreachable.some((code) => code === error && status === undefined))
       throw new Error(`${url.href} cannot be reached (${error}). Is the receiver running?`);
-    checks.push(resultOf(check, finding, evidence));
+    const result = finding.failed ? 'failed' : finding.unseen ? 'not_observed' : 'passed';
+    const because = finding.failed ?? finding.unseen ?? right;
+    checks.push({ name, level, result, evidence, because, advice, guide: 'Events' });
   }
   const isFailed = checks.some(({ level, result }) => level === 'required' && result === 'failed');
   return { receiver: url.href, verdict: isFailed ? 'failed' : 'passed', checks, deliveries };
-}
-
-function resultOf(
-  { name, level, advice, right }: ReceiverCheck,
-  { failed, unseen }: Awaited<ReturnType<ReceiverCheck['judge']>>,
-  evidence: string[],
-): CheckResult {
-  const result = failed ? 'failed' : unseen ? 'not_observed' : 'passed';
-  return { name, level, result, evidence, because: failed ?? unseen ?? right, advice, guide: 'Events' };
 }

@@ -12,17 +12,27 @@ export interface WatchTimes {
 
 /** The state of a receiver, as a command prints it, and how long events take to show in it. */
 export class ReceiverState {
-  readonly read: () => Promise<string>;
   readonly times: WatchTimes;
   readonly #signal: AbortSignal;
+  readonly #run: () => Promise<string>;
+  /** The last output. To be deleted before a message is sent. */
+  last: string | undefined;
   /** The longest time from a response until the state showed the event. */
   #slowestMs = 0;
 
   constructor(read: () => Promise<string>, signal: AbortSignal, times?: WatchTimes) {
-    this.read = read;
+    this.#run = read;
     this.#signal = signal;
     this.times = { quietMs: 400, changeMs: 10_000, ...times };
   }
+
+  read = async (): Promise<string> => {
+    this.last = await this.#run();
+    return this.last;
+  };
+
+  /** The state before the next message. Commands may be slow, so it is not read twice. */
+  current = async (): Promise<string> => this.last ?? this.read();
 
   /** Waits for a change of the state after a response, and returns the state. */
   async whenChanged(before: string): Promise<string> {
@@ -32,13 +42,16 @@ export class ReceiverState {
       const state = await this.read();
       if (state !== before) this.#slowestMs = Math.max(this.#slowestMs, passedMs);
       if (state !== before || passedMs > this.times.changeMs) return state;
-      await this.#pause(readEveryMs);
+      await this.#sleep(readEveryMs);
     }
   }
 
-  /** The state after three times the slowest change so far. An unwanted change would show in it. */
+  /** Waits three times as long as the slowest change took so far. */
+  pause = () => this.#sleep(Math.max(this.times.quietMs, 3 * this.#slowestMs));
+
+  /** The state after a pause. An unwanted change would show in it. */
   async afterPause(): Promise<string> {
-    await this.#pause(Math.max(this.times.quietMs, 3 * this.#slowestMs));
+    await this.pause();
     return this.read();
   }
 
@@ -48,9 +61,9 @@ export class ReceiverState {
   /** Reads until the state stays the same during a pause. Throws if it still changes after `withinMs`. */
   async steady(pauseMs: number, withinMs = this.times.changeMs): Promise<string> {
     const untilMs = performance.now() + withinMs;
-    let last = await this.read();
+    let last = await this.current();
     for (;;) {
-      await this.#pause(pauseMs);
+      await this.#sleep(pauseMs);
       const next = await this.read();
       if (next === last) return next;
       if (performance.now() > untilMs)
@@ -61,5 +74,5 @@ export class ReceiverState {
     }
   }
 
-  #pause = (ms: number) => sleep(ms, undefined, { signal: this.#signal });
+  #sleep = (ms: number) => sleep(ms, undefined, { signal: this.#signal });
 }

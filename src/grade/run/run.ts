@@ -9,7 +9,7 @@ import { maxLifeSeconds } from '../../lab/lab-bounds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import { clockToleranceMs } from '../../lab/recordings/timeline-layout.ts';
 import { type Clients, type ServiceAccess, withService } from '../../service/start/running-service.ts';
-import { noOutput, type Printed, PrintedLines } from '../compare/printed-lines.ts';
+import { type Printed, PrintedLines } from '../compare/printed-lines.ts';
 import { lists, type StoreState } from '../compare/state.ts';
 import { type StoreEvent, type StoreResult, storeResultOf } from '../compare/store-result.ts';
 import { mapStrings } from '../grade.ts';
@@ -41,8 +41,8 @@ export interface Run extends Ended {
   requestCount: number;
   storeResult: StoreResult;
   printed: Printed;
-  /** What the command of `result` printed. Undefined without one, or if the program failed. */
-  result: Printed | undefined;
+  /** What the command of `result` printed. Nothing without one, or if the program failed. */
+  result: Printed;
   /** How often its faults were performed. */
   performed: number;
 }
@@ -68,7 +68,9 @@ async function runIn(
     const { id } = await lab.startRecording({ expiresInSeconds });
     const faults = plan?.faults as LabTypes.NewRehearsal['faults'] | undefined;
     const rehearsal = faults && (await lab.startRehearsal({ faults, expiresInSeconds }));
-    const printed = new PrintedLines();
+    // The program may have written an id into a text, such as a name.
+    const original = has(plan, largeIds) ? replaceLargeIds : (text: string) => text;
+    const [printed, left] = [new PrintedLines(original), new PrintedLines(original)];
     const programEnv = {
       ...env,
       ...{ [settings.baseUrl.variable]: access.baseUrl, [clientKeyVariable]: access.key },
@@ -77,12 +79,8 @@ async function runIn(
       ...{ command, env: programEnv, timeLimitMs, signal, onOutput, printed },
     });
     await sleep(plan?.lingersMs ?? 0, undefined, { signal });
-    const left = new PrintedLines();
-    if (result && ended.exitStatus === 0) {
-      const { command, limitMs } = result;
-      left.add(Buffer.from(await outputOf(command, { signal, env: programEnv, limitMs })));
-      left.end();
-    }
+    if (result && ended.exitStatus === 0)
+      left.end(await outputOf(result.command, { signal, env: programEnv, limitMs: result.limitMs }));
     await settled(lab, id);
     // Another fault may come before that of the run.
     const own = plan?.faults.at(-1)?.fault;
@@ -90,17 +88,10 @@ async function runIn(
     const { requests: kept, leftOut } = await lab.endRecording(id);
     const requests = await readRequests(lab, id);
     const found = [await readState(listAt), await readHistory(api)] as const;
-    // The program may have written an id into a text, such as a name.
-    const [state, history] = has(plan, largeIds) ? mapStrings(found, replaceLargeIds) : found;
-    const lines = has(plan, largeIds) ? printed.lines.map(replaceLargeIds) : printed.lines;
+    const [state, history] = has(plan, largeIds) ? mapStrings(found, original) : found;
     return {
       ...ended,
-      ...{ requests, requestCount: kept + leftOut },
-      printed: { lines, isCut: printed.isCut, last: printed.last },
-      result:
-        result && ended.exitStatus === 0
-          ? { ...noOutput, lines: has(plan, largeIds) ? left.lines.map(replaceLargeIds) : left.lines }
-          : undefined,
+      ...{ requests, requestCount: kept + leftOut, printed, result: left },
       storeResult: storeResultOf(state, initial, history, has(plan, conflict) ? rehearsal?.id : undefined),
       performed: has(plan, nearLimit)
         ? requests.filter(isAtLimit).length

@@ -107,12 +107,6 @@ export const backoffGrows: Check = {
 /** No common HTTP library makes more by default: most make 3 to 6, package managers 11. */
 const maxAttempts = 20;
 
-/** The requests with each `Idempotency-Key`. */
-const keyedAttempts = (requests: readonly Recorded[]) => {
-  const keyed = requests.filter((request) => thingOf(request) !== undefined);
-  return [...Map.groupBy(keyed, thingOf).values()];
-};
-
 /** Whether more than `maxAttempts` came, and at least that many failed without `Retry-After`. */
 const isUnbounded = (attempts: readonly Recorded[]) =>
   attempts.length > maxAttempts && attempts.filter(isFailure).length >= maxAttempts;
@@ -131,7 +125,8 @@ export const attemptsBounded: Check = {
     const { requests } = traffic;
     const long = chains.filter((retries) => retries.length >= maxAttempts).map(requestsOf);
     // Attempts with one key belong together, even if they overlap.
-    const bad = [...long, ...keyedAttempts(requests).filter(isUnbounded)];
+    const keyed = Map.groupBy(requests.filter(thingOf), thingOf).values();
+    const bad = [...long, ...keyed.filter(isUnbounded)];
     const nameOf = (request: Recorded) => thingOf(request) ?? request.fingerprint;
     const latest = new Map(requests.map((request) => [nameOf(request), request]));
     const last = requests.at(-1);

@@ -2,7 +2,6 @@ import { counted } from '../../foundation/words.ts';
 import { hashOfValue } from '../recordings/link-attempts.ts';
 import type { Recorded } from '../recordings/recorded-request.ts';
 import type { Check } from './check.ts';
-import type { JudgedApi } from './judged-api.ts';
 import { changes, pathsOf, wasRead } from './reads-between.ts';
 import { follows, hasDisconnected, isSuccess, isTouchedByAny, isTransient } from './request-facts.ts';
 import type { Traffic } from './traffic.ts';
@@ -65,22 +64,18 @@ export const updatesNotLost: Check = {
   judge(traffic) {
     const { api } = traffic;
     const changed = changesOfRead(traffic);
-    const touched = changed.filter((change) => isTouchedByAny(change, ['conflict']));
-    const blind = touched.filter(
-      (request) => isSuccess(request) && tagOf(request) === undefined && overwrites(request, api),
-    );
+    const isTouched = (change: Recorded) => isTouchedByAny(change, ['conflict']);
+    const blindly = changed.filter((change) => isSuccess(change) && tagOf(change) === undefined);
+    const blind = blindly.filter((change) => isTouched(change) && overwrites(change));
     const undone = undoneBy(traffic);
     const restored = new Set(undone.values());
-    const lastBlindMs = new Map<string | undefined, number>();
-    for (const request of changed)
-      if (isSuccess(request) && tagOf(request) === undefined)
-        lastBlindMs.set(pathsOf(request, api)[0], request.atMs);
+    const lastBlindMs = new Map(blindly.map((change) => [pathsOf(change, api)[0], change.atMs]));
     /** Whether a later change overwrote the other writer's change. */
     const isUndone = (refused: Recorded) =>
       restored.has(refused) || (lastBlindMs.get(pathsOf(refused, api)[0]) ?? 0) > refused.atMs;
     return {
       bad: [...blind, ...[...undone].flat()],
-      good: touched.filter((request) => request.status === 412 && !isUndone(request)),
+      good: changed.filter((change) => isTouched(change) && change.status === 412 && !isUndone(change)),
       failed: `${counted(blind.length + undone.size, 'change')} overwrote the change of another writer${detailOf(undone)}.`,
       passed: 'No change of another writer was overwritten.',
     };
@@ -88,11 +83,8 @@ export const updatesNotLost: Check = {
 };
 
 /** Whether a change that succeeded replaced the value of the other writer in a rehearsal. */
-function overwrites(request: Recorded, api: JudgedApi): boolean {
-  if (request.method === 'PUT') return true;
-  const property = api.propertyOfOtherWriter(request);
-  return property !== undefined && request.values?.[property] !== undefined;
-}
+const overwrites = ({ method, otherWriter, values }: Recorded) =>
+  method === 'PUT' || (otherWriter && values?.[otherWriter.property] !== undefined);
 
 /** Changes that set a property back to its value from before another writer, with the refused changes that this writer came before. */
 function undoneBy({ requests, api }: Traffic): Map<Recorded, Recorded> {
@@ -133,24 +125,15 @@ interface ResourceState {
   read?: Recorded;
 }
 
-/** How often responses had an entity tag, and how often changes used it. */
-class EntityTags {
-  readonly #named = new Map<string, number>();
-  readonly #used = new Map<string, number>();
-
-  note(request: Recorded): void {
-    count(this.#named, request.answerHeaders.etag);
-    // A retry of a temporary failure may use the same tag.
-    if (changes.includes(request.method) && !isTransient(request) && !hasDisconnected(request))
-      count(this.#used, tagOf(request));
-  }
-
-  /** Whether changes used it more than once, and more often than responses had it: then one worker used it twice. */
-  isOverused = (tag = '') => (this.#used.get(tag) ?? 0) > Math.max(1, this.#named.get(tag) ?? 0);
-}
-
-function count(counts: Map<string, number>, tag: string | undefined): void {
-  if (tag !== undefined) counts.set(tag, (counts.get(tag) ?? 0) + 1);
+/** Returns whether changes used a tag more than once, and more often than responses had it: then one worker used it twice. */
+function overusedTags(requests: readonly Recorded[]) {
+  // A retry of a temporary failure may use the same tag.
+  const isUse = (request: Recorded) =>
+    changes.includes(request.method) && !isTransient(request) && !hasDisconnected(request);
+  const uses = Map.groupBy(requests.filter(isUse), tagOf);
+  const answers = Map.groupBy(requests, ({ answerHeaders }) => answerHeaders.etag);
+  return (tag: string | undefined) =>
+    tag !== undefined && (uses.get(tag)?.length ?? 0) > Math.max(1, answers.get(tag)?.length ?? 0);
 }
 
 export const conflictReadAgain: Check = {
@@ -168,11 +151,10 @@ export const conflictReadAgain: Check = {
     const { requests, api, isOfOneWorker, isOfSameWorker, isLast } = traffic;
     const undone = undoneBy(traffic);
     const places = new Map<string, ResourceState>();
-    const tags = new EntityTags();
+    const isOverused = overusedTags(requests);
     const good: Recorded[] = [];
     const bad: Recorded[] = [];
     for (const request of requests) {
-      tags.note(request);
       const isChange = changes.includes(request.method);
       if (!isChange && !wasRead(request)) continue;
       for (const path of pathsOf(request, api)) {
@@ -199,7 +181,7 @@ export const conflictReadAgain: Check = {
         const isOwn = isOfSameWorker(change, before);
         const isOther = change.method === 'DELETE' && before.method !== 'DELETE';
         const isBlind = tag === undefined && !isOther;
-        const isStale = tag === tagOf(before) && tags.isOverused(tag);
+        const isStale = tag === tagOf(before) && isOverused(tag);
         if (isOwn && (isBlind || isStale || undone.has(change))) bad.push(before, change);
         else if (
           !isBlind &&

@@ -17,9 +17,9 @@ const leavesOpen = (request: Recorded, { isStream }: JudgedApi) =>
   !hasDisconnected(request) &&
   !isStream(request) &&
   !isRedirect(request) &&
-  request.answerHeaders.connection?.toLowerCase() !== 'close';
+  (closes(request.headers) || !closes(request.answerHeaders));
 
-const isBetween = (ms: number, leastMs: number, mostMs: number) => ms >= leastMs && ms <= mostMs;
+const closes = ({ connection = '' }: Recorded['headers']) => connection.toLowerCase() === 'close';
 
 export const connectionsReused: Check = {
   name: 'connections.reused',
@@ -49,9 +49,9 @@ export const connectionsReused: Check = {
         last.get(before.connection) === before && leavesOpen(before, api);
       while (free.length > 0 && !isUsable(free.at(-1) as Recorded)) free.pop();
       const latest = free.at(-1);
+      const forMs = latest ? request.atMs - endOf(latest) : Number.NaN;
       if (last.has(request.connection)) reused.push(request);
-      else if (latest && isBetween(request.atMs - endOf(latest), leastIdleMs, idleMs) && !isRunOnce(request))
-        opened.push(request);
+      else if (forMs >= leastIdleMs && forMs <= idleMs && !isRunOnce(request)) opened.push(request);
       last.set(request.connection, request);
     }
     const all = reused.length + opened.length;

@@ -2,7 +2,7 @@ import { headOf } from '../recordings/link-attempts.ts';
 import type { Recorded } from '../recordings/recorded-request.ts';
 import type { TargetApi } from '../target-api.ts';
 import { JudgedApi } from './judged-api.ts';
-import { pathOf, unfollowed } from './page-links.ts';
+import { placeOf, unfollowed } from './page-links.ts';
 
 /** What a client sends without faults. */
 export interface Expected {
@@ -13,7 +13,7 @@ export interface Expected {
   timesOf?(request: Recorded): number;
   /** Whether two requests were in flight at once, so there are several workers. */
   hasOverlaps: boolean;
-  /** The paths of lists that it does not read to the end. */
+  /** The lists that it does not read to the end, by `placeOf`. */
   leftLists: Pick<ReadonlySet<string>, 'has'>;
   /** The refusals that it gets, by `refusalOf`. */
   refusals: ReadonlySet<string>;
@@ -31,14 +31,15 @@ export function expectedOf(runs: readonly (readonly Recorded[])[], target: Targe
         const name = nameOf(request, isGuessed);
         const count = (counts.get(name) ?? 0) + 1;
         counts.set(name, count);
-        raise(times, name, count);
-        raise(most, kindOf(request, isGuessed), count);
+        const kind = kindOf(request, isGuessed);
+        times.set(name, Math.max(count, times.get(name) ?? 0));
+        most.set(kind, Math.max(count, most.get(kind) ?? 0));
       }
     }
   }
   return {
     hasOverlaps: runs.some((run) => api.hasOverlaps(run)),
-    leftLists: new Set(runs.flatMap((run) => unfollowed(run, api)).map(({ target }) => pathOf(target))),
+    leftLists: new Set(runs.flatMap((run) => unfollowed(run, api)).map(({ target }) => placeOf(target).list)),
     refusals: new Set(runs.flat().map(refusalOf)),
     timesOf: (request: Recorded) =>
       times.get(nameOf(request, request.isGuessed)) ?? most.get(kindOf(request, request.isGuessed)) ?? 1,
@@ -53,7 +54,3 @@ export const refusalOf = ({ operation, status, code }: Pick<Recorded, 'operation
   `${operation} ${status} ${code}`;
 
 const kindOf = ({ operation }: Recorded, isGuessed = false) => `${operation} ${isGuessed}`;
-
-function raise(counts: Map<string, number>, name: string, count: number): void {
-  if (count > (counts.get(name) ?? 0)) counts.set(name, count);
-}

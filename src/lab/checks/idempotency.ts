@@ -4,7 +4,7 @@ import type { Check } from './check.ts';
 import { thingOf } from './known-retries.ts';
 import { looksBetween } from './reads-between.ts';
 import { idempotencyKeyOf, isUncertain, keyInUse, uncertainFaults } from './request-facts.ts';
-import { certainRetries, possibleRetries, type Retry, requestsOf } from './retry-pairs.ts';
+import { certainRetries, possibleRetries, type Retry, requestsOf, successivePairs } from './retry-pairs.ts';
 import { differingPairs, mayBeRetried } from './same-body.ts';
 
 const isPost = ({ method }: Recorded) => method === 'POST';
@@ -27,27 +27,15 @@ export const sameKeyOnRetry: Check = {
   advice: 'Create the key once per new resource, before the retry loop.',
   guide: 'Getting started',
   judge(traffic) {
-    const first = new Map<string, Recorded>();
-    const last = new Map<string, Recorded>();
-    const good: Recorded[] = [];
-    for (const request of traffic.requests) {
-      const thing = thingOf(request);
-      if (thing === undefined) continue;
-      const before = last.get(thing);
-      if (before && isUncertain(before)) good.push(before, request);
-      if (!before) first.set(thing, request);
-      last.set(thing, request);
-    }
+    const pairs = successivePairs(traffic.requests, thingOf);
+    const retried = new Set(pairs.map(({ failed }) => failed));
+    const retries = new Set(pairs.map(({ retry }) => retry));
     const isAbandoned = (request: Recorded) =>
-      isUncertainPost(request) && last.get(thingOf(request) ?? '') === request;
-    const isOther = (retry: Recorded) => {
-      const thing = thingOf(retry);
-      return thing === undefined || first.get(thing) === retry;
-    };
-    const bad = certainRetries(traffic, isAbandoned).filter(({ retry }) => isOther(retry));
+      isUncertainPost(request) && thingOf(request) !== undefined && !retried.has(request);
+    const bad = certainRetries(traffic, isAbandoned).filter(({ retry }) => !retries.has(retry));
     return {
       bad: requestsOf(bad),
-      good,
+      good: requestsOf(pairs.filter(({ failed }) => isUncertain(failed))),
       failed: `The client retried ${counted(bad.length, 'POST')} with another Idempotency-Key, or without one.`,
       passed: 'Each retried POST had the same Idempotency-Key as before.',
     };

@@ -14,29 +14,15 @@ const number = /^\d+(?:\.\d+)?(?:e\+?\d+)?$/i;
 function exactnessOf(text: string): boolean | undefined {
   const isPlain = /^\d{17}$/.test(text);
   if (!isPlain && !(/[.e]/i.test(text) && number.test(text))) return undefined;
-  const value = isPlain ? BigInt(text) : wholeOf(text);
-  if (value === undefined || value < least || value >= bound) return undefined;
-  return isPlain && value % 2n === 1n;
+  const value = isPlain ? BigInt(text) : Number(text);
+  if (value < least || value >= bound) return undefined;
+  return isPlain && BigInt(text) % 2n === 1n;
 }
-
-/** The value of a number with a point or an exponent. */
-function wholeOf(text: string): bigint | undefined {
-  const value = Number(text);
-  return Number.isFinite(value) ? BigInt(Math.round(value)) : undefined;
-}
-
-/** More than any path of the API has, even for a target in absolute form. */
-const maxSegments = 16;
 
 /** Numbers of a request that may be ids. How many parts are decoded is bounded: a hostile target can have thousands. */
 function numbersOf({ target, largeNumbers = [] }: Recorded): string[] {
-  if (!mayHoldNumber(target)) return [...largeNumbers];
-  const [path = '', query = ''] = target.split('?');
-  const segments = path.split('/', maxSegments).filter(mayHoldNumber).map(decoded);
-  const pairs = query.split('&').filter(mayHoldNumber).slice(0, maxParameters).join('&');
-  const values = [...new URLSearchParams(pairs).values()].join(',').split(',', maxParameters);
-  // In a query, + means a space.
-  return [...segments, ...values.map((value) => value.replace(' ', '+')), ...largeNumbers];
+  const parts = target.split(/[/?&=,]|%2c/i).filter(mayHoldNumber);
+  return [...parts.slice(0, maxParameters).map(decoded), ...largeNumbers];
 }
 
 /** Whether a part of a target may hold a large id. */

@@ -21,12 +21,10 @@ export type Convention = keyof typeof conventions;
 export class JudgedApi {
   readonly operations: readonly Operation[];
   readonly #byId: ReadonlyMap<string | undefined, Operation>;
-  readonly #api: TargetApi;
 
-  constructor(api: TargetApi) {
-    this.#api = api;
-    this.operations = api.operations;
-    this.#byId = new Map(api.operations.map((operation) => [operation.id, operation]));
+  constructor({ operations }: TargetApi) {
+    this.operations = operations;
+    this.#byId = new Map(operations.map((operation) => [operation.id, operation]));
   }
 
   has = (convention: Convention): boolean => this.operations.some(conventions[convention]);
@@ -52,11 +50,5 @@ export class JudgedApi {
       busyUntilMs = Math.max(busyUntilMs, freeAtMs(request));
       return overlaps;
     });
-  }
-
-  /** The property that the fault `conflict` changes in the resource of a request. */
-  propertyOfOtherWriter(request: Recorded): string | undefined {
-    const operation = this.operationOf(request);
-    return operation && this.#api.otherWriterAt?.(operation.path)?.property;
   }
 }

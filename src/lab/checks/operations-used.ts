@@ -70,12 +70,8 @@ export const operationsCovered: Check = {
   advice: 'Let the tests of the client use all operations.',
   guide: 'Generate a client',
   judge({ requests, api }) {
-    const first = new Map<string, Recorded>();
-    for (const request of requests) {
-      const { operation } = request;
-      if (operation !== undefined && isSuccess(request) && !first.has(operation))
-        first.set(operation, request);
-    }
+    const used = requests.filter((request) => isSuccess(request) && request.operation !== undefined);
+    const first = new Map(used.toReversed().map((request) => [request.operation, request]));
     const all = api.operations.length;
     return {
       good: first.size === all ? [...first.values()] : [],

@@ -1,13 +1,15 @@
 import { counted } from '../../foundation/words.ts';
+import { linkOdd } from '../faults/links.ts';
 import { faultsThat } from '../faults/list.ts';
 import { samePage } from '../faults/same-page.ts';
 import type { Recorded } from '../recordings/recorded-request.ts';
 import type { Check } from './check.ts';
 import type { JudgedApi } from './judged-api.ts';
-import { filtersOf, hasCursor, nextOf, placeOf, unfollowed } from './page-links.ts';
+import { nextOf, placeOf, unfollowed } from './page-links.ts';
 import { isTouchedByAny } from './request-facts.ts';
 
 const shortening = faultsThat(({ shortensPages }) => shortensPages);
+const obscuring = [...shortening, linkOdd.name];
 
 export const pagesToTheEnd: Check = {
   name: 'pages.to-the-end',
@@ -15,27 +17,24 @@ export const pagesToTheEnd: Check = {
   needs: 'pages with cursor',
   asks: 'The client follows `Link` with `rel="next"` until a page has none, even after short and empty pages.',
   judged:
-    'Looks at pages that a rehearsal has shortened and that have a next page. Passes: the client reads the next page later, with its `cursor`. A client that stops on purpose looks like one that fails, so the check is only recommended. Not judged: other pages, because a client may need only the first; with `grade`, lists that the program also leaves unfinished in the runs without faults, and a run with the same result: it read far enough.',
-  unseen: 'No rehearsal shortened a page that has a next page.',
-  faults: shortening,
+    'Looks at pages with a next page that a rehearsal has shortened, or whose `Link` has an unusual form. Passes: the client reads the next page later, with its `cursor`. A client that stops on purpose looks like one that fails, so the check is only recommended. `grade` requires it in a run with another result. Not judged: other pages, because a client may need only the first; with `grade`, lists that the program also leaves unfinished in the runs without faults, and a run with the same result: it read far enough.',
+  unseen: 'No rehearsal changed a page that has a next page.',
+  faults: obscuring,
   advice:
     'To read a whole list, follow `rel="next"` until a page has none. Do not stop at a short or empty page.',
   guide: 'Getting started',
   judge({ requests, api, leavesPages }) {
-    const shortened = requests.filter(
+    const changed = requests.filter(
       (request) =>
-        api.isPage(request) &&
-        isTouchedByAny(request, shortening) &&
-        nextOf(request) &&
-        !leavesPages(request),
+        api.isPage(request) && isTouchedByAny(request, obscuring) && nextOf(request) && !leavesPages(request),
     );
     const left = new Set(unfollowed(requests, api));
-    const bad = shortened.filter((request) => left.has(request));
+    const bad = changed.filter((request) => left.has(request));
     return {
       bad,
-      good: shortened,
-      failed: `${counted(bad.length, 'page')} had a next page that the client did not read. A client that stops on purpose looks the same.`,
-      passed: `The client read the next page after ${counted(shortened.length, 'short page')}.`,
+      good: changed,
+      failed: `${counted(bad.length, 'page')} had a next page that the client did not read.`,
+      passed: `The client read the next page after ${counted(changed.length, 'such page')}.`,
     };
   },
 };
@@ -47,25 +46,20 @@ interface NextPage {
   lost: readonly string[];
 }
 
-/** The pages with a cursor, each with the link that matches best: lists with different filters have equal cursors. */
+/** The pages with a cursor, each with the last link to it, or else to another list: lists with different filters have equal cursors. */
 function nextPages(requests: readonly Recorded[], { isPage }: JudgedApi): NextPage[] {
-  const links = new Map<string, Map<string, Recorded>>();
+  const links = new Map<string, { link: Recorded; kept: readonly string[] }>();
   const pages: NextPage[] = [];
-  for (const page of requests) {
-    if (!isPage(page)) continue;
-    const filters = filtersOf(page.target);
-    const found = [...(links.get(placeOf(page.target)) ?? [])].map(([names, link]) => ({
-      ...{ page, link },
-      lost: names.split(' ').filter((name) => name !== '' && !filters.includes(name)),
-    }));
-    const best = found.toSorted((a, b) => a.lost.length - b.lost.length)[0];
-    if (best) pages.push(best);
-    const next = nextOf(page);
+  for (const page of requests.filter(isPage)) {
+    const { path, list, cursor, filters } = placeOf(page.target);
+    const found = links.get(`${list} ${cursor}`) ?? links.get(`${path} ${cursor}`);
+    if (found)
+      pages.push({ page, link: found.link, lost: found.kept.filter((name) => !filters.includes(name)) });
+    const next = placeOf(nextOf(page) ?? '');
     // Under `same-page` a link may lead to the first page, which has no cursor.
-    if (next === undefined || !hasCursor(next)) continue;
-    const place = placeOf(next);
-    const ofPlace = links.get(place) ?? new Map<string, Recorded>();
-    links.set(place, ofPlace.set(filtersOf(next).join(' '), page));
+    if (next.cursor === '') continue;
+    for (const place of [next.list, next.path])
+      links.set(`${place} ${next.cursor}`, { link: page, kept: next.filters });
   }
   return pages;
 }

@@ -87,10 +87,11 @@ function pauseOf(refused: Recorded): Pause | undefined {
 }
 
 /** What an early request shows after 429. In a rehearsal, each operation may have its own limit. */
-function shownAfterLimit(early: Recorded, { operation }: Recorded) {
-  if (isLimited(early)) return 'too early';
-  return isSuccess(early) && early.operation === operation ? 'pause ended' : 'nothing';
-}
+const shownAfterLimit = (early: Recorded, { operation }: Recorded) =>
+  shownBy(early, isLimited(early), early.operation === operation);
+
+const shownBy = (early: Recorded, isRefused: boolean, isSameLimit = true) =>
+  isRefused ? 'too early' : isSuccess(early) && isSameLimit ? 'pause ended' : 'nothing';
 
 export const banStops: Check = {
   name: 'ban.stops',
@@ -109,7 +110,8 @@ export const banStops: Check = {
       traffic,
       (refused) => {
         const untilMs = isBan(refused) ? earliestAfter(refused) : undefined;
-        return untilMs === undefined ? undefined : { untilMs, scope: 'key', shownBy: shownInBan };
+        const shown = (early: Recorded) => shownBy(early, isBan(early));
+        return untilMs === undefined ? undefined : { untilMs, scope: 'key', shownBy: shown };
       },
       () => ['key'],
     );
@@ -119,11 +121,6 @@ export const banStops: Check = {
     });
   },
 };
-
-function shownInBan(early: Recorded) {
-  if (isBan(early)) return 'too early';
-  return isSuccess(early) ? 'pause ended' : 'nothing';
-}
 
 export const limitsForeseen: Check = {
   name: 'limits.foreseen',

@@ -1,6 +1,6 @@
 import type { Recorded } from '../recordings/recorded-request.ts';
 import type { JudgedApi } from './judged-api.ts';
-import { filtersOf, hasCursor, nextOf, pathOf, placeOf } from './page-links.ts';
+import { nextOf, placeOf } from './page-links.ts';
 import { follows, isRead, isSuccess, isUncertain } from './request-facts.ts';
 import type { Retry } from './retry-pairs.ts';
 import type { Traffic } from './traffic.ts';
@@ -35,30 +35,22 @@ export function readAgain({ requests, api }: Traffic): Map<Recorded, Recorded[]>
   return found;
 }
 
-/** The first and last page of a list that were read, and the link to the page after them. */
-type Look = Record<'first' | 'last', Recorded> & { next?: string | undefined };
-
 /**
  * Returns whether the client read the list of a resource to its end, whole, filtered or page by page, between a failed POST and the next
  * attempt. With several workers, the same one may have read it.
  */
 export function looksBetween({ requests, api }: Traffic): (pair: Retry) => boolean {
-  const open = new Map<string, Look>();
-  const ended = new Map<string, Look>();
-  const before = new Map<Recorded, Look | undefined>();
+  const firstPages = new Map<string, Recorded>();
+  const ended = new Map<string, Record<'first' | 'last', Recorded>>();
+  const before = new Map<Recorded, Record<'first' | 'last', Recorded> | undefined>();
   for (const request of requests) {
-    const { method, target } = request;
-    const path = pathOf(target);
-    if (method === 'POST') before.set(request, ended.get(path));
-    const isOfOne = pathsOf(request, api).some((one) => one !== path);
-    if (method !== 'GET' || !isSuccess(request) || isUncertain(request) || isOfOne) continue;
-    const list = `${path} ${filtersOf(target)}`;
-    const known = open.get(list);
-    const isNext = known?.next !== undefined && placeOf(known.next) === placeOf(target);
-    if (hasCursor(target) && !isNext) continue;
-    const look = { first: isNext ? known.first : request, last: request, next: nextOf(request) };
-    open.set(list, look);
-    if (look.next === undefined) ended.set(path, look);
+    const { path, list, filters, cursor } = placeOf(request.target);
+    if (request.method === 'POST') before.set(request, ended.get(path));
+    const { singleBy = '' } = api.operationOf(request)?.success ?? {};
+    if (!api.isPage(request) || isUncertain(request) || filters.includes(singleBy)) continue;
+    if (cursor === '') firstPages.set(list, request);
+    const first = firstPages.get(list);
+    if (first && nextOf(request) === undefined) ended.set(path, { first, last: request });
   }
   return ({ failed, retry }) => {
     const look = before.get(retry);

@@ -71,7 +71,10 @@ export const retryOnlyWhenUseful: Check = {
     const unusual = certainRetries(traffic, isFinal).filter(
       (pair) => !isUsual(pair.retry) && !startsOver(pair),
     );
-    const inRow = chainsOf(retriesInRow(traffic, isFinal).filter(isRepeated)).filter(isNotOnPurpose);
+    // A test suite may repeat a refused request on purpose, but only once.
+    const inRow = chainsOf(retriesInRow(traffic, isFinal).filter(isRepeated)).filter(
+      ({ length }) => length > 1,
+    );
     const certain = distinct([...unusual.filter(isRepeated), ...inRow.flat()]);
     const after401 = new Set(certain.flatMap(({ failed, retry }) => (failed.status === 401 ? [retry] : [])));
     const repeated = certain.filter((pair) => {
@@ -98,9 +101,6 @@ export const retryOnlyWhenUseful: Check = {
     };
   },
 };
-
-/** A test suite may repeat a refused request on purpose, but only once. */
-const isNotOnPurpose = (inRow: readonly Retry[]) => inRow.length > 1;
 
 /** Returns how many requests of a kind had come when a request began. */
 function countBefore(requests: readonly Recorded[], isOfKind: (request: Recorded) => boolean) {

@@ -71,7 +71,8 @@ export const sameBodyOnRetry: Check = {
     const differing = differingPairs(requests).filter(({ failed }) => mayBeRetried(failed));
     const followed = followedRedirects(requests);
     const retries = certainRetries(traffic, mayBeRetried);
-    const emptied = isOfOneWorker ? emptiedRetries(requests) : [];
+    const inRow = requests.slice(1).map((retry, at) => ({ failed: requests[at] as Recorded, retry }));
+    const emptied = isOfOneWorker ? inRow.filter(isEmptied) : [];
     const changed = [...followed, ...retries, ...emptied].filter((pair) => changeOf(pair) !== undefined);
     const bad = distinct([...differing, ...changed]);
     const good = [...followed, ...retries.filter(hasSameBody)];
@@ -103,18 +104,13 @@ function changeOf({ failed, retry }: Retry): string | undefined {
   return condition && `without its ${condition}`;
 }
 
-/** Failures with a body, and the next request if it goes to the same target without one. */
-function emptiedRetries(requests: readonly Recorded[]): Retry[] {
-  const pairs = requests.slice(1).map((retry, index) => ({ failed: requests[index] as Recorded, retry }));
-  return pairs.filter(
-    ({ failed, retry }) =>
-      mayBeRetried(failed) &&
-      failed.method === retry.method &&
-      failed.target === retry.target &&
-      !isEmpty(failed) &&
-      isEmpty(retry),
-  );
-}
+/** Whether a failed request had a body, and the next one is the same without it. */
+const isEmptied = ({ failed, retry }: Retry) =>
+  failed.method === retry.method &&
+  failed.target === retry.target &&
+  mayBeRetried(failed) &&
+  !isEmpty(failed) &&
+  isEmpty(retry);
 
 /** For a body that was read, the number of bytes read counts, and not its headers. */
 const isEmpty = (request: Recorded) =>

@@ -3,7 +3,7 @@ import type { TargetApi } from '../target-api.ts';
 import { type Expected, refusalOf } from './expected.ts';
 import { JudgedApi } from './judged-api.ts';
 import { knownRetriesOf } from './known-retries.ts';
-import { pathOf } from './page-links.ts';
+import { placeOf } from './page-links.ts';
 import { freeAtMs, shareConnection } from './request-facts.ts';
 
 /** The requests of a recording, and their workers, as far as known. Each request through a proxy counts as its own connection. */
@@ -41,16 +41,14 @@ interface Row {
 /** `requests`: oldest first. `expected`: what the client sends without faults, if known. */
 export function trafficOf(requests: readonly Recorded[], target: TargetApi, expected?: Expected): Traffic {
   const api = new JudgedApi(target);
-  const first = new Map<string, Recorded>();
-  const last = new Map<string, Recorded>();
+  const first = new Map(requests.toReversed().map((request) => [connectionOf(request), request]));
+  const last = new Map(requests.map((request) => [connectionOf(request), request]));
   const rows = new Map<Recorded, Row>();
   const isOfOneWorker = !api.hasOverlaps(requests) && expected?.hasOverlaps !== true;
   let busyUntilMs = Number.NEGATIVE_INFINITY;
   let row: Row = { connection: '', othersEndMs: busyUntilMs };
   for (const request of requests) {
     const connection = connectionOf(request);
-    if (!first.has(connection)) first.set(connection, request);
-    last.set(connection, request);
     const own = row.connection === connection ? row : { connection, othersEndMs: busyUntilMs };
     rows.set(request, own);
     if (api.isStream(request)) continue;
@@ -66,7 +64,7 @@ export function trafficOf(requests: readonly Recorded[], target: TargetApi, expe
     isLast: (request) => last.get(connectionOf(request)) === request,
     ...knownRetriesOf(requests, expected),
     isUsualRefusal: (request) => expected?.refusals.has(refusalOf(request)) ?? false,
-    leavesPages: ({ target }) => expected?.leftLists.has(pathOf(target)) ?? false,
+    leavesPages: ({ target }) => expected?.leftLists.has(placeOf(target).list) ?? false,
     isOfSameWorker(later, earlier) {
       if (isOfOneWorker) return true;
       const row = rows.get(earlier) as Row;

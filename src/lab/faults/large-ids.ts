@@ -41,9 +41,10 @@ export const largeIds = fault({
   ...ofValues,
   shows: 'other ids',
   fits: (operation, api) => handlesValues(operation, api, isId),
-  level: 'required',
+  level: 'recommended',
   does: 'Shows every id as a number above 2^53, and accepts such ids: in bodies, paths, queries, cursors, headers, messages and events. Webhook deliveries do not change. A rounded id does not exist: it gets 404 in a path, 400 in a body, and an empty list as a filter. Applies to all operations.',
-  goodClient: 'Keeps ids exact: as 64-bit integers, as strings, or with a parser that does not round.',
+  goodClient:
+    'Keeps ids exact: as 64-bit integers, as strings, or with a parser that does not round. If it cannot, it reports the id instead of using another one.',
   whyItMatters:
     'Parsers that read numbers as doubles round such ids. The client then requests another resource, or one that does not exist.',
   perform: (invocation) => rewriteValues(rewriter, invocation),

@@ -145,6 +145,8 @@ function answerFields(response: ServerResponse): Record<string, string> {
     const name = String(list[i]).toLowerCase();
     if (!constant.has(name)) fields.add(name, withoutSecrets(String(list[i + 1])));
   }
+  // Node.js adds it to the bytes only.
+  if (!response.shouldKeepAlive) fields.kept.connection = 'close';
   return fields.kept;
 }
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { toCard } from '../../../src/grade/card/card.ts';
 import { toText } from '../../../src/grade/card/text.ts';
 import type { Deviation, Grade, Verdict } from '../../../src/grade/grade.ts';
-import { isFailing, judgedRuns, kindVerdicts } from '../../../src/grade/verdict.ts';
+import { isFailing, kindVerdicts } from '../../../src/grade/verdict.ts';
 import { faultNames } from '../../../src/lab/faults/list.ts';
 import { pythonPrograms, run } from '../../clients/make.ts';
 import { grade } from '../../support/grading.ts';
@@ -88,7 +88,8 @@ function missedBy({ baseline, faults, verdict }: Grade, { fault, must }: Program
     const wanted: Verdict =
       must === 'failed' || must === 'hung' ? must : kindVerdicts[must as Deviation['kind']];
     if (!shown?.runs.some((run) => run.verdict === wanted)) return [`It does not say ${wanted}.`];
-    return judgedRuns(shown).some(isFailing) && verdict !== 'failed' ? [`The verdict is ${verdict}.`] : [];
+    const isWrong = shown.runs.some((one) => isFailing({ ...one, required: shown.required }));
+    return isWrong && verdict !== 'failed' ? [`The verdict is ${verdict}.`] : [];
   }
   const failed = runs
     .flatMap(({ checks }) => checks)

@@ -60,6 +60,7 @@ export const programs: Program[] = [
   { file: 'fetch.mjs', mistake: 'only reads', stopsUnder: ['same-page'] },
   { file: 'fetch.mjs', mistake: 'prints each page', only: ['small-pages', 'empty-page'] },
   { file: 'fetch.mjs', mistake: 'random names', only: ['lost-answer', 'unavailable', 'unauthorized'] },
+  { file: 'fetch.mjs', mistake: 'looks before it sends again', only: ['lost-answer', 'gateway-timeout'] },
   { file: 'fetch.mjs', mistake: 'polls', only: ['internal-error', 'rate-limited', 'lost-answer'] },
   ...wrong(
     'fetch.mjs',
@@ -75,6 +76,7 @@ export const programs: Program[] = [
     ignoresRetryAfter,
     ['trusts Retry-After alone', check('backoff.grows'), 'retry-after-odd:shape=zero,times=4'],
     ['trusts Retry-After alone', check('backoff.grows'), 'retry-after-odd:shape=past,times=4'],
+    ['trusts Retry-After alone', check('backoff.grows'), 'retry-after-odd:shape=malformed,times=4'],
     ['waits for ten days', 'hung', 'retry-after-odd:shape=ten-days,operation=createCategory', 10_000],
     ['waits for ten days', check('retry-after.obeyed'), thirtyDays],
     noTimeLimit,
@@ -87,7 +89,7 @@ export const programs: Program[] = [
     ['follows redirects by GET', check('retry.same-body'), 'moved'],
     ['follows links for ever', 'hung', 'same-page', 10_000],
     ['follows links with its key', check('credentials.not-forwarded'), 'next-away'],
-    ['reads one form of links', 'printed', 'link-odd:linkForm=unquoted'],
+    ['reads one form of links', check('pages.to-the-end'), 'link-odd:linkForm=unquoted'],
     ['trusts its own clock', 'hung', 'clock-ahead:operation=createCategory', 10_000],
     readsTheFirstPage,
     ['stops at an empty page', check('pages.to-the-end'), 'empty-page'],
@@ -115,6 +117,10 @@ export const programs: Program[] = [
 
   // A stream of events. Node.js opens more connections while it is open.
   { file: 'events.mjs', lacks: [...lacks, 'connections.reused'] },
+  {
+    ...{ file: 'events.mjs', mistake: 'follows one type', lacks: [...lacks, 'connections.reused'] },
+    only: ['stream-cut', 'stream-pieces', 'stream-expired'],
+  },
   ...wrong(
     'events.mjs',
     ...['begins anew', 'notes ids too early'].flatMap((mistake): Mistake[] => [
@@ -125,6 +131,8 @@ export const programs: Program[] = [
     ['takes a piece for an event', 'hung', 'stream-pieces', 12_000],
     ['no time limit', check('time-limit.exists'), 'stream-silent'],
     ['reads one line of data', 'hung', 'stream-pieces:lineForm=data-lines', 12_000],
+    ['knows one line end', 'hung', 'stream-pieces:lineForm=crlf', 12_000],
+    ['forgets its position', check('streams.resumed'), 'stream-cut:cut=after-no-id', 12_000],
     ['sends its first position', 'twice', 'stream-cut:cut=second,times=3'],
     ['forgets gaps', check('streams.resumed'), 'stream-expired', 12_000],
   ),

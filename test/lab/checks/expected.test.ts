@@ -152,6 +152,18 @@ test('a list that a program also leaves without faults need not be read to its e
   const name = 'pages.to-the-end';
   finds(name, [short], 'not_observed', [], without(left));
   finds(name, [short], 'failed', [1], without(left, { at: 5, target: '/v1/pets?cursor=b' }));
+  // With another filter it is another list.
+  const of = (status: string) => ({
+    target: `/v1/pets?status=${status}`,
+    ...linkTo(`status=${status}&cursor=a`),
+  });
+  const shortSold = { ...short, ...of('sold') };
+  finds(name, [shortSold], 'not_observed', [], without({ ...left, ...of('sold') }));
+  finds(name, [shortSold], 'failed', [1], without({ ...left, ...of('pending') }));
+  // Lists with different filters have equal cursors.
+  const pending = { at: 9, target: '/v1/pets?status=pending&cursor=a' };
+  finds(name, [shortSold, pending], 'failed', [1]);
+  finds(name, [shortSold, { at: 9, target: '/v1/pets?cursor=a&limit=9&status=sold' }], 'passed', [1]);
 });
 
 test('custom levels replace the levels of checks, and a check that is off is omitted', () => {

@@ -38,8 +38,6 @@ function hotel(hasConventions: boolean): TargetApi {
       operation('watch', 'GET', '/notices/live', 'stream', { success: { kind: 'stream', event: notice } }),
       operation('readNotices', 'GET', '/notices', 'page', { success: page(notice) }),
     ],
-    otherWriterAt: (path) =>
-      path === '/bookings/{code}' ? { property: 'guest', change: async () => {} } : undefined,
   };
 }
 
@@ -55,6 +53,7 @@ const later = { at: 90_000, ...rooms };
 
 const retryAfter = (seconds: number) => ({ status: 429, answerHeaders: { 'retry-after': String(seconds) } });
 const ban = { status: 403, code: 'key_banned', answerHeaders: { 'retry-after': '5' } };
+const conflict = { fault: 'conflict', otherWriter: { property: 'guest', before: '"Ann"' } };
 const ifMatch = (etag: string) => ({ headers: { 'if-match': etag } });
 const next = (query: string) => ({
   answerHeaders: { link: `<http://hotel/api/rooms?${query}>; rel="next"` },
@@ -151,8 +150,8 @@ const clients: Record<string, { bad: Sketch[]; good: Sketch[] }> = {
     good: [sent(0, booking), sent(50, change, ifMatch('"1"'))],
   },
   'updates.not-lost': {
-    bad: [sent(0, booking), sent(50, change, { fault: 'conflict', values: { guest: '' } })],
-    good: [sent(0, booking), sent(50, change, { fault: 'conflict', status: 412 }, ifMatch('"1"'))],
+    bad: [sent(0, booking), sent(50, change, conflict, { values: { guest: '' } })],
+    good: [sent(0, booking), sent(50, change, conflict, { status: 412 }, ifMatch('"1"'))],
   },
   'conflict.read-again': {
     bad: [sent(0, change, { status: 412 }, ifMatch('"1"')), sent(50, change)],

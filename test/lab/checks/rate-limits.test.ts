@@ -167,6 +167,11 @@ test('connections.reused ignores busy, new, old and broken connections', () => {
   finds(name, each(10, cut), 'not_observed');
   finds(name, each(10, { operation: 'streamEvents' }), 'not_observed');
   finds(name, each(10, { status: 307 }), 'not_observed');
+  // The service ends a connection if the client asks for it, or for an upgrade.
+  const close = { connection: 'close' };
+  finds(name, each(10, { answerHeaders: close }), 'not_observed');
+  finds(name, each(10, { answerHeaders: close, headers: close }), 'failed', [2, 3, 4, 5, 6]);
+  finds(name, each(10, { answerHeaders: close, headers: { connection: 'Upgrade' } }), 'not_observed');
 });
 
 test('ban.stops and limits.foreseen concern the whole key', () => {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checks } from '../../../src/lab/checks/list.ts';
+import { rewindsStream } from '../../../src/lab/checks/streams.ts';
 import { hashOfValue } from '../../../src/lab/recordings/link-attempts.ts';
 import { categories, crowd, cut, finds, linkTo, post, sent } from '../../support/findings.ts';
-import type { Sketch } from '../../support/recorded.ts';
+import { recorded, type Sketch } from '../../support/recorded.ts';
 
 test('pages.to-the-end judges only shortened pages, and requires the page that each links to', () => {
   const name = 'pages.to-the-end';
@@ -123,7 +124,9 @@ test('lifecycle checks observe nothing that is no longer needed', () => {
 test('updates.not-lost fails only if the client surely overwrote the change of the other writer', () => {
   const name = 'updates.not-lost';
   const read = { at: 0, target: '/v1/pets?id=1' };
-  const change = { at: 5, target: '/v1/pets/1', operation: 'updatePet', method: 'PATCH', fault: 'conflict' };
+  const otherWriter = { property: 'name', before: '"Rex"' };
+  const patch = { at: 5, target: '/v1/pets/1', operation: 'updatePet', method: 'PATCH' };
+  const change = { ...patch, fault: 'conflict', otherWriter };
   const renamed = { ...change, values: { name: hashOfValue('Smaug') } };
   finds(name, [read, renamed], 'failed', [2]);
   finds(name, [read, { ...renamed, headers: { 'if-match': '*' } }], 'failed', [2]);
@@ -270,6 +273,20 @@ const stream = (at: number, lastEventId?: string) => ({
 const streamCut = { ...stream(0, '4'), fault: 'stream-cut', cutEventId: '7' };
 const list = { at: 60, operation: 'listEvents', target: '/v1/store/events?after=4' };
 
+test('a stream was opened again too early if it goes back to events that had arrived', () => {
+  const filtered = { target: '/v1/store/events/stream?type=pet.created' };
+  for (const [position, other, expected] of [
+    ['6', {}, false],
+    ['5', {}, true],
+    // Events of other types may lie in between.
+    ['5', filtered, false],
+  ] as const) {
+    const again = recorded({ ...streamCut, ...other }, { ...stream(50, position), ...other });
+    assert.equal(rewindsStream(again), expected, JSON.stringify([position, other]));
+  }
+  assert.equal(rewindsStream(recorded(streamCut, { ...stream(50, '5'), ...filtered })), false);
+});
+
 test('streams.resumed requires a client to continue after the last complete event', () => {
   const name = 'streams.resumed';
   finds(name, [streamCut], 'not_observed');
@@ -286,6 +303,14 @@ test('streams.resumed requires a client to continue after the last complete even
   finds(name, [streamCut, stream(50), { ...list, at: -50 }], 'failed', [1, 2]);
   // The end of the first stream was recorded late.
   finds(name, [{ ...streamCut, durationMs: 90 }, stream(50)], 'failed', [1, 2]);
+  // A stream with other filters is another one.
+  const ofPets = (at: number, id?: string) => ({
+    ...stream(at, id),
+    target: '/v1/store/events/stream?type=pet.created',
+  });
+  finds(name, [streamCut, ofPets(50), stream(60, '6')], 'passed', [1, 3]);
+  finds(name, [streamCut, ofPets(50)], 'not_observed');
+  finds(name, [{ ...streamCut, ...ofPets(0) }, ofPets(50)], 'failed', [1, 2]);
   // Another worker has a stream of its own.
   finds(name, [{ ...streamCut, durationMs: 30 }, stream(5), stream(50, '6')], 'passed', [1, 3]);
   // A stream from another position is another request.

@@ -235,7 +235,7 @@ test('a recording is read in pages, and as an HTTP Archive', async (t) => {
   assert.equal(new Date(startedDateTime).toISOString(), startedDateTime);
 });
 
-test('a recording shows which requests shared a connection', async (t) => {
+test('a recording shows which requests shared a connection, and which was the last', async (t) => {
   const petstore = await startListening(t);
   const recording = await startRecording(petstore);
   const get = (fields: string) =>
@@ -246,6 +246,13 @@ test('a recording shows which requests shared a connection', async (t) => {
   const [first, second, third] = entries.map(({ connection }: { connection: string }) => connection);
   assert.equal(first, second);
   assert.notEqual(second, third);
+  // The service ends a connection on which the client asks for an upgrade.
+  await exchange(petstore, get('Connection: Upgrade\r\nUpgrade: h2c\r\n'));
+  const requests = await recordedIn(petstore, recording);
+  assert.deepEqual(
+    requests.map(({ answerHeaders }) => answerHeaders.connection),
+    [undefined, 'close', 'close', 'close'],
+  );
 });
 
 test('a recording contains all earlier requests, even while those of other keys are being written', async (t) => {

@@ -185,6 +185,23 @@ describe('examples', { concurrency: true, skip }, () => {
     assert.deepEqual([after.plan, after.minute.limit], ['pro', 300]);
   });
 
+  test('the list code of the guide finds the next page in any Link, and sends no key to another host', async (t) => {
+    for (const language of ['javascript', 'python']) {
+      const asked: (string | undefined)[] = [];
+      const port = await serve(t, (request, response) => {
+        asked.push(request.url);
+        const page = asked.length > 1 ? `http://127.0.0.1:${port}/v1/c` : '/v1/b';
+        response.writeHead(200, { link: `</v1/a>; rel=first, <${page}>; rel="section next"` }).end('[]');
+      });
+      const example = blocksOf(guide('Getting started', `http://localhost:${port}/v1`)).find(
+        ({ language: one, code }) => one === language && code.includes('next'),
+      );
+      const printed = output(language, example?.code as string, { PETSTORE_API_KEY: 'any' });
+      await assert.rejects(printed, /The next page is elsewhere: http:\/\/127/);
+      assert.deepEqual(asked, ['/v1/categories?limit=4', '/v1/b']);
+    }
+  });
+
   test('the retry code of the guide waits as Retry-After says, then sends again', async (t) => {
     for (const { status, askedAtMs } of await retries(t, [429, 503, 200], { 'retry-after': '1' })) {
       assert.equal(status, 200);

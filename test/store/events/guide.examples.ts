@@ -81,7 +81,7 @@ for (const [language, { run, starts, skip }] of Object.entries(languages)) {
   });
 }
 
-test('the readers of the guide continue after a disconnect, also in the middle of an event', {
+test('the readers of the guide continue within an event, and read CRLF, comments and several lines of data', {
   ...needs(pythonWithRequests !== undefined, 'Python with requests'),
 }, async (t) => {
   const askedAfter: Record<string, (string | undefined)[]> = { javascript: [], python: [] };
@@ -90,7 +90,9 @@ test('the readers of the guide continue after a disconnect, also in the middle o
     const asked = askedAfter[request.url?.split('/')[1] as string] as (string | undefined)[];
     asked.push(request.headers['last-event-id'] as string | undefined);
     if (asked.length > 1) {
-      response.end(block(8));
+      const other = block(8).replace('"id":8,', '"id":8,\ndata: ').replaceAll('\n', '\r\n');
+      const [start, end] = [`: sign of life\r\n\r\ndata: {}\r\n\r\n${other}`.slice(0, -1), '\n'];
+      response.write(start, () => setImmediate(() => response.end(end)));
       return;
     }
     response.writeHead(200, { 'retry-after': '0' });
