@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (d55689cce583). Do not edit.
+// Made from openapi.json by "npm run generate" (4a41b544140d). Do not edit.
 
 import type * as types from './description.ts';
 import type { Int64 } from './exact-json.ts';
