@@ -137,7 +137,7 @@ export const ownAccountOperations = [
     tag: 'Accounts',
     summary: 'Get your account',
     description:
-      'Returns what `GET /lab/account` says of the key, and what the key can change itself: the plans in `upgrades`, its secret, and whether it can delete its workspace. Works during a ban, and with the old secret of the key.',
+      'Returns the plan, limits and ban of the key, and what the key can change itself: the plans in `upgrades`, its secret, and whether it can delete its workspace. Works during a ban, and with the old secret of the key.',
     success: resource(OwnAccount, 'The account of the key.'),
     prepare: ({ keyId }, { waitUntilBanStartKnown }: OwnAccountServices) => waitUntilBanStartKnown(keyId),
     handle: (sql, input, services: OwnAccountServices) => readOwn(sql, input, services),

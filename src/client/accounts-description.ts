@@ -1,4 +1,4 @@
-// Made from the description of accounts by "npm run generate" (cc20e71fc608). Do not edit.
+// Made from the description of accounts by "npm run generate" (e82621fddc00). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 

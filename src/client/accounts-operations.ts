@@ -1,4 +1,4 @@
-// Made from the description of accounts by "npm run generate" (cc20e71fc608). Do not edit.
+// Made from the description of accounts by "npm run generate" (e82621fddc00). Do not edit.
 
 import type * as types from './accounts-description.ts';
 import type { ChangeOptions, CreateOptions, ReadOptions } from './options.ts';
@@ -15,7 +15,7 @@ export interface Accounts {
   /**
    * Get your account: `GET /accounts/me`.
    *
-   * Returns what `GET /lab/account` says of the key, and what the key can change itself: the plans in `upgrades`, its secret, and whether it can delete its workspace. Works during a ban, and with the old secret of the key.
+   * Returns the plan, limits and ban of the key, and what the key can change itself: the plans in `upgrades`, its secret, and whether it can delete its workspace. Works during a ban, and with the old secret of the key.
    */
   getOwnAccount(options?: ReadOptions): Promise<types.OwnAccount>;
 

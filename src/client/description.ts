@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (4a41b544140d). Do not edit.
+// Made from openapi.json by "npm run generate" (7e71d246e3c7). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
