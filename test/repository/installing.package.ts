@@ -189,10 +189,14 @@ for (const [name, { node, skip }] of nodes) {
       assert.equal(made.status, 201);
       await until(() => stream.events.some(({ type }) => type === 'category.created'));
 
-      const others = ['/v1/openapi.yaml', '/lab/openapi.json'];
-      const answers = [...referencePaths, ...labPagePaths, ...textPaths(true), ...others].map(
-        async (path) => ({ path, answer: await fetch(`${origin}${path}`) }),
-      );
+      const others = [
+        ...Object.keys(programs),
+        '/v1/openapi.yaml',
+        '/lab/openapi.json',
+        '/accounts/openapi.json',
+      ];
+      const paths = new Set([...referencePaths, ...labPagePaths, ...textPaths(true), ...others]);
+      const answers = [...paths].map(async (path) => ({ path, answer: await fetch(`${origin}${path}`) }));
       const texts = new Map<string, string>();
       for (const { path, answer } of await Promise.all(answers)) {
         assert.equal(answer.status, 200, path);
