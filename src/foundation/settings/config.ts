@@ -6,6 +6,7 @@ import {
   ConfigError,
   databaseUrl,
   hostOfUrl,
+  line,
   listenAddress,
   networkNames,
   number,
@@ -92,7 +93,7 @@ export const settings = {
     variable: 'PETSTORE_SIGNUP',
     default: 'off',
     meaning:
-      '`open`: anybody may create a workspace and a key without an invite, within bounds; `off`: nobody',
+      '`open`: anybody may create a workspace and a key without an invite, within bounds; `off`: nobody. Set `PETSTORE_BASE_URL`, too: at another host name than its own the page `/join` is refused',
     read: (text, variable) => oneOf(['off', 'open'])(text, variable) === 'open',
   },
   signUpsPerDay: {
@@ -111,14 +112,15 @@ export const settings = {
   upgrades: {
     variable: 'PETSTORE_UPGRADES',
     default: '',
-    meaning: `plans to which the demo key and keys of open sign-up may change themselves: a list of ${quoted(openPlanNames)}, or \`none\`. By default all for the demo key, and \`free,pro\` for open sign-up`,
+    shown: 'free,pro',
+    meaning: `plans to which the demo key and keys of open sign-up may change themselves: a list of ${quoted(openPlanNames)}, or \`none\`. By default the demo key may change to each of these`,
     read: openPlans,
   },
   contact: {
     variable: 'PETSTORE_CONTACT',
     default: '',
     meaning: 'whom users can ask for a plan, as text in messages: for example an email address',
-    read: anyText,
+    read: line(200),
   },
   /** Proxies whose X-Forwarded-For is trusted: addresses, networks and names of networks. False: none. True: all. */
   trustProxy: {
@@ -238,7 +240,7 @@ function defaultOf(setting: Setting<unknown>, fill: (other: Setting<unknown>) =>
 
 /** The default as documented, with the names of the variables that it depends on. */
 export const shownDefault = (setting: Setting<unknown>) =>
-  defaultOf(setting, ({ variable }) => variable) || 'none';
+  setting.shown ?? (defaultOf(setting, ({ variable }) => variable) || 'none');
 
 const ofTraces = 'OTEL_EXPORTER_OTLP_TRACES_';
 const ofAll = 'OTEL_EXPORTER_OTLP_';

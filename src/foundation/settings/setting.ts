@@ -8,6 +8,8 @@ export interface Setting<Value> {
   variable: string;
   /** The text to use if the variable is absent or empty. `{PORT}` in it is replaced by the text of that variable. */
   default: string;
+  /** What the help and the docs show as the default, if that is empty. */
+  shown?: string;
   /** For the help and the docs, with literal values in backquotes. */
   meaning: string;
   read: SettingReader<Value>;
@@ -22,6 +24,14 @@ type SettingReader<Value> = (text: string, variable: string) => Value;
 export class ConfigError extends Error {}
 
 export const anyText: SettingReader<string> = (text) => text;
+
+/** One line of at most `max` characters. */
+export const line =
+  (max: number): SettingReader<string> =>
+  (text, variable) => {
+    if (text.length <= max && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text)) return text;
+    throw new ConfigError(`${variable} must be one line of at most ${max} characters.`);
+  };
 
 /** An address to listen on. For `localhost` Fastify would open a second server, without our bounds. */
 export const listenAddress: SettingReader<string> = (text) => (text === 'localhost' ? '127.0.0.1' : text);
