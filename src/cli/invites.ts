@@ -41,11 +41,10 @@ export function invitesCommand(): Command {
     .addOption(new Option('--plan <plan>', 'plan of each key').choices(openPlanNames).default('free'))
     .option('--upgrades <plans>', 'plans to which each key can change itself, such as free,pro', 'none')
     .option('--uses <n>', `how many people can use it, at most ${maxUses}`, countUpTo(maxUses), 30)
-    .option(
-      '--expires <time>',
-      'after how many minutes, hours or days, such as 30m, 8h or 7d',
-      parseTime,
-      8 * hourMs,
+    .addOption(
+      new Option('--expires <time>', 'after how many minutes, hours or days, such as 30m, 8h or 7d')
+        .argParser(parseTime)
+        .default(8 * hourMs, '8h'),
     )
     .option('--label <text>', 'label for the invite', parseLabel)
     .option('--json', 'print JSON')
@@ -88,11 +87,11 @@ export function invitesCommand(): Command {
     .argument('<n>', 'how many more people can use it', countUpTo(maxUses))
     .action(async (id, more) => {
       const uses = await withStorage(async (db) => {
-        await inviteWith(db.read, id);
+        if (isOver(await inviteWith(db.read, id), Date.now()))
+          throw new Error(`The invite ${id} has ended or expired. "invites create" creates another.`);
         return db.write((sql) => addUses(sql, id, more));
       });
-      if (uses === undefined)
-        throw new Error(`The invite ${id} has ended, or would have more than ${maxUses} uses.`);
+      if (uses === undefined) throw new Error(`The invite ${id} would have more than ${maxUses} uses.`);
       console.log(`Invite ${id} has ${counted(uses, 'use')} in all.`);
     });
 
@@ -150,7 +149,7 @@ async function memberFields(sql: Sql, inviteId: string) {
     return {
       ...{ name, workspace, keyId, plan, createdAt: isoTime(createdAtMs) },
       ...(lastRequestAtMs !== undefined && { lastRequestAt: isoTime(lastRequestAtMs) }),
-      ...(lastError !== undefined && { lastError }),
+      ...(lastError && { lastError: lastError.code, lastErrorAt: isoTime(lastError.atMs) }),
       ...usageFields(accounts[i] ?? newAccount, member, Date.now()),
     };
   });

@@ -52,9 +52,12 @@ async function join(): Promise<void> {
     else show(key);
   } catch (error) {
     const isLost = error instanceof PetstoreError && error.mayBeDone;
+    const isMalformed = error instanceof PetstoreError && error.code === 'invalid_request';
     failure.textContent = isLost
       ? 'The answer did not arrive. Press the button again.'
-      : (error as Error).message;
+      : isMalformed
+        ? 'Enter a name of 1 to 40 characters that others can read, without line breaks or invisible characters.'
+        : (error as Error).message;
     // A code that was refused can be corrected.
     if (invite && error instanceof PetstoreError && error.status === 403) codeField.hidden = false;
     status.textContent = '';
