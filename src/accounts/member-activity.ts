@@ -18,8 +18,8 @@ interface LastRequest extends Owner {
   error?: { code: string; atMs: number };
 }
 
-/** What an instance keeps in memory about accounts. */
-export class Accounts {
+/** What an instance keeps in memory about accounts: counts, and the last requests of members. */
+export class MemberActivity {
   /** Counts for the metrics. */
   readonly created = { invite: 0, signup: 0 };
   readonly refused: Record<string, number> = {
@@ -74,11 +74,13 @@ export class Accounts {
 
   /** Stores the last requests of members, and closes members that have expired. Call it once a minute. */
   async sweep(): Promise<void> {
-    const { db, log, clock } = this.#parts;
     await this.save();
-    for (const keyId of await expireMembers(db, clock())) {
-      this.expired++;
-      log.info({ keyId }, 'an account expired');
-    }
+    for (const keyId of await expireMembers(this.#parts.db, this.#parts.clock())) this.noteExpired(keyId);
+  }
+
+  /** Counts and logs that a member of open sign-up was closed. */
+  noteExpired(keyId: string): void {
+    this.expired++;
+    this.#parts.log.info({ keyId }, 'an account expired');
   }
 }

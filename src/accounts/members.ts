@@ -3,8 +3,8 @@ import type { Database, Transaction } from '../db/database.ts';
 import { fragment, type Sql } from '../db/sql.ts';
 import type { OpenPlan, Plan } from '../foundation/settings/plans.ts';
 import { dayMs, hourMs, minuteMs } from '../foundation/time.ts';
+import { countToday } from '../http/idempotency.ts';
 import type { Owner } from '../lab/key-binding.ts';
-import { countToday } from '../lab/recordings/store.ts';
 import { seedWorkspace } from '../store/demo/seed.ts';
 import { createWorkspace, deleteWhole, endAccess, findWorkspace } from '../store/workspaces/store.ts';
 import { openPlansIn } from './invites.ts';
@@ -22,7 +22,7 @@ const storedLateMs = 2 * minuteMs;
 export async function listMembers(sql: Sql, inviteId: string) {
   const rows = await sql`
     select m.workspace_id, m.id, w.name, m.name, k.plan, k.pardoned_at_ms,
-      m.created_at_ms, m.last_request_at_ms, m.last_error
+      m.created_at_ms, m.last_request_at_ms, m.last_error, m.last_error_at_ms
     from members m
     join workspaces w on w.id = m.workspace_id
     join api_keys k on k.workspace_id = m.workspace_id and k.id = m.id
@@ -32,7 +32,7 @@ export async function listMembers(sql: Sql, inviteId: string) {
     ...{ name: String(name), plan: plan as Plan, banClearedAtMs: Number(clearedAtMs) },
     createdAtMs: Number(last[0]),
     ...(last[1] != null && { lastRequestAtMs: Number(last[1]) }),
-    ...(last[2] != null && { lastError: String(last[2]) }),
+    ...(last[2] != null && { lastError: { code: String(last[2]), atMs: Number(last[3]) } }),
   }));
 }
 
@@ -88,19 +88,17 @@ export async function closeMember(
   return true;
 }
 
-/** The last use of a member, or its creation. */
-const lastUse = fragment`coalesce(last_request_at_ms, created_at_ms)`;
 const ofSignUp = fragment`invite_id is null and closed_at_ms is null`;
 
 /** Without an open stream. And a workspace to which an operator has given further keys is the operator's. */
-const isUnused = fragment`not exists (select 1 from streams s where s.workspace_id = members.workspace_id)
+const isEvictable = fragment`not exists (select 1 from streams s where s.workspace_id = members.workspace_id)
   and not exists (
     select 1 from api_keys k where k.workspace_id = members.workspace_id and k.id <> members.id and ${isLive})`;
 
 /** Closes members of open sign-up that have expired. Returns the ids of their keys. */
 export async function expireMembers(db: Database, nowMs: number): Promise<string[]> {
   const dueAt = (afterMs: number) => nowMs - afterMs - storedLateMs;
-  const isExpired = fragment`${ofSignUp} and ${isUnused} and (
+  const isExpired = fragment`${ofSignUp} and ${isEvictable} and (
     (last_request_at_ms is null and created_at_ms <= ${dueAt(unusedMs)}) or last_request_at_ms <= ${dueAt(idleMs)})`;
   const rows = await db.read`select workspace_id, id from members where ${isExpired}`;
   const closed: string[] = [];
@@ -112,35 +110,48 @@ export async function expireMembers(db: Database, nowMs: number): Promise<string
   return closed;
 }
 
+/** When a member makes room for another, if it sends no request until then. */
+const roomAt = fragment`case when last_request_at_ms is null then created_at_ms + ${unusedMs + storedLateMs}
+  else last_request_at_ms + ${roomAfterMs + storedLateMs} end`;
+
 /**
- * Makes sure that one more member of open sign-up fits, and locks their number until the transaction ends. If all are taken, closes the
- * one that was idle longest, if that is long enough. Returns 0, or in how many milliseconds one may make room. The new one counts.
+ * Makes sure that a new member of open sign-up fits, and locks their number until the transaction ends. If all are taken, closes the first
+ * that is idle long enough, and returns its key. `waitMs` is 0, or in how many milliseconds one may make room.
  */
-export async function makeRoom(sql: Sql, max: number, nowMs: number): Promise<number> {
+export async function makeRoom(
+  sql: Sql,
+  max: number,
+  newKeyId: string,
+  nowMs: number,
+): Promise<{ waitMs: number; closedKey?: string }> {
   await countToday(sql, { workspaceId: 0, id: 'signups' }, 1, nowMs);
   const [counted] = await sql`select count(*) from members where ${ofSignUp}`;
-  if (Number(counted?.[0]) <= max) return 0;
-  const [idlest] = await sql`
-    select workspace_id, id, ${lastUse} from members where ${ofSignUp} and ${isUnused} order by 3, 1 limit 1`;
-  const [workspaceId, keyId, usedAtMs] = [Number(idlest?.[0]), String(idlest?.[1]), Number(idlest?.[2])];
-  const waitMs = usedAtMs + roomAfterMs + storedLateMs - nowMs;
-  if (waitMs > 0) return waitMs;
-  const isStillIdle = fragment`and ${lastUse} = ${usedAtMs}`;
-  return (await closeMember(sql, { workspaceId, keyId }, nowMs, isStillIdle)) ? 0 : minuteMs;
+  if (Number(counted?.[0]) <= max) return { waitMs: 0 };
+  const [first] = await sql`
+    select workspace_id, id, ${roomAt} from members
+    where ${ofSignUp} and ${isEvictable} and id <> ${newKeyId} order by 3, 1 limit 1`;
+  if (!first) return { waitMs: unusedMs };
+  const [workspaceId, keyId, roomAtMs] = [Number(first[0]), String(first[1]), Number(first[2])];
+  if (roomAtMs > nowMs) return { waitMs: roomAtMs - nowMs };
+  const isStillIdle = fragment`and ${roomAt} = ${roomAtMs}`;
+  const isClosed = await closeMember(sql, { workspaceId, keyId }, nowMs, isStillIdle);
+  return isClosed ? { waitMs: 0, closedKey: keyId } : { waitMs: minuteMs };
 }
 
-/** Deletes the workspaces of closed members, in short transactions. Continues after an interruption. */
+/** Deletes the workspaces of closed members, in short transactions. Continues after an interruption. Throws the last failure. */
 export async function deleteClosed(db: Database, nowMs: number): Promise<void> {
   const rows = await db.read`
     select w.id, w.name from members m join workspaces w on w.id = m.workspace_id
     where m.closed_at_ms is not null order by m.closed_at_ms`;
+  let failure: unknown;
   for (const [id, name] of rows) {
     const workspace = { id: Number(id), name: String(name) };
     try {
       await deleteWhole(db, workspace, nowMs);
     } catch (error) {
       // Another instance deletes the same workspaces.
-      if ((await findWorkspace(db.read, workspace.name))?.id === workspace.id) throw error;
+      if ((await findWorkspace(db.read, workspace.name))?.id === workspace.id) failure = error;
     }
   }
+  if (failure) throw failure;
 }

@@ -1,70 +1,44 @@
-import { hashKey } from '../access/keys/store.ts';
 import type { LimitPolicy } from '../access/limits/decision.ts';
 import { limitRefusal } from '../access/limits/headers.ts';
 import type { Limiter } from '../access/limits/limiter.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { ApiError, errorAt } from '../foundation/errors.ts';
-import { memoizeFor } from '../foundation/promises.ts';
 import type { Config } from '../foundation/settings/config.ts';
 import type { OpenPlan } from '../foundation/settings/plans.ts';
 import { dayMs } from '../foundation/time.ts';
 import { counted } from '../foundation/words.ts';
+import { widerGroupOf } from '../http/address.ts';
+import { countToday } from '../http/idempotency.ts';
 import { operation } from '../http/operation.ts';
 import { issued } from '../http/responses.ts';
 import { accountsPrefix, labPageUrlWithKey, prefix } from '../http/target.ts';
-import { countToday } from '../lab/recordings/store.ts';
 import type { Log } from '../observe/log/logger.ts';
-import { findByCode, isOver, takeUse } from './invites.ts';
+import { findByCode, type Invite, isOver, takeUse } from './invites.ts';
+import type { MemberActivity } from './member-activity.ts';
 import { createMember, makeRoom } from './members.ts';
 import { CreatedAccount, NewAccount } from './schema.ts';
 
-/** Wrong codes of an address, and its requests for open sign-up. The limit of the day is never reached. */
+/** Wrong codes of an address, codes that are over, and its requests for open sign-up. The limit of the day is never reached. */
 export const triesPolicy: LimitPolicy = { quota: { perMinute: 60, perDay: 60 * 24 * 60 } };
+
+/** How many times as many accounts a /48 network of IPv6 may create in a day as one address. */
+const networkFactor = 4;
 
 /** The plan of open sign-up. */
 const signUpPlan: OpenPlan = 'free';
 
 /** What a sign-up needs from the instance that runs it, with the settings about it. */
 export interface SignUpServices extends Pick<Config, 'signUp' | 'signUpsPerDay' | 'maxSignUps' | 'lab'> {
-  tries: Tries;
-  /** Accounts by how they were created. */
-  created: Record<'invite' | 'signup', number>;
+  db: Pick<Database, 'read'>;
+  limiter: Pick<Limiter, 'decide'>;
+  activity: Pick<MemberActivity, 'created' | 'noteExpired'>;
   log: Pick<Log, 'info'>;
 }
 
-/** Makes guessing slow, without a refusal of any valid code: all people of a school have one address. */
-export class Tries {
-  readonly #db: Database;
-  readonly #limiter: Pick<Limiter, 'decide'>;
-  /** Hashes of all codes, so that wrong ones read the storage at most once a second. */
-  readonly #known: () => Promise<Set<string>>;
-
-  constructor(db: Database, limiter: Pick<Limiter, 'decide'>, stopwatch: () => number) {
-    this.#db = db;
-    this.#limiter = limiter;
-    this.#known = memoizeFor(
-      1_000,
-      async () => new Set((await db.read`select hash from invites`).map(([hash]) => String(hash))),
-      stopwatch,
-    );
-  }
-
-  /** Throws `invite_invalid` for a code that never was one, and `rate_limited` after too many that admit nobody. */
-  async assertKnown(code: string, address: string, nowMs: number): Promise<void> {
-    const find = () => findByCode(this.#db.read, code);
-    const known = (await this.#known()).has(hashKey(code)) ? await find() : undefined;
-    if (known && !isOver(known, nowMs) && known.used < known.uses) return;
-    await this.count('invites', address);
-    // It may be newer than the cache. A known one may be a repetition.
-    if (!(known ?? (await find()))) throw invalidInvite();
-  }
-
-  /** Counts a try of an address. Throws `rate_limited` after too many in this minute. */
-  async count(kind: 'invites' | 'signups', address: string): Promise<void> {
-    const subject = { workspaceId: 0, id: `${kind} ${address}` };
-    const decision = await this.#limiter.decide(subject, triesPolicy);
-    if (decision.outcome !== 'admitted') throw limitRefusal(decision);
-  }
+/** Counts a try of an address. Returns the refusal after too many in this minute. */
+async function countTry(limiter: SignUpServices['limiter'], what: string, address: string) {
+  const decision = await limiter.decide({ workspaceId: 0, id: `${what} ${address}` }, triesPolicy);
+  return decision.outcome === 'admitted' ? undefined : limitRefusal(decision);
 }
 
 const invalidInvite = () =>
@@ -86,8 +60,12 @@ const closed = (message: string, waitMs?: number) =>
     waitMs === undefined ? {} : { 'Retry-After': String(Math.max(1, Math.ceil(waitMs / 1_000))) },
   );
 
-/** Characters that change the direction or the lines of the text around them. */
-const disruptive = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u;
+/**
+ * Characters that nobody sees, or that change the direction or the lines of the text around them. A joiner or a variation selector may stand
+ * where scripts and emoji need it.
+ */
+const disruptive =
+  /[[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]--[\u200c\u200d\ufe0f]]|(?<!\p{Emoji})\ufe0f|(?<![\p{M}\p{sc=Arab}\p{sc=Syrc}\p{sc=Mong}\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])[\u200c\u200d]|[\u200c\u200d]\s*$/v;
 const visible = /[\p{L}\p{N}\p{P}\p{S}]/u;
 
 /** Throws `invalid_request` for a name that nobody can read, or that would disturb a list of names. */
@@ -96,7 +74,7 @@ function assertReadable(name: string): void {
     throw errorAt(
       { pointer: '#/name' },
       'invalid_request',
-      'Body property name must have a letter, a digit or a sign, and no control characters.',
+      'Body property name must have a letter, a digit or a sign, and no control or invisible characters.',
     );
 }
 
@@ -113,61 +91,107 @@ export const createAccount = operation({
   success: issued(CreatedAccount, 'The new workspace and its key.'),
   errors: ['invite_invalid', 'invite_used_up', 'signup_closed'],
 
-  async prepare({ body: { name, invite }, address, nowMs }, { signUp: isOpen, tries }: SignUpServices) {
+  async prepare({ body: { name, invite }, isRepetition, ...input }, services: SignUpServices) {
     assertReadable(name);
-    if (invite !== undefined) return tries.assertKnown(invite, address(), nowMs);
-    if (!isOpen)
-      throw closed('This service is not open to everybody. Ask its operator for an invite or for a key.');
-    await tries.count('signups', address());
+    const refusal = await (invite === undefined
+      ? refusalOfSignUp(input, services)
+      : refusalOfCode(invite, input, services));
+    // Looked up after the invite was read, so a twin that has taken the last use is found.
+    if (refusal && !(await isRepetition())) throw refusal;
   },
 
-  async handle(sql, { body, nowMs, baseUrl, ...input }, services: SignUpServices) {
+  async handle(sql, input, services: SignUpServices) {
+    const { body, nowMs, baseUrl } = input;
     const name = body.name.trim();
     const { workspace, keyId, key, plan } =
       body.invite === undefined
-        ? await signUp(sql, name, input, services, nowMs)
+        ? await signUp(sql, name, input, services)
         : await join(sql, name, body.invite, nowMs);
     const labUrl = services.lab ? labPageUrlWithKey(baseUrl + prefix, key) : undefined;
     return { workspace, keyId, key, plan, ...(labUrl && { labUrl }) };
   },
 
-  committed({ body }, { keyId, plan }, { created, log }: SignUpServices) {
-    const origin = body.invite === undefined ? 'signup' : 'invite';
-    created[origin]++;
+  committed(input, { keyId, plan }, { activity, log }: SignUpServices) {
+    const origin = input.body.invite === undefined ? 'signup' : 'invite';
+    activity.created[origin]++;
     log.info({ keyId, plan, origin }, 'an account was created');
+    const evictedKey = evicted.get(input);
+    if (evictedKey !== undefined) activity.noteExpired(evictedKey);
   },
 });
+
+/** Whose member made room for the account of a request, by the input of that request. */
+const evicted = new WeakMap<object, string | undefined>();
+
+/** Why an invite admits nobody any more. */
+function refusalOf(invite: Invite | undefined, nowMs: number): ApiError | undefined {
+  if (!invite || isOver(invite, nowMs)) return invalidInvite();
+  return invite.used < invite.uses ? undefined : usedUp(invite.uses);
+}
+
+interface Sender {
+  nowMs: number;
+  address(): string;
+  isCrossOrigin(): boolean;
+}
+
+/**
+ * Makes guessing slow, without a refusal of any valid code, because all people of a school have one address. Codes that were valid count
+ * for themselves, so that two classes do not disturb each other.
+ */
+async function refusalOfCode(code: string, { nowMs, address }: Sender, { db, limiter }: SignUpServices) {
+  const invite = await findByCode(db.read, code);
+  const refusal = refusalOf(invite, nowMs);
+  return refusal && ((await countTry(limiter, invite?.id ?? 'invites', address())) ?? refusal);
+}
+
+async function refusalOfSignUp({ address, isCrossOrigin }: Sender, { signUp, limiter }: SignUpServices) {
+  if (!signUp)
+    return closed('This service is not open to everybody. Ask its operator for an invite or for a key.');
+  if (isCrossOrigin())
+    return closed(
+      'Without an invite, only the page /join of this service creates accounts, at an address that the service knows: its PETSTORE_BASE_URL, localhost, an IP address, or a name that ends in .local.',
+    );
+  return countTry(limiter, 'signups', address());
+}
 
 /** Creates a member of an invite. The use is taken last, so that others wait only for the end of this transaction. */
 async function join(sql: Transaction, name: string, code: string, nowMs: number) {
   const invite = await findByCode(sql, code);
-  if (!invite || isOver(invite, nowMs)) throw invalidInvite();
-  const { id: inviteId, plan, used, uses } = invite;
-  if (used >= uses) throw usedUp(uses);
+  const refusal = refusalOf(invite, nowMs);
+  if (!invite || refusal) throw refusal;
+  const { id: inviteId, plan, uses } = invite;
   const member = await createMember(sql, { name, plan, inviteId }, nowMs);
   if (!(await takeUse(sql, inviteId, nowMs))) throw usedUp(uses);
   return { ...member, plan };
 }
 
-/** Creates a member of open sign-up, within the bounds of its address and of all. */
+/** Creates a member of open sign-up, within the bounds of its address, of the network around it, and of all. */
 async function signUp(
   sql: Transaction,
   name: string,
-  { address, isCrossOrigin }: { address(): string; isCrossOrigin(): boolean },
+  input: Sender,
   { signUpsPerDay, maxSignUps }: SignUpServices,
-  nowMs: number,
 ) {
-  if (isCrossOrigin()) throw closed('A web page of another site cannot create an account without an invite.');
-  const ofAddress = { workspaceId: 0, id: `signups ${address()}` };
-  if ((await countToday(sql, ofAddress, 1, nowMs)) > signUpsPerDay)
-    throw new ApiError(
-      'rate_limited',
-      `This address has created ${counted(signUpsPerDay, 'account')} today, the maximum of a day (UTC). Try again tomorrow.`,
-      { 'Retry-After': String(Math.ceil((dayMs - (nowMs % dayMs)) / 1_000)) },
-    );
+  const { nowMs } = input;
+  const address = input.address();
+  await countSignUp(sql, address, signUpsPerDay, nowMs);
+  const network = widerGroupOf(address);
+  if (network) await countSignUp(sql, network, networkFactor * signUpsPerDay, nowMs);
   const member = await createMember(sql, { name, plan: signUpPlan }, nowMs);
-  const waitMs = await makeRoom(sql, maxSignUps, nowMs);
+  const { waitMs, closedKey } = await makeRoom(sql, maxSignUps, member.keyId, nowMs);
   if (waitMs > 0)
     throw closed(`All ${counted(maxSignUps, 'account')} of open sign-up are taken. Try again later.`, waitMs);
+  evicted.set(input, closedKey);
   return { ...member, plan: signUpPlan };
+}
+
+/** Counts a sign-up of an address or a network. Throws `rate_limited` beyond the maximum of a day. */
+async function countSignUp(sql: Transaction, group: string, max: number, nowMs: number): Promise<void> {
+  if ((await countToday(sql, { workspaceId: 0, id: `signups ${group}` }, 1, nowMs)) <= max) return;
+  throw new ApiError(
+    'rate_limited',
+    `Your network address has created ${counted(max, 'account')} today, the maximum of a day (UTC). Try again tomorrow.`,
+    { 'Retry-After': String(Math.ceil((dayMs - (nowMs % dayMs)) / 1_000)) },
+  );
 }

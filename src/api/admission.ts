@@ -10,7 +10,7 @@ import {
   groupSubject,
   type Limiter,
 } from '../access/limits/limiter.ts';
-import { ApiError } from '../foundation/errors.ts';
+import { ApiError, toApiError } from '../foundation/errors.ts';
 import { banRules } from '../foundation/settings/plans.ts';
 import { addressGroup, unknownGroup } from '../http/address.ts';
 import { hasContent } from '../http/headers.ts';
@@ -118,6 +118,14 @@ function setLimitHeaders({ hasDraftLimits }: Admission, request: FastifyRequest,
   if (!hasContent(request)) return;
   request.raw.limitHeaders = headers;
   request.raw.sender = request.sender;
+}
+
+/** Charges a malformed request that needed no key to its address. Other refusals of such requests have limits of their own. */
+export async function countMalformed({ limiter }: Admission, request: FastifyRequest, error: unknown) {
+  const { status } = toApiError(error, request.id);
+  if (status !== 400 && status !== 413 && status !== 415) return;
+  const decision = await limiter.decide(addressOf(request), byAddress);
+  if (decision.outcome !== 'admitted') throw limitRefusal(decision, keysHaveOwn);
 }
 
 /** The limit headers of a request that cannot be read. Its address is charged, except that of a trusted proxy. */

@@ -3,7 +3,7 @@ import { isPreflight } from '../http/headers.ts';
 import type { Handled } from '../http/operation.ts';
 import type { Paths } from '../http/paths.ts';
 import { requestPath } from '../http/target.ts';
-import { type Admission, admit } from './admission.ts';
+import { type Admission, admit, countMalformed } from './admission.ts';
 import { type ApiServices, mount } from './mount.ts';
 
 interface Api {
@@ -45,6 +45,10 @@ export function serveApi(app: FastifyInstance, api: Api): void {
         const admitting = isPublic(request) ? undefined : admit(admission, request);
         if (admitting) admitting.then(goOn).catch(done);
         else goOn();
+      });
+      scope.setErrorHandler(async (error, request) => {
+        if (request.operation?.isPublic) await countMalformed(admission, request, error);
+        throw error;
       });
       for (const operation of operations)
         mount(scope, operation, { ...services, start, operations, baseUrl, kept });

@@ -12,6 +12,7 @@ import { pauseOfCostlyMs } from '../http/fair-share.ts';
 import { hasContent } from '../http/headers.ts';
 import {
   claimIdempotencyKey,
+  isKept,
   type KeptBounds,
   ownKey,
   readIdempotencyKey,
@@ -186,22 +187,8 @@ function create(
   services: ApiServices,
   request: FastifyRequest,
 ): Promise<OperationResponse> {
-  const text = readIdempotencyKey(request);
-  if (text === undefined) return change(handle, services, request);
-  const caller = callerOf(request);
-  const { workspaceId, keyId } = caller;
-  const { params, body = '' } = request as { params: Record<string, string>; body?: Buffer | '' };
-  const path = request.routeOptions.url?.replace(/:(\w+)/g, (_, name) => params[name] as string);
-  const fingerprint = `${path} ${hash('sha256', body)}`;
-  const { hasSecret, sealsAnswer } = request.operation as Operation;
-  const cipher = hasSecret ? services.installation.key : undefined;
-  const { api, boundsOf } = services.kept;
-  const keyedRequest = {
-    ...{ workspaceId, keyId, text, api, bounds: boundsOf(caller as Caller), fingerprint, cipher },
-    outlivesResets: api !== 'v1' || path?.startsWith('/v1/store/webhooks') === true,
-    nowMs: services.clock(),
-    ...(sealsAnswer && sealedUnder(text)),
-  };
+  const keyedRequest = keyedRequestOf(request, services);
+  if (!keyedRequest) return change(handle, services, request);
   return rejectConcurrent(services.inFlight, ownKey(keyedRequest), () =>
     services.db.write(
       async (sql) => {
@@ -216,8 +203,29 @@ function create(
   );
 }
 
+/** A request with an Idempotency-Key. Undefined if it has none. */
+function keyedRequestOf(request: FastifyRequest, services: ApiServices) {
+  const text = readIdempotencyKey(request);
+  if (text === undefined) return undefined;
+  const caller = callerOf(request);
+  const { workspaceId, keyId } = caller;
+  const { params, body = '' } = request as { params: Record<string, string>; body?: Buffer | '' };
+  const path = request.routeOptions.url?.replace(/:(\w+)/g, (_, name) => params[name] as string);
+  const fingerprint = `${path} ${hash('sha256', body)}`;
+  const { hasSecret, sealsAnswer } = request.operation as Operation;
+  const cipher = hasSecret ? services.installation.key : undefined;
+  const { api, boundsOf } = services.kept;
+  return {
+    ...{ workspaceId, keyId, text, api, bounds: boundsOf(caller as Caller), fingerprint, cipher },
+    outlivesResets: api !== 'v1' || path?.startsWith('/v1/store/webhooks') === true,
+    nowMs: services.clock(),
+    ...(sealsAnswer && sealedUnder(text)),
+  };
+}
+
 /** A reader that gives a handler its input, or throws a refusal that says what is wrong with the request. */
-function operationInputReader(operation: Operation, { baseUrl, installation, clock }: ApiServices) {
+function operationInputReader(operation: Operation, services: ApiServices) {
+  const { baseUrl, installation, clock, db } = services;
   const { id, params, query, body, success } = operation;
   const readValues = inputReader({
     params,
@@ -241,6 +249,10 @@ function operationInputReader(operation: Operation, { baseUrl, installation, clo
       lastEventId: undefined,
       address: () => addressGroupOf(request),
       isCrossOrigin: () => isCrossOrigin(request, baseUrl),
+      isRepetition: async () => {
+        const keyed = keyedRequestOf(request, services);
+        return keyed !== undefined && isKept(db.read, keyed);
+      },
       disconnected: () => disconnected(request, reply),
       digitsOf: (position) => sentDigits(request, position),
       assertMayChange: assertMayChangeFrom,

@@ -20,6 +20,12 @@ export function addressGroup(address: string | undefined): string | undefined {
   return `${network.join(':')}::/64`;
 }
 
+/** The /48 network around an address group of IPv6: one customer can have so much. Undefined for IPv4. */
+export function widerGroupOf(group: string): string | undefined {
+  const start = /^((?:\w+:){3})\w+::\/64$/.exec(group)?.[1];
+  return start && `${start}:/48`;
+}
+
 /** The origin that the client used: the base URL or a name of the loopback address, since `Host` could name any other. */
 export function originOf(request: FastifyRequest, baseUrl: string): string | undefined {
   const { host } = request.headers;
@@ -29,14 +35,16 @@ export function originOf(request: FastifyRequest, baseUrl: string): string | und
 }
 
 /**
- * Whether a web page of another origin sent a request. The origin of a page is known by the base URL, or by an address in `Host`: another
- * name could lead here from anywhere.
+ * Whether a web page of another origin sent a request. The origin of a page is known by the base URL, or by an address or a name of
+ * the local network in `Host`: another name could lead here from anywhere.
  */
 export function isCrossOrigin({ headers }: FastifyRequest, baseUrl: string): boolean {
   const { origin, host = '' } = headers;
   if (origin === undefined || origin === new URL(baseUrl).origin) return false;
   const own = URL.canParse(origin) ? new URL(origin) : undefined;
-  const isAddress = own?.hostname === 'localhost' || isIP(own?.hostname.replace(/^\[|\]$/g, '') ?? '') !== 0;
+  const isAddress =
+    /(^localhost|\.local)$/.test(own?.hostname ?? '') ||
+    isIP(own?.hostname.replace(/^\[|\]$/g, '') ?? '') !== 0;
   return !isAddress || own?.host !== host;
 }
 

@@ -4,7 +4,7 @@ import { batchSize, type Database, inBatches, type Transaction } from '../db/dat
 import { Fragment, fragment, type Sql } from '../db/sql.ts';
 import { ApiError, errorAt } from '../foundation/errors.ts';
 import { InstallationKey } from '../foundation/settings/secret-key.ts';
-import { hourMs, toTime } from '../foundation/time.ts';
+import { dayMs, hourMs, toTime } from '../foundation/time.ts';
 import { grouped } from '../foundation/words.ts';
 import { fieldLines } from './headers.ts';
 import type { OperationResponse } from './responses.ts';
@@ -131,6 +131,14 @@ async function replay(sql: Sql, request: KeyedRequest): Promise<OperationRespons
   };
 }
 
+/** Whether the Idempotency-Key of a request is in use, as far as committed. */
+export async function isKept(sql: Sql, request: KeyedRequest): Promise<boolean> {
+  const rows = await sql`
+    select 1 from idempotency_keys where workspace_id = ${request.workspaceId} and key = ${ownKey(request)}
+      and created_at_ms > ${request.nowMs - rememberMs}`;
+  return rows.length > 0;
+}
+
 const hourOf = (ms: number) => Math.floor(ms / hourMs);
 
 /** Where the keys of an API key count. */
@@ -188,6 +196,29 @@ export async function rejectConcurrent<T>(
   } finally {
     inFlight.delete(key);
   }
+}
+
+/** What else counts in hours beside Idempotency-Keys, by its name. */
+interface CountOwner {
+  workspaceId: number;
+  id: string;
+}
+
+/** Adds to a count of this day (UTC), in the table of the counts of Idempotency-Keys, which keeps them for a day. Returns the sum. */
+export const countToday = (sql: Sql, owner: CountOwner, more: number, nowMs: number) =>
+  addToCount(sql, owner, more, Math.floor(nowMs / dayMs) * (dayMs / hourMs));
+
+/** The same for this hour. */
+export const countThisHour = (sql: Sql, owner: CountOwner, more: number, nowMs: number) =>
+  addToCount(sql, owner, more, hourOf(nowMs));
+
+async function addToCount(sql: Sql, { workspaceId, id }: CountOwner, more: number, hour: number) {
+  const [row] = await sql`
+    insert into idempotency_hours (workspace_id, account, hour, kept, bytes)
+    values (${workspaceId}, ${id}, ${hour}, ${more}, 0)
+    on conflict (workspace_id, account, hour) do update set kept = idempotency_hours.kept + excluded.kept
+    returning kept`;
+  return Number(row?.[0]);
 }
 
 /** Forgets keys that are no longer remembered, in all workspaces. */

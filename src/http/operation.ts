@@ -132,6 +132,8 @@ export interface Input<Params extends TProperties, Query extends TProperties, Bo
   address(): string;
   /** Whether a web page of another origin sends the request. */
   isCrossOrigin(): boolean;
+  /** Whether an earlier request with its Idempotency-Key has a response, which the client then gets. */
+  isRepetition(): Promise<boolean>;
   /** For long handlers: a signal that aborts when the client has disconnected or has its response. */
   disconnected(): AbortSignal;
   /** The digits of a position as sent. A number beyond 2^53 has lost its last digits. */

@@ -8,7 +8,6 @@ import fastify, {
 import { keyCacheMs } from '../access/keys/identify.ts';
 import { joinRoutes, serveJoinPage } from '../accounts/join-page.ts';
 import { accountsOperations } from '../accounts/operations.ts';
-import { Tries } from '../accounts/sign-up.ts';
 import { describeLimits } from '../api/admission.ts';
 import { serveApi } from '../api/api.ts';
 import { maxBodyBytes, maxHeaderBytes } from '../foundation/bounds.ts';
@@ -257,8 +256,7 @@ function serveApis(
     intercept: (request, reply) => lab?.intercept(request, reply),
   });
   const ofAccounts = {
-    ...{ ...config, limiter, log: options.log, created: accounts.created },
-    tries: new Tries(db, limiter, stopwatch),
+    ...{ ...config, db, limiter, log: options.log, activity: accounts },
     waitUntilBanStartKnown: async (keyId: string) => lab?.waitUntilBanStartKnown(keyId),
   };
   serveApi(app, {

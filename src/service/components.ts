@@ -2,7 +2,7 @@ import { createIdentify } from '../access/keys/identify.ts';
 import { callerFinder } from '../access/keys/store.ts';
 import { howToGetMore } from '../access/limits/headers.ts';
 import type { Limiter } from '../access/limits/limiter.ts';
-import { Accounts, type AccountsConfig } from '../accounts/accounts.ts';
+import { type AccountsConfig, MemberActivity } from '../accounts/member-activity.ts';
 import { accountsOperations } from '../accounts/operations.ts';
 import { type Admission, planAccount } from '../api/admission.ts';
 import { operations as allOperations } from '../api/operations.ts';
@@ -86,7 +86,7 @@ export function createComponents(options: CompleteOptions) {
   const deprecatedCalls = new DeprecatedCalls(log, clock);
   const requestLog = new RequestLog(log);
   const readiness = new Readiness(db, stopwatch, options.readyMs);
-  const accounts = new Accounts({ db, log, clock });
+  const accounts = new MemberActivity({ db, log, clock });
   const metrics = new Metrics({
     operations: [...operations, ...(config.lab ? labOperations : []), ...accountsOperations],
     faults: config.lab ? faultNames : [],

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createKey } from '../../src/access/keys/store.ts';
+import { findInvite } from '../../src/accounts/invites.ts';
 import { deleteClosed } from '../../src/accounts/members.ts';
 import { findWorkspace, listWorkspaces } from '../../src/store/workspaces/store.ts';
-import { newMember, signedUp } from '../support/accounts.ts';
+import { newInvite, newMember, signedUp, signUp } from '../support/accounts.ts';
 import { times } from '../support/limits.ts';
 import { addKeyOf, deleteOwn, ownAccount } from '../support/own-account.ts';
 import { type Petstore, startPetstore } from '../support/petstore.ts';
@@ -82,6 +83,16 @@ test('a deletion among many requests: each is answered before it or gets 401, an
   }
   await deleteClosed(store.db, store.nowMs);
   assert.deepEqual(await listWorkspaces(store.db.read), before);
+});
+
+test('a deletion gives no use back to the invite', async (t) => {
+  const store = await startPetstore(t);
+  const { id, code } = await newInvite(store, { uses: 1 });
+  const { key } = (await signUp(store, { invite: code, name: 'Ada' })).body;
+  assert.equal((await deleteOwn(store, key)).status, 204);
+  await deleteClosed(store.db, store.nowMs);
+  assert.equal((await signUp(store, { invite: code, name: 'Ada' })).body.code, 'invite_used_up');
+  assert.equal((await findInvite(store.db.read, id))?.used, 1);
 });
 
 test('of many deletions at once one is done, and the others get 401', async (t) => {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { createKey } from '../../src/access/keys/store.ts';
 import { deleteClosed } from '../../src/accounts/members.ts';
+import { Fragment } from '../../src/db/sql.ts';
 import { addStream, deleteStream } from '../../src/store/events/stream-store.ts';
 import { dayMs, hourMs, minuteMs, newMember, signUp } from '../support/accounts.ts';
 import { filledTables } from '../support/content.ts';
@@ -54,11 +55,21 @@ test('an address creates five accounts a day and no more, whatever it deletes, a
   assert.equal((await join(store, '192.0.2.1')).status, 201);
 });
 
-test('a /64 of IPv6 is one address', async (t) => {
+test('a /64 of IPv6 is one address, and a /48 has four times its sign-ups', async (t) => {
   const store = await start(t, { signUpsPerDay: 1 });
   assert.equal((await join(store, '2001:db8:1:2::1')).status, 201);
   assert.equal((await join(store, '2001:db8:1:2:ffff::9')).status, 429);
-  assert.equal((await join(store, '2001:db8:1:3::1')).status, 201);
+  for (const i of [3, 4, 5]) assert.equal((await join(store, `2001:db8:1:${i}::1`)).status, 201);
+  assert.equal((await join(store, '2001:db8:1:6::1')).status, 429);
+  assert.equal((await join(store, '2001:db8:2:6::1')).status, 201);
+});
+
+test('an address that has sent too many requests still gets the response to a repetition', async (t) => {
+  const store = await start(t, { signUpsPerDay: 1 });
+  const value = { 'idempotency-key': randomUUID() };
+  const first = await join(store, '192.0.2.1', value);
+  for (let i = 0; i < 60; i++) assert.equal((await join(store, '192.0.2.1')).status, 429);
+  assert.equal((await join(store, '192.0.2.1', value)).text, first.text);
 });
 
 test('requests for sign-up are bounded before they reach the storage', async (t) => {
@@ -77,6 +88,9 @@ test('a web page of another site cannot sign its visitors up, but can use an inv
     ['http://localhost:8080', 'anything', 201],
     ['http://192.168.1.5:8080', '192.168.1.5:8080', 201],
     ['http://[2001:db8::1]:8080', '[2001:db8::1]:8080', 201],
+    ['http://laptop.local:8080', 'laptop.local:8080', 201],
+    ['http://laptop.local:8080', 'localhost:8080', 403],
+    ['http://evil.local.example', 'evil.local.example', 403],
     ['https://evil.example', 'localhost:8080', 403],
     ['http://evil.example', 'evil.example', 403],
     ['http://192.168.1.5:8081', '192.168.1.5:8080', 403],
@@ -173,6 +187,9 @@ test('when all accounts are taken, the one idle longest makes room if that is a 
   store.nowMs += hourMs / 2;
   for (const one of active) await use(store, one);
   await use(store, idle);
+  const unsaved = await join(store);
+  assert.equal(retryAfterMs(unsaved), hourMs / 2 + 2 * minuteMs, 'nobody is known to have sent a request');
+  await store.app.sweepAccounts();
   const full = await join(store);
   assert.deepEqual(codeOf(full), [403, 'signup_closed']);
   assert.ok(retryAfterMs(full) > 23 * hourMs && retryAfterMs(full) <= dayMs + 2 * minuteMs);
@@ -186,8 +203,39 @@ test('when all accounts are taken, the one idle longest makes room if that is a 
   assert.equal((await join(store)).status, 201);
   assert.equal(await livingOf(store), 3);
   assert.equal(await isAlive(store, idle), false);
+  assert.ok(store.log.some((line) => line.includes(idle.body.keyId) && line.includes('an account expired')));
+  assert.match(await store.metrics(), /petstore_accounts_expired_total 1\n/);
   for (const one of active) assert.equal(await isAlive(store, one), true);
   assert.deepEqual(codeOf(await join(store)), [403, 'signup_closed']);
+});
+
+test('without an account that may ever make room, nobody gets in, and the response says when to try again', async (t) => {
+  const store = await start(t, { maxSignUps: 1 });
+  const { keyId } = (await join(store)).body;
+  const stream = { workspaceId: 2, id: 's', keyId, instance: 'i' };
+  await store.db.write((sql) => addStream(sql, stream, store.nowMs));
+  store.nowMs += 2 * dayMs;
+  const full = await join(store);
+  assert.deepEqual([...codeOf(full), retryAfterMs(full)], [403, 'signup_closed', hourMs]);
+  assert.equal(await livingOf(store), 1);
+});
+
+test('a workspace whose deletion fails does not stop the deletion of others', async (t) => {
+  const store = await start(t);
+  const [first, second] = [await join(store), await join(store)];
+  await store.db.write((sql) => sql`update members set closed_at_ms = ${store.nowMs}`);
+  const isFirst = `workspace_id = (select id from workspaces where name = '${first.body.workspace}')`;
+  const guard = new Fragment(
+    [
+      `create trigger guard before delete on api_keys when old.${isFirst} begin select raise(abort, 'no'); end`,
+    ],
+    [],
+  );
+  await store.db.write((sql) => sql`${guard}`);
+  await assert.rejects(deleteClosed(store.db, store.nowMs));
+  const names = (await store.db.read`select name from workspaces`).flat();
+  assert.ok(names.includes(first.body.workspace));
+  assert.ok(!names.includes(second.body.workspace));
 });
 
 test('of 50 sign-ups at once, as many get in as there is room for', async (t) => {

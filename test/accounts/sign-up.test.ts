@@ -52,6 +52,9 @@ test('names: any script is welcome; what nobody can read, or what disturbs a lis
     'Zoë',
     'محمد',
     '👩🏽‍🚀',
+    '❤️',
+    'می‌خواهم',
+    'ක්‍රිස්',
     '<script>alert(1)</script>',
     "'; drop table x",
     '-',
@@ -71,6 +74,15 @@ test('names: any script is welcome; what nobody can read, or what disturbs a lis
     '\u202eada',
     '\u2066a',
     '\u200b',
+    '\u3164',
+    '\u2800',
+    'Ad\u200ba',
+    'Ad\u00ada',
+    'Ad\u200da',
+    'Ada\ufe0f',
+    '\u200d',
+    'می\u200c ',
+    '\u{e0041}',
     'a\u2028',
     'x'.repeat(41),
     7,
@@ -212,7 +224,45 @@ test('wrong codes get 429 after 60 a minute from an address, while a valid code 
   assert.match(await store.metrics(), /petstore_accounts_refused_total\{code="invite_invalid"\} 62\n/);
 });
 
-test('a used-up code counts as a wrong one, so that nobody floods the storage with it', async (t) => {
+test('at an address with too many wrong codes, repetitions and new invites still work at once', async (t) => {
+  const store = await start(t);
+  const first = await newInvite(store, { uses: 1 });
+  const body = { invite: first.code, name: 'Ada' };
+  const headers = { 'idempotency-key': randomUUID() };
+  const { text } = await signUp(store, body, headers);
+  for (let i = 0; i < 61; i++) await signUp(store, { ...body, invite: 'inv_aaaaaaaaaaaaaaaa' });
+  await store.db.write((sql) => endInvite(sql, first.id, store.nowMs));
+  for (let i = 0; i < 61; i++) await signUp(store, body);
+  assert.equal((await signUp(store, body)).status, 429);
+  assert.equal((await signUp(store, body, headers)).text, text);
+  const { code } = await newInvite(store);
+  assert.equal((await signUp(store, { invite: code, name: 'Bob' })).status, 201);
+});
+
+test('malformed requests get 429 after 60 a minute from an address', async (t) => {
+  const store = await start(t);
+  const { code } = await newInvite(store);
+  const good = { invite: code, name: 'Ada' };
+  const malformed = [
+    () => signUp(store, { invite: code }),
+    () => signUp(store, good, { 'idempotency-key': 'short' }),
+    () => store.send('POST', '/accounts', { key: null, body: '{' }),
+    () => signUp(store, good, { 'content-type': 'text/plain' }),
+    () => signUp(store, { ...good, name: 'x'.repeat(2_000_000) }),
+  ];
+  for (let i = 0; i < 60; i++) {
+    const { status } = await (malformed[i % malformed.length] as (typeof malformed)[0])();
+    assert.ok([400, 413, 415].includes(status), String(status));
+  }
+  for (const send of malformed) {
+    const refused = await send();
+    assert.deepEqual(codeOf(refused), [429, 'rate_limited']);
+    assert.equal(refused.headers['retry-after'], '60');
+  }
+  assert.equal((await signUp(store, good)).status, 201);
+});
+
+test('a used-up code counts for itself, so that two classes of a school do not disturb each other', async (t) => {
   const store = await start(t);
   const { code } = await newInvite(store, { uses: 1 });
   const body = { invite: code, name: 'Ada' };
@@ -220,7 +270,14 @@ test('a used-up code counts as a wrong one, so that nobody floods the storage wi
   const { text } = await signUp(store, body, first);
   for (let i = 0; i < 59; i++) assert.equal((await signUp(store, body)).status, 403);
   assert.equal((await signUp(store, body, first)).text, text);
+  // The repetition counted, too.
+  assert.deepEqual(codeOf(await signUp(store, body)), [429, 'rate_limited']);
+  const full = await newInvite(store, { uses: 1 });
+  await signUp(store, { invite: full.code, name: 'Bob' });
+  await store.holdLimits();
   const { writes } = store.db.counts;
+  assert.deepEqual(codeOf(await signUp(store, { ...body, invite: full.code })), [403, 'invite_used_up']);
+  assert.deepEqual(codeOf(await signUp(store, { invite: 'inv_0', name: 'Eve' })), [403, 'invite_invalid']);
   assert.deepEqual(codeOf(await signUp(store, body)), [429, 'rate_limited']);
   assert.equal(store.db.counts.writes, writes);
 });

@@ -5,7 +5,7 @@ import { createKey } from '../../src/access/keys/store.ts';
 import type { Limiter } from '../../src/access/limits/limiter.ts';
 import { LocalLimiter } from '../../src/access/limits/local-limiter.ts';
 import { SharedLimiter, type ShareOptions } from '../../src/access/limits/shared-limiter.ts';
-import type { AccountsConfig } from '../../src/accounts/accounts.ts';
+import type { AccountsConfig } from '../../src/accounts/member-activity.ts';
 import type { Database, Transaction } from '../../src/db/database.ts';
 import { type LogLevel, readConfig } from '../../src/foundation/settings/config.ts';
 import type { Plan, Quota } from '../../src/foundation/settings/plans.ts';

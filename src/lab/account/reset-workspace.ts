@@ -5,11 +5,11 @@ import { type ContentKind, contentInWords } from '../../db/tables.ts';
 import { ApiError } from '../../foundation/errors.ts';
 import { dayMs } from '../../foundation/time.ts';
 import { grouped } from '../../foundation/words.ts';
+import { countToday } from '../../http/idempotency.ts';
 import { resetWorkspace } from '../../store/demo/seed.ts';
 import { countContent } from '../../store/workspaces/store.ts';
 import type { Owner } from '../key-binding.ts';
 import { maxResetRows, maxResetsPerDay } from '../lab-bounds.ts';
-import { countToday } from '../recordings/store.ts';
 
 /** A reset costs hundreds of times as much as other writes, and blocks those of its workspace. */
 const pauseMs = 1_000;

@@ -1,8 +1,8 @@
 import { randomDigits } from '../../access/keys/store.ts';
-import type { AccountOwner } from '../../access/limits/limiter.ts';
 import { batchSize, type Database, inBatches } from '../../db/database.ts';
 import { type Fragment, fragment, join, type Row, type Sql } from '../../db/sql.ts';
-import { dayMs, hourMs, toTime } from '../../foundation/time.ts';
+import { dayMs, toTime } from '../../foundation/time.ts';
+import { countToday } from '../../http/idempotency.ts';
 import { bind, end, endActive, type Owner, recordings, unbind } from '../key-binding.ts';
 import { maxKept, maxKeptSize, type recorderBounds } from '../lab-bounds.ts';
 import { type RecordedRow, sizeOf } from './recorded-request.ts';
@@ -197,21 +197,4 @@ function toRecording(row: Row): Recording {
     requests: Number(kept),
     leftOut: Number(leftOut),
   };
-}
-
-/** Adds to a count of this day (UTC), in the table of such counts for Idempotency-Keys, which keeps them for a day. Returns the sum. */
-export const countToday = (sql: Sql, owner: AccountOwner, more: number, nowMs: number) =>
-  addToCount(sql, owner, more, Math.floor(nowMs / dayMs) * (dayMs / hourMs));
-
-/** The same for this hour. */
-export const countThisHour = (sql: Sql, owner: AccountOwner, more: number, nowMs: number) =>
-  addToCount(sql, owner, more, Math.floor(nowMs / hourMs));
-
-async function addToCount(sql: Sql, { workspaceId, id }: AccountOwner, more: number, hour: number) {
-  const [row] = await sql`
-    insert into idempotency_hours (workspace_id, account, hour, kept, bytes)
-    values (${workspaceId}, ${id}, ${hour}, ${more}, 0)
-    on conflict (workspace_id, account, hour) do update set kept = idempotency_hours.kept + excluded.kept
-    returning kept`;
-  return Number(row?.[0]);
 }

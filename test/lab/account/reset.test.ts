@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contentKinds } from '../../../src/db/tables.ts';
+import { countToday } from '../../../src/http/idempotency.ts';
 import { maxResetRows, maxResetsPerDay } from '../../../src/lab/lab-bounds.ts';
-import { countToday } from '../../../src/lab/recordings/store.ts';
 import { resetWorkspace } from '../../../src/store/demo/seed.ts';
 import { addCategories, rehearse } from '../../support/lab.ts';
 import { restart } from '../../support/limits.ts';
