@@ -79,6 +79,8 @@ test('people join while the service runs; show names them, add lets more in, end
   const ask = async (key: string) =>
     (await fetch(`${origin}/v1/pets?limit=1`, { headers: { 'x-api-key': key } })).status;
 
+  const help = (await run('create', '--help')).stdout;
+  assert.match(help, /\(default: 8h\)/);
   const ada = await join('Ada');
   assert.equal(ada.status, 201);
   assert.equal((await join('Bob')).body.code, 'invite_used_up');

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { suite, test } from 'node:test';
-import { newInvite, signUp } from '../support/accounts.ts';
+import { deleteClosed } from '../../src/accounts/members.ts';
+import { dayMs, hourMs, minuteMs, newInvite, signUp } from '../support/accounts.ts';
 import { emptyDatabase, startInstances } from '../support/instances.ts';
 import { assertAdmitted } from '../support/limits.ts';
 import type { JsonAnswer, Petstore } from '../support/petstore.ts';
@@ -94,5 +95,51 @@ suite('sign-ups at three instances at once', { skip: whyNoPostgres() }, () => {
     const others = await Promise.all(Array.from({ length: 48 }, (_, i) => join(i, `192.0.2.${i + 2}`)));
     assert.equal(withStatus(others, 201).length, 15);
     assert.deepEqual(await first.db.read`select count(*) from members`, [[20]]);
+  });
+
+  test('last requests, expiry and eviction hold over all instances', async (t) => {
+    const options = { seed: false, trustProxy: true, accounts: { signUp: true, maxSignUps: 3 } };
+    const instances = await startInstances(t, await emptyDatabase(cluster), undefined, options);
+    const [first, second] = instances;
+    let addresses = 0;
+    const join = () => signUp(first, { name: 'Ada' }, { 'x-forwarded-for': `192.0.2.${++addresses}` });
+    const living = async () =>
+      (
+        await first.db.read`select id from members where closed_at_ms is null order by created_at_ms, id`
+      ).flat();
+    const later = (ms: number) => {
+      for (const instance of instances) instance.nowMs += ms;
+    };
+    const sweep = () => Promise.all(instances.map(({ app }) => app.sweepAccounts()));
+    const members = [(await join()).body, (await join()).body, (await join()).body];
+    const ids = (some: typeof members) => some.map(({ keyId }) => keyId).sort();
+    const [unused, idle, active] = members;
+    await second.call('GET', '/pets/4711', { key: idle.key });
+    later(1_000);
+    for (const instance of instances) await instance.call('GET', '/pets', { key: active.key });
+    await sweep();
+    assert.deepEqual(
+      await first.db.read`select last_request_at_ms, last_error from members where id = ${idle.keyId}`,
+      [[second.nowMs - 1_000, 'not_found']],
+    );
+
+    later(hourMs + 2 * minuteMs);
+    await sweep();
+    assert.deepEqual((await living()).sort(), ids([idle, active]));
+    const expired = instances.flatMap(({ log }) => log).filter((line) => line.includes('an account expired'));
+    assert.deepEqual([expired.length, expired[0]?.includes(unused.keyId)], [1, true]);
+
+    const newest = (await join()).body;
+    for (const { key } of [active, newest]) await second.call('GET', '/pets', { key });
+    await sweep();
+    const full = await join();
+    assert.deepEqual([full.status, full.body.code], [403, 'signup_closed']);
+    assert.equal(Number(full.headers['retry-after']), (dayMs - hourMs) / 1_000 - 1);
+    later(Number(full.headers['retry-after']) * 1_000);
+    const last = await join();
+    assert.equal(last.status, 201);
+    assert.deepEqual((await living()).sort(), ids([active, newest, last.body]));
+    await Promise.all(instances.map(({ db, nowMs }) => deleteClosed(db, nowMs)));
+    assert.deepEqual(await first.db.read`select count(*) from workspaces`, [[4]]);
   });
 });

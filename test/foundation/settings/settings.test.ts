@@ -19,6 +19,10 @@ const wrongValues: [variable: string, value: string][] = [
   ['PETSTORE_BASE_URL', 'https://me:hunter2@pets.example/v2?token=hunter2#hunter2'],
   ['PETSTORE_BASE_URL', 'me:hunter2@pets.example/v1'],
   ['PETSTORE_DEMO', 'maybe'],
+  ['PETSTORE_SIGNUP', 'on'],
+  ['PETSTORE_UPGRADES', 'free,enterprise'],
+  ['PETSTORE_CONTACT', 'a\nb'],
+  ['PETSTORE_CONTACT', 'x'.repeat(201)],
   ['LOG_LEVEL', 'loud'],
   ['TRUST_PROXY', '1'],
   ['TRUST_PROXY', 'loopback, 10.1'],
@@ -70,6 +74,32 @@ test('the service and commands warn of a variable that looks like a setting and 
   const command = petstore(['keys', 'list', '--json'], { PETSTORE_DATA_DIR: folder, ...mistyped });
   assert.match(command.stderr, /^petstore: PETSTORE_DATADIR: .+\npetstore: PETSTORE_DEMOS: .+\n$/);
   assert.equal(JSON.parse(command.stdout).length, 1);
+});
+
+test('the settings about accounts are read', () => {
+  const { signUp, upgrades, contact } = readConfig({});
+  assert.deepEqual([signUp, upgrades, contact], [false, undefined, '']);
+  const set = readConfig({
+    PETSTORE_SIGNUP: 'open',
+    PETSTORE_UPGRADES: 'pro, free',
+    PETSTORE_CONTACT: 'ada@example.com',
+  });
+  assert.deepEqual([set.signUp, set.upgrades, set.contact], [true, ['free', 'pro'], 'ada@example.com']);
+  assert.deepEqual(readConfig({ PETSTORE_UPGRADES: 'none' }).upgrades, []);
+});
+
+test('open sign-up without TRUST_PROXY starts with a warning', async (t) => {
+  for (const [env, warns] of [
+    [{}, true],
+    [{ TRUST_PROXY: 'loopback' }, false],
+  ] as const) {
+    const folder = await temporaryStorage(t);
+    const { written } = await startOnAnyPort(t, {
+      ...{ PETSTORE_DATA_DIR: folder, PETSTORE_SIGNUP: 'open', ...env },
+    });
+    const log = written.stdout + written.stderr;
+    assert.equal(log.includes('PETSTORE_SIGNUP is open and TRUST_PROXY is off'), warns, JSON.stringify(env));
+  }
 });
 
 test('HOST=localhost is one address, so there is no second server without connection limits', () => {
