@@ -9,7 +9,7 @@ import { dayMs } from '../foundation/time.ts';
 import { counted } from '../foundation/words.ts';
 import { widerGroupOf } from '../http/address.ts';
 import { countToday } from '../http/idempotency.ts';
-import { operation } from '../http/operation.ts';
+import { type AnyInput, operation } from '../http/operation.ts';
 import { issued } from '../http/responses.ts';
 import { accountsPrefix, labPageUrlWithKey, prefix } from '../http/target.ts';
 import type { Log } from '../observe/log/logger.ts';
@@ -103,12 +103,10 @@ export const createAccount = operation({
   async handle(sql, input, services: SignUpServices) {
     const { body, nowMs, baseUrl } = input;
     const name = body.name.trim();
-    const { workspace, keyId, key, plan } =
-      body.invite === undefined
-        ? await signUp(sql, name, input, services)
-        : await join(sql, name, body.invite, nowMs);
-    const labUrl = services.lab ? labPageUrlWithKey(baseUrl + prefix, key) : undefined;
-    return { workspace, keyId, key, plan, ...(labUrl && { labUrl }) };
+    const member = await (body.invite === undefined
+      ? signUp(sql, name, input, services)
+      : join(sql, name, body.invite, nowMs));
+    return { ...member, ...(services.lab && { labUrl: labPageUrlWithKey(baseUrl + prefix, member.key) }) };
   },
 
   committed(input, { keyId, plan }, { activity, log }: SignUpServices) {
@@ -129,11 +127,7 @@ function refusalOf(invite: Invite | undefined, nowMs: number): ApiError | undefi
   return invite.used < invite.uses ? undefined : usedUp(invite.uses);
 }
 
-interface Sender {
-  nowMs: number;
-  address(): string;
-  isCrossOrigin(): boolean;
-}
+type Sender = Pick<AnyInput, 'nowMs' | 'address' | 'isCrossOrigin'>;
 
 /**
  * Makes guessing slow, without a refusal of any valid code, because all people of a school have one address. Codes that were valid count
@@ -160,9 +154,9 @@ async function join(sql: Transaction, name: string, code: string, nowMs: number)
   const invite = await findByCode(sql, code);
   const refusal = refusalOf(invite, nowMs);
   if (!invite || refusal) throw refusal;
-  const { id: inviteId, plan, uses } = invite;
+  const { id: inviteId, plan } = invite;
   const member = await createMember(sql, { name, plan, inviteId }, nowMs);
-  if (!(await takeUse(sql, inviteId, nowMs))) throw usedUp(uses);
+  if (!(await takeUse(sql, inviteId, nowMs))) throw usedUp(invite.uses);
   return { ...member, plan };
 }
 

@@ -198,27 +198,21 @@ export async function rejectConcurrent<T>(
   }
 }
 
-/** What else counts in hours beside Idempotency-Keys, by its name. */
-interface CountOwner {
-  workspaceId: number;
-  id: string;
-}
-
 /** Adds to a count of this day (UTC), in the table of the counts of Idempotency-Keys, which keeps them for a day. Returns the sum. */
-export const countToday = (sql: Sql, owner: CountOwner, more: number, nowMs: number) =>
-  addToCount(sql, owner, more, Math.floor(nowMs / dayMs) * (dayMs / hourMs));
-
+export const countToday = countIn(dayMs);
 /** The same for this hour. */
-export const countThisHour = (sql: Sql, owner: CountOwner, more: number, nowMs: number) =>
-  addToCount(sql, owner, more, hourOf(nowMs));
+export const countThisHour = countIn(hourMs);
 
-async function addToCount(sql: Sql, { workspaceId, id }: CountOwner, more: number, hour: number) {
-  const [row] = await sql`
-    insert into idempotency_hours (workspace_id, account, hour, kept, bytes)
-    values (${workspaceId}, ${id}, ${hour}, ${more}, 0)
-    on conflict (workspace_id, account, hour) do update set kept = idempotency_hours.kept + excluded.kept
-    returning kept`;
-  return Number(row?.[0]);
+function countIn(lengthMs: number) {
+  return async (sql: Sql, owner: { workspaceId: number; id: string }, more: number, nowMs: number) => {
+    const hour = Math.floor(nowMs / lengthMs) * (lengthMs / hourMs);
+    const [row] = await sql`
+      insert into idempotency_hours (workspace_id, account, hour, kept, bytes)
+      values (${owner.workspaceId}, ${owner.id}, ${hour}, ${more}, 0)
+      on conflict (workspace_id, account, hour) do update set kept = idempotency_hours.kept + excluded.kept
+      returning kept`;
+    return Number(row?.[0]);
+  };
 }
 
 /** Forgets keys that are no longer remembered, in all workspaces. */
