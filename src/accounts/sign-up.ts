@@ -14,7 +14,6 @@ import { issued } from '../http/responses.ts';
 import { accountsPrefix, labPageUrlWithKey, prefix } from '../http/target.ts';
 import type { Log } from '../observe/log/logger.ts';
 import { findByCode, type Invite, isOver, takeUse } from './invites.ts';
-import type { MemberActivity } from './member-activity.ts';
 import { createMember, makeRoom } from './members.ts';
 import { CreatedAccount, NewAccount } from './schema.ts';
 
@@ -31,7 +30,8 @@ const signUpPlan: OpenPlan = 'free';
 export interface SignUpServices extends Pick<Config, 'signUp' | 'signUpsPerDay' | 'maxSignUps' | 'lab'> {
   db: Pick<Database, 'read'>;
   limiter: Pick<Limiter, 'decide'>;
-  activity: Pick<MemberActivity, 'created' | 'noteExpired'>;
+  /** Accounts by how they were created, and a note of each that was closed to make room. */
+  activity: { created: Record<'invite' | 'signup', number>; noteExpired(keyId: string): void };
   log: Pick<Log, 'info'>;
 }
 
@@ -40,12 +40,6 @@ async function countTry(limiter: SignUpServices['limiter'], what: string, addres
   const decision = await limiter.decide({ workspaceId: 0, id: `${what} ${address}` }, triesPolicy);
   return decision.outcome === 'admitted' ? undefined : limitRefusal(decision);
 }
-
-const invalidInvite = () =>
-  new ApiError(
-    'invite_invalid',
-    'This invite is unknown, has ended or has expired. Check the code, or ask for a new one.',
-  );
 
 const usedUp = (uses: number) =>
   new ApiError(
@@ -123,7 +117,11 @@ const evicted = new WeakMap<object, string | undefined>();
 
 /** Why an invite admits nobody any more. */
 function refusalOf(invite: Invite | undefined, nowMs: number): ApiError | undefined {
-  if (!invite || isOver(invite, nowMs)) return invalidInvite();
+  if (!invite || isOver(invite, nowMs))
+    return new ApiError(
+      'invite_invalid',
+      'This invite is unknown, has ended or has expired. Check the code, or ask for a new one.',
+    );
   return invite.used < invite.uses ? undefined : usedUp(invite.uses);
 }
 
