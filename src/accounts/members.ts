@@ -95,11 +95,13 @@ const isEvictable = fragment`not exists (select 1 from streams s where s.workspa
   and not exists (
     select 1 from api_keys k where k.workspace_id = members.workspace_id and k.id <> members.id and ${isLive})`;
 
+/** When a member will have sent no request for a time, or for an hour since its creation if it never sent one. */
+const idleAt = (forMs: number) =>
+  fragment`coalesce(last_request_at_ms + ${forMs + storedLateMs}, created_at_ms + ${unusedMs + storedLateMs})`;
+
 /** Closes members of open sign-up that have expired. Returns the ids of their keys. */
 export async function expireMembers(db: Database, nowMs: number): Promise<string[]> {
-  const dueAt = (afterMs: number) => nowMs - afterMs - storedLateMs;
-  const isExpired = fragment`${ofSignUp} and ${isEvictable} and (
-    (last_request_at_ms is null and created_at_ms <= ${dueAt(unusedMs)}) or last_request_at_ms <= ${dueAt(idleMs)})`;
+  const isExpired = fragment`${ofSignUp} and ${isEvictable} and ${idleAt(idleMs)} <= ${nowMs}`;
   const rows = await db.read`select workspace_id, id from members where ${isExpired}`;
   const closed: string[] = [];
   for (const [workspaceId, id] of rows) {
@@ -109,10 +111,6 @@ export async function expireMembers(db: Database, nowMs: number): Promise<string
   }
   return closed;
 }
-
-/** When a member makes room for another, if it sends no request until then. */
-const roomAt = fragment`case when last_request_at_ms is null then created_at_ms + ${unusedMs + storedLateMs}
-  else last_request_at_ms + ${roomAfterMs + storedLateMs} end`;
 
 /**
  * Makes sure that a new member of open sign-up fits, and locks their number until the transaction ends. If all are taken, closes the first
@@ -128,12 +126,12 @@ export async function makeRoom(
   const [counted] = await sql`select count(*) from members where ${ofSignUp}`;
   if (Number(counted?.[0]) <= max) return { waitMs: 0 };
   const [first] = await sql`
-    select workspace_id, id, ${roomAt} from members
+    select workspace_id, id, ${idleAt(roomAfterMs)} from members
     where ${ofSignUp} and ${isEvictable} and id <> ${newKeyId} order by 3, 1 limit 1`;
   if (!first) return { waitMs: unusedMs };
   const [workspaceId, keyId, roomAtMs] = [Number(first[0]), String(first[1]), Number(first[2])];
   if (roomAtMs > nowMs) return { waitMs: roomAtMs - nowMs };
-  const isStillIdle = fragment`and ${roomAt} = ${roomAtMs}`;
+  const isStillIdle = fragment`and ${idleAt(roomAfterMs)} = ${roomAtMs}`;
   const isClosed = await closeMember(sql, { workspaceId, keyId }, nowMs, isStillIdle);
   return isClosed ? { waitMs: 0, closedKey: keyId } : { waitMs: minuteMs };
 }

@@ -46,10 +46,11 @@ export function serveApi(app: FastifyInstance, api: Api): void {
         if (admitting) admitting.then(goOn).catch(done);
         else goOn();
       });
-      scope.setErrorHandler(async (error, request) => {
-        if (request.operation?.isPublic) await countMalformed(admission, request, error);
-        throw error;
-      });
+      if (publicPaths.length > 0)
+        scope.setErrorHandler(async (error, request) => {
+          if (request.operation?.isPublic) await countMalformed(admission, request, error);
+          throw error;
+        });
       for (const operation of operations)
         mount(scope, operation, { ...services, start, operations, baseUrl, kept });
       scope.setNotFoundHandler(respondUnrouted);
