@@ -64,7 +64,12 @@ export function connectTo<Operations>(
   const chosen = Object.entries(given).filter(([, value]) => value !== undefined);
   const times = { ...platformClock, ...clock };
   const options = { ...usual, ...Object.fromEntries(chosen) } as Connection['options'];
-  const connection = { options, clock: times, rateLimiter: new RateLimiter(times), isKeyRefused: false };
+  const connection = {
+    options,
+    clock: times,
+    rateLimiter: new RateLimiter(times, options.apiKey),
+    isKeyRefused: false,
+  };
   const operations = Object.entries<string>(targets).map(([name, target]) => [
     name,
     operationOf(connection, base, name, target),
