@@ -10,7 +10,7 @@ import type { OpenPlan } from '../foundation/settings/plans.ts';
 import { dayMs } from '../foundation/time.ts';
 import { counted } from '../foundation/words.ts';
 import { operation } from '../http/operation.ts';
-import { issued } from '../http/responses.ts';
+import { untagged } from '../http/responses.ts';
 import { accountsPrefix, labPageUrlWithKey, prefix } from '../http/target.ts';
 import { countToday } from '../lab/recordings/store.ts';
 import type { Log } from '../observe/log/logger.ts';
@@ -110,7 +110,7 @@ export const createAccount = operation({
   isPublic: true,
   sealsAnswer: true,
   body: NewAccount,
-  success: issued(CreatedAccount, 'The new workspace and its key.'),
+  success: untagged(201, CreatedAccount, 'The new workspace and its key.'),
   errors: ['invite_invalid', 'invite_used_up', 'signup_closed'],
 
   async prepare({ body: { name, invite }, address, nowMs }, { signUp: isOpen, tries }: SignUpServices) {

@@ -18,6 +18,7 @@ import {
   rejectConcurrent,
   sealedUnder,
   storeResponse,
+  unbounded,
 } from '../http/idempotency.ts';
 import { assertContentType, inputReader, lastEventIdOf, sentDigits } from '../http/input.ts';
 import { jsonText } from '../http/json.ts';
@@ -188,8 +189,8 @@ function create(
 ): Promise<OperationResponse> {
   const text = readIdempotencyKey(request);
   if (text === undefined) return change(handle, services, request);
-  const caller = callerOf(request);
-  const { workspaceId, keyId } = caller;
+  const { caller } = request;
+  const { workspaceId, keyId } = callerOf(request);
   const { params, body = '' } = request as { params: Record<string, string>; body?: Buffer | '' };
   const path = request.routeOptions.url?.replace(/:(\w+)/g, (_, name) => params[name] as string);
   const fingerprint = `${path} ${hash('sha256', body)}`;
@@ -197,7 +198,7 @@ function create(
   const cipher = hasSecret ? services.installation.key : undefined;
   const { api, boundsOf } = services.kept;
   const keyedRequest = {
-    ...{ workspaceId, keyId, text, api, bounds: boundsOf(caller as Caller), fingerprint, cipher },
+    ...{ workspaceId, keyId, text, api, bounds: caller ? boundsOf(caller) : unbounded, fingerprint, cipher },
     outlivesResets: api !== 'v1' || path?.startsWith('/v1/store/webhooks') === true,
     nowMs: services.clock(),
     ...(sealsAnswer && sealedUnder(text)),
@@ -279,7 +280,7 @@ function toAnswer(
       const body = result as string;
       return { status, headers: { ETag: etagOf(body) }, body, type: success.mediaType as string };
     }
-    case 'accepted':
+    case 'untagged':
       return { status, headers: {}, body: jsonText(result) };
     default: {
       const body = jsonText(result);

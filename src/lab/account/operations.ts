@@ -1,5 +1,11 @@
 import { findKey, unknownKey } from '../../access/keys/store.ts';
-import { advanceWindows, allowedStrikes, nextBanMs, peek } from '../../access/limits/decision.ts';
+import {
+  advanceWindows,
+  allowedStrikes,
+  type LimitAccount,
+  nextBanMs,
+  peek,
+} from '../../access/limits/decision.ts';
 import { allLimitHeaders, bindingWindow } from '../../access/limits/headers.ts';
 import type { Limiter, Sharing } from '../../access/limits/limiter.ts';
 import type { Sql } from '../../db/sql.ts';
@@ -22,13 +28,13 @@ export interface AccountState {
   hasDraftLimits: boolean;
 }
 
-/** A key, its limits, and what they would decide on a request now. Throws `unauthorized` if the key is gone. */
+/** A key, its limits as `counted`, and what they would decide on a request now. Throws `unauthorized` if the key is gone. */
 export async function findLimits(
   sql: Sql,
-  { workspaceId, keyId, nowMs }: Owner & { nowMs: number },
-  { limiter }: Pick<AccountState, 'limiter'>,
+  { keyId, nowMs }: Owner & { nowMs: number },
+  counted: LimitAccount | Promise<LimitAccount>,
 ) {
-  const [key, account] = await Promise.all([findKey(sql, keyId), limiter.find({ workspaceId, id: keyId })]);
+  const [key, account] = await Promise.all([findKey(sql, keyId), counted]);
   if (!key) throw unknownKey();
   const quota = (plans[key.plan] ?? key.quota) as Quota;
   const policy = { quota, banRules, banClearedAtMs: key.banClearedAtMs };
@@ -40,7 +46,7 @@ export async function readAccount(
   sql: Sql,
   { nowMs: clockMs, ...owner }: Owner & { nowMs: number },
   { limiter, hasDraftLimits }: AccountState,
-  found = findLimits(sql, { ...owner, nowMs: clockMs }, { limiter }),
+  found = findLimits(sql, { ...owner, nowMs: clockMs }, limiter.find({ ...owner, id: owner.keyId })),
 ): Promise<Account> {
   const { keyId } = owner;
   const [{ key, account, policy, state }, openStreams, rehearsal, recording] = await Promise.all([

@@ -115,7 +115,7 @@ ${labQuota.perMinute} a minute. [Rehearse failures](${referenceUrl(baseUrl)}/gui
 
 const accountsInfo = (baseUrl: string): ApiInfo => ({
   title: 'Petstore accounts',
-  introduction: `How you get an API key for the API at ${baseUrl}, and change it: its plan, its secret, its end. With an invite, or if the
+  introduction: `How you get an API key for the API at ${baseUrl}, change its plan or secret, and delete it. With an invite, or if the
 service is open to everybody, you need no key to begin with.
 
 Requests to this API do not count against the limits of a key. They have their own limit: ${labQuota.perMinute} a minute.`,
