@@ -9,7 +9,6 @@ import { type OpenPlan, openPlanNames, type Plan } from '../foundation/settings/
 import { hourMs, toTime } from '../foundation/time.ts';
 import { operation } from '../http/operation.ts';
 import { empty, untagged } from '../http/responses.ts';
-import { accountsPrefix } from '../http/target.ts';
 import { type AccountServices, findLimits, readAccount } from '../lab/account/operations.ts';
 import type { Owner } from '../lab/key-binding.ts';
 import { countThisHour } from '../lab/recordings/store.ts';
@@ -143,12 +142,10 @@ async function deleteOwn(
   await closeMember(sql, sender, sender.nowMs);
 }
 
-const own = `${accountsPrefix}/me`;
-
 export const ownAccountOperations = [
   operation({
     method: 'GET',
-    path: own,
+    path: '/me',
     id: 'getOwnAccount',
     tag: 'Accounts',
     summary: 'Get your account',
@@ -161,7 +158,7 @@ export const ownAccountOperations = [
 
   operation({
     method: 'POST',
-    path: `${own}/plan`,
+    path: '/me/plan',
     id: 'changePlan',
     tag: 'Accounts',
     summary: 'Change the plan',
@@ -179,7 +176,7 @@ export const ownAccountOperations = [
 
   operation({
     method: 'POST',
-    path: `${own}/key`,
+    path: '/me/key',
     id: 'changeKey',
     tag: 'Accounts',
     summary: 'Get a new secret',
@@ -197,7 +194,7 @@ export const ownAccountOperations = [
 
   operation({
     method: 'DELETE',
-    path: own,
+    path: '/me',
     id: 'deleteOwnAccount',
     tag: 'Accounts',
     summary: 'Delete your account',

@@ -11,7 +11,7 @@ import { dayMs } from '../foundation/time.ts';
 import { counted } from '../foundation/words.ts';
 import { operation } from '../http/operation.ts';
 import { untagged } from '../http/responses.ts';
-import { accountsPrefix, labPageUrlWithKey, prefix } from '../http/target.ts';
+import { labPageUrlWithKey, prefix } from '../http/target.ts';
 import { countToday } from '../lab/recordings/store.ts';
 import type { Log } from '../observe/log/logger.ts';
 import { findByCode, isOver, takeUse } from './invites.ts';
@@ -102,7 +102,7 @@ function assertReadable(name: string): void {
 
 export const createAccount = operation({
   method: 'POST',
-  path: accountsPrefix,
+  path: '',
   id: 'createAccount',
   tag: 'Accounts',
   summary: 'Create a workspace and a key',

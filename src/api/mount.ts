@@ -49,8 +49,6 @@ export interface ApiServices {
   streams: OpenStreams;
   /** Where callers find the API, without a slash at the end. */
   baseUrl: string;
-  /** The beginning of the paths of its API, which the router adds. The paths of some operations begin with it, too. */
-  start: string;
   /** All operations; one may be the successor of another. */
   operations: readonly Operation[];
   /** Milliseconds since 1970. */
@@ -84,7 +82,7 @@ export function mount(app: FastifyInstance, operation: Handled, services: ApiSer
 
   app.route({
     method,
-    url: belowStart(path, services.start).replace(/{(\w+)}/g, ':$1'),
+    url: path.replace(/{(\w+)}/g, ':$1'),
     config: { operation, lifecycle },
     ...((operation.body || isEnding) && {
       // Before the body is read, so that no client sends one for nothing.
@@ -97,9 +95,6 @@ export function mount(app: FastifyInstance, operation: Handled, services: ApiSer
     handler: (success.kind === 'stream' ? streamHandler : responseHandler)(operation, services, lifecycle),
   });
 }
-
-const belowStart = (path: string, start: string) =>
-  path.startsWith(start) ? path.slice(start.length) : path;
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
