@@ -185,7 +185,7 @@ export const ownAccountOperations = [
     body: KeyChange,
     errors: ['account_kept', 'conflict'],
     changesKey: true,
-    sealsAnswer: true,
+    returnsKey: true,
     handle: (sql, input, _services: OwnAccountServices) => changeKey(sql, input),
     committed({ keyId }, { key }, { log }: OwnAccountServices) {
       log.info({ keyId }, key === undefined ? 'a key ended its old secret' : 'a key got a new secret');

@@ -108,7 +108,7 @@ export const createAccount = operation({
   summary: 'Create a workspace and a key',
   description: `Creates a workspace with the demo data, and a key for it. It needs no key. With the code of an \`invite\` it works as long as the invite has uses left. Without one it works only if the service is open to everybody; then an address can create only a few a day, and a workspace without requests is deleted after some time. Send an \`Idempotency-Key\`: a repetition after a lost response returns the same key, and takes no second use of the invite. Wrong codes get 429 after ${triesPolicy.quota.perMinute} a minute from one address.`,
   isPublic: true,
-  sealsAnswer: true,
+  returnsKey: true,
   body: NewAccount,
   success: untagged(201, CreatedAccount, 'The new workspace and its key.'),
   errors: ['invite_invalid', 'invite_used_up', 'signup_closed'],

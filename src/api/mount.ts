@@ -189,14 +189,14 @@ function create(
   const { params, body = '' } = request as { params: Record<string, string>; body?: Buffer | '' };
   const path = request.routeOptions.url?.replace(/:(\w+)/g, (_, name) => params[name] as string);
   const fingerprint = `${path} ${hash('sha256', body)}`;
-  const { hasSecret, sealsAnswer } = request.operation as Operation;
+  const { hasSecret, returnsKey } = request.operation as Operation;
   const cipher = hasSecret ? services.installation.key : undefined;
   const { api, boundsOf } = services.kept;
   const keyedRequest = {
     ...{ workspaceId, keyId, text, api, bounds: caller ? boundsOf(caller) : unbounded, fingerprint, cipher },
     outlivesResets: api !== 'v1' || path?.startsWith('/v1/store/webhooks') === true,
     nowMs: services.clock(),
-    ...(sealsAnswer && sealedUnder(text)),
+    ...(returnsKey && sealedUnder(text)),
   };
   return rejectConcurrent(services.inFlight, ownKey(keyedRequest), () =>
     services.db.write(

@@ -66,7 +66,7 @@ interface Shape {
   /** Whether it needs no key. Its responses have no rate limit headers. */
   isPublic?: boolean;
   /** Whether its response contains an API key, so that it is stored for an Idempotency-Key only sealed with that value. */
-  sealsAnswer?: boolean;
+  returnsKey?: boolean;
   /** Changes what is stored of the key. The response waits until no instance caches the key as it was. */
   changesKey?: boolean;
   /** Path parameters of its examples. Set where the examples of the schemas would fail, or would delete what other examples use. */
@@ -171,12 +171,12 @@ export const mediaTypesOf = ({ method }: Pick<Shape, 'method'>) =>
 function errorsOf(
   operation: Pick<
     Operation,
-    'method' | 'tag' | 'params' | 'body' | 'deprecated' | 'isPublic' | 'sealsAnswer'
+    'method' | 'tag' | 'params' | 'body' | 'deprecated' | 'isPublic' | 'returnsKey'
   > & {
     errors?: readonly ErrorCode[];
   },
 ) {
-  const { method, tag, params, body, deprecated, isPublic, sealsAnswer, errors = [] } = operation;
+  const { method, tag, params, body, deprecated, isPublic, returnsKey, errors = [] } = operation;
   const codes = new Set<ErrorCode>([
     'invalid_request',
     ...(isPublic ? [] : (['unauthorized'] as const)),
@@ -188,7 +188,7 @@ function errorsOf(
   if (Object.keys(params).length > 0) codes.add('not_found');
   if (body) codes.add('invalid_json');
   if (method !== 'GET') codes.add('payload_too_large').add('unsupported_media_type');
-  if (method === 'POST' && !sealsAnswer) codes.add('conflict');
+  if (method === 'POST' && !returnsKey) codes.add('conflict');
   if (method === 'POST') codes.add('idempotency_key_in_use').add('idempotency_key_reused');
   const changesOne = method === 'PUT' || method === 'PATCH' || method === 'DELETE';
   // Accounts have no ETag.
