@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { endOldSecret, lockOwnKey, replaceSecret, type StoredKey, setPlan } from '../access/keys/store.ts';
-import type { LimitAccount } from '../access/limits/decision.ts';
 import { limitRefusal, whomToAsk } from '../access/limits/headers.ts';
+import type { Limiter } from '../access/limits/limiter.ts';
 import type { Transaction } from '../db/database.ts';
 import type { Sql } from '../db/sql.ts';
 import { ApiError } from '../foundation/errors.ts';
@@ -32,15 +32,16 @@ export interface OwnAccountServices extends Omit<AccountServices, 'resets'> {
 }
 
 /** Who sends a request, and what the request has counted: read before its transaction, which must not wait for Valkey. */
-type Sender = Owner & { nowMs: number; counted?: LimitAccount };
+type Sender = Owner & { nowMs: number; counted?: ReturnType<Limiter['find']> };
 
 async function prepare(sender: Sender, { limiter, waitUntilBanStartKnown }: OwnAccountServices) {
   const { workspaceId, keyId } = sender;
-  await waitUntilBanStartKnown(keyId);
-  sender.counted = await limiter.find({ workspaceId, id: keyId });
+  sender.counted = limiter.find({ workspaceId, id: keyId });
+  await Promise.all([sender.counted, waitUntilBanStartKnown(keyId)]);
 }
 
-const limitsOf = (sql: Sql, sender: Sender) => findLimits(sql, sender, sender.counted as LimitAccount);
+const limitsOf = (sql: Sql, sender: Sender) =>
+  findLimits(sql, sender, sender.counted as ReturnType<Limiter['find']>);
 
 const isOfMember = ({ origin }: StoredKey) => origin === 'invite' || origin === 'signup';
 

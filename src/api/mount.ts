@@ -64,9 +64,7 @@ export interface ApiServices {
 }
 
 /** Stands for the caller of an operation that needs no key. */
-const nobody: Omit<Caller, 'quota' | 'banClearedAtMs' | 'bindings'> = {
-  ...{ workspaceId: 0, keyId: '', secretHash: '', plan: 'free' },
-};
+const nobody = { workspaceId: 0, keyId: '', secretHash: '', plan: 'free' } as const;
 
 const callerOf = ({ caller }: FastifyRequest) => caller ?? nobody;
 

@@ -1,4 +1,4 @@
-// Made from the description of accounts by "npm run generate" (d60cd5e96321). Do not edit.
+// Made from the description of accounts by "npm run generate" (99a4a1eadfef). Do not edit.
 
 import type * as types from './accounts-description.ts';
 import type { ChangeOptions, CreateOptions, ReadOptions } from './options.ts';

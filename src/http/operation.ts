@@ -168,14 +168,7 @@ export const mediaTypesOf = ({ method }: Pick<Shape, 'method'>) =>
   method === 'PATCH' ? ['application/merge-patch+json', 'application/json'] : ['application/json'];
 
 /** Every error that an operation can return: those that follow from its shape, and its own. */
-function errorsOf(
-  operation: Pick<
-    Operation,
-    'method' | 'tag' | 'params' | 'body' | 'deprecated' | 'isPublic' | 'returnsKey'
-  > & {
-    errors?: readonly ErrorCode[];
-  },
-) {
+function errorsOf(operation: Omit<Operation, 'errors'> & Partial<Pick<Operation, 'errors'>>) {
   const { method, tag, params, body, deprecated, isPublic, returnsKey, errors = [] } = operation;
   const codes = new Set<ErrorCode>([
     'invalid_request',

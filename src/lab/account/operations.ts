@@ -1,11 +1,5 @@
 import { findKey, unknownKey } from '../../access/keys/store.ts';
-import {
-  advanceWindows,
-  allowedStrikes,
-  type LimitAccount,
-  nextBanMs,
-  peek,
-} from '../../access/limits/decision.ts';
+import { advanceWindows, allowedStrikes, nextBanMs, peek } from '../../access/limits/decision.ts';
 import { allLimitHeaders, bindingWindow } from '../../access/limits/headers.ts';
 import type { Limiter, Sharing } from '../../access/limits/limiter.ts';
 import type { Sql } from '../../db/sql.ts';
@@ -32,7 +26,7 @@ export interface AccountState {
 export async function findLimits(
   sql: Sql,
   { keyId, nowMs }: Owner & { nowMs: number },
-  counted: LimitAccount | Promise<LimitAccount>,
+  counted: ReturnType<Limiter['find']>,
 ) {
   const [key, account] = await Promise.all([findKey(sql, keyId), counted]);
   if (!key) throw unknownKey();
