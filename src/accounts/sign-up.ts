@@ -70,13 +70,13 @@ export class Tries {
 const invalidInvite = () =>
   new ApiError(
     'invite_invalid',
-    'This invite is unknown, has ended or has expired. Check the code, or ask for a new one.',
+    'This invite is unknown, has ended or has expired: check the code, or ask for a new one.',
   );
 
 const usedUp = (uses: number) =>
   new ApiError(
     'invite_used_up',
-    `All ${counted(uses, 'use')} of this invite are taken. Ask for more, or for another invite.`,
+    `All ${counted(uses, 'use')} of this invite are taken: ask for more, or for another invite.`,
   );
 
 const closed = (message: string, waitMs?: number) =>
