@@ -5,14 +5,8 @@ import { createAccount, type SignUpServices } from './sign-up.ts';
 /** What operations about accounts need from the instance that runs them. */
 export type AccountsServices = SignUpServices & OwnAccountServices;
 
-/** Its errors, without `key_banned` unless it says so: requests to it ban nobody. */
-const unbanned = (operation: Handled<[AccountsServices]>) =>
-  operation.id === 'deleteOwnAccount'
-    ? operation
-    : { ...operation, errors: operation.errors.filter((code) => code !== 'key_banned') };
-
 /** All operations about accounts, in the order of their description. */
 export const accountsOperations: readonly Handled<[AccountsServices]>[] = [
   createAccount,
   ...ownAccountOperations,
-].map(unbanned);
+];

@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { endOldSecret, lockOwnKey, replaceSecret, type StoredKey, setPlan } from '../access/keys/store.ts';
 import { limitRefusal, whomToAsk } from '../access/limits/headers.ts';
+import type { Limiter } from '../access/limits/limiter.ts';
 import type { Transaction } from '../db/database.ts';
 import type { Sql } from '../db/sql.ts';
 import { ApiError } from '../foundation/errors.ts';
@@ -8,8 +9,7 @@ import { type OpenPlan, openPlanNames, type Plan } from '../foundation/settings/
 import { hourMs, toTime } from '../foundation/time.ts';
 import { countThisHour } from '../http/idempotency.ts';
 import { operation } from '../http/operation.ts';
-import { empty, issued, resource } from '../http/responses.ts';
-import { accountsPrefix } from '../http/target.ts';
+import { empty, untagged } from '../http/responses.ts';
 import { type AccountServices, findLimits, readAccount } from '../lab/account/operations.ts';
 import type { Owner } from '../lab/key-binding.ts';
 import { deleteStreamsOfKey } from '../store/events/stream-store.ts';
@@ -31,7 +31,17 @@ export interface OwnAccountServices extends Omit<AccountServices, 'resets'> {
   log: Pick<FastifyBaseLogger, 'info'>;
 }
 
-type Sender = Owner & { nowMs: number };
+/** Who sends a request, and what the request has counted: read before its transaction, which must not wait for Valkey. */
+type Sender = Owner & { nowMs: number; counted?: ReturnType<Limiter['find']> };
+
+async function prepare(sender: Sender, { limiter, waitUntilBanStartKnown }: OwnAccountServices) {
+  const { workspaceId, keyId } = sender;
+  sender.counted = limiter.find({ workspaceId, id: keyId });
+  await Promise.all([sender.counted, waitUntilBanStartKnown(keyId)]);
+}
+
+const limitsOf = (sql: Sql, sender: Sender) =>
+  findLimits(sql, sender, sender.counted as ReturnType<Limiter['find']>);
 
 const isOfMember = ({ origin }: StoredKey) => origin === 'invite' || origin === 'signup';
 
@@ -47,7 +57,7 @@ async function findRights(sql: Sql, key: StoredKey, setting: OwnAccountServices[
 
 /** What a key is, and what it can change. */
 async function readOwn(sql: Sql, sender: Sender, services: OwnAccountServices): Promise<OwnAccount> {
-  const found = findLimits(sql, sender, services);
+  const found = limitsOf(sql, sender);
   const [account, { key }] = await Promise.all([readAccount(sql, sender, services, found), found]);
   const { oldSecretUntilMs = 0 } = key;
   const { name, upgrades } = await findRights(sql, key, services.upgrades);
@@ -55,6 +65,7 @@ async function readOwn(sql: Sql, sender: Sender, services: OwnAccountServices): 
     ...account,
     ...(name !== undefined && { name }),
     upgrades,
+    canChangeKey: key.origin !== 'demo',
     canDelete: isOfMember(key),
     ...(oldSecretUntilMs > sender.nowMs && { oldKeyUntil: toTime(oldSecretUntilMs) }),
   };
@@ -74,15 +85,16 @@ async function countChange(sql: Sql, { workspaceId, keyId, nowMs }: Sender, what
 
 async function changePlan(
   sql: Transaction,
-  sender: Sender & { secretHash: string; body: { plan: Plan } },
+  sender: Sender & { secretHash: string; plan: Plan; body: { plan: Plan } },
   services: OwnAccountServices,
 ): Promise<OwnAccount> {
   const { plan } = sender.body;
-  const current = await lockOwnKey(sql, sender);
-  if (plan !== current) {
-    const { key } = await findLimits(sql, sender, services);
+  const key = await lockOwnKey(sql, sender);
+  // For the log: that of the request is as cached.
+  sender.plan = key.plan;
+  if (plan !== key.plan) {
     const { upgrades } = await findRights(sql, key, services.upgrades);
-    if (!upgrades.some((open) => open === plan)) throw notOpen(current, upgrades, services);
+    if (!upgrades.some((open) => open === plan)) throw notOpen(key.plan, upgrades, services);
     await countChange(sql, sender, 'plan');
     await setPlan(sql, sender.keyId, plan, undefined);
   }
@@ -102,7 +114,11 @@ async function changeKey(
   sender: Sender & { secretHash: string; body: { revokeOldNow?: boolean } },
 ): Promise<ChangedKey> {
   const { keyId, nowMs, body } = sender;
-  await lockOwnKey(sql, sender);
+  if ((await lockOwnKey(sql, sender)).origin === 'demo')
+    throw new ApiError(
+      'account_kept',
+      'The key of the demo keeps its secret, because others use it too. To replace it, its operator revokes it and restarts the service.',
+    );
   // Its streams, too, since somebody else may read them.
   if (await endOldSecret(sql, sender)) await deleteStreamsOfKey(sql, sender);
   if (body.revokeOldNow) return { keyId };
@@ -116,44 +132,43 @@ async function deleteOwn(
   sender: Sender & { secretHash: string },
   services: OwnAccountServices,
 ): Promise<void> {
-  await lockOwnKey(sql, sender);
-  const { key, state } = await findLimits(sql, sender, services);
+  const key = await lockOwnKey(sql, sender);
   if (!isOfMember(key))
     throw new ApiError(
       'account_kept',
       `Only its operator can delete the workspace ${key.workspace}. Ask ${whomToAsk(services.contact)}.`,
     );
+  const { state } = await limitsOf(sql, sender);
   if (state.outcome === 'banned') throw limitRefusal(state);
   await closeMember(sql, sender, sender.nowMs);
 }
 
-const own = `${accountsPrefix}/me`;
-
 export const ownAccountOperations = [
   operation({
     method: 'GET',
-    path: own,
+    path: '/me',
     id: 'getOwnAccount',
     tag: 'Accounts',
     summary: 'Get your account',
     description:
       'Returns the plan, limits and ban of the key, and what the key can change itself: the plans in `upgrades`, its secret, and whether it can delete its workspace. Works during a ban, and with the old secret of the key.',
-    success: resource(OwnAccount, 'The account of the key.'),
-    prepare: ({ keyId }, { waitUntilBanStartKnown }: OwnAccountServices) => waitUntilBanStartKnown(keyId),
+    success: untagged(200, OwnAccount, 'The account of the key.'),
+    prepare,
     handle: (sql, input, services: OwnAccountServices) => readOwn(sql, input, services),
   }),
 
   operation({
     method: 'POST',
-    path: `${own}/plan`,
+    path: '/me/plan',
     id: 'changePlan',
     tag: 'Accounts',
     summary: 'Change the plan',
     description: `Changes the plan of the key, up or down, to one of \`upgrades\` in its account. The next response has the new limits, and other instances apply them within a second. Both windows keep their counts, so \`X-RateLimit-Remaining\` is what the new plan leaves of them, and never less than 0. Strikes stay: the next refused request is judged by the new plan. A ban stays until its end. Open streams and webhooks stay, too; the new plan counts when another is opened. A key changes its plan at most ${maxChangesPerHour} times in an hour (UTC). The plan that it has already is no change.`,
-    success: resource(OwnAccount, 'The account of the key, with its new plan.'),
+    success: untagged(200, OwnAccount, 'The account of the key, with its new plan.'),
     body: PlanChange,
     errors: ['plan_by_agreement'],
     changesKey: true,
+    prepare,
     handle: (sql, input, services: OwnAccountServices) => changePlan(sql, input, services),
     committed({ keyId, plan: before, body: { plan } }, _result, { log }: OwnAccountServices) {
       if (plan !== before) log.info({ keyId, before, plan }, 'a key changed its plan');
@@ -162,16 +177,16 @@ export const ownAccountOperations = [
 
   operation({
     method: 'POST',
-    path: `${own}/key`,
+    path: '/me/key',
     id: 'changeKey',
     tag: 'Accounts',
     summary: 'Get a new secret',
-    description: `Gives the key a new secret: an API key that replaces the one in your programs. The id of the key, its windows, strikes and ban stay. The old secret works for another hour, but it cannot change the plan, the secret or the account. Replace it everywhere. Then send \`{"revokeOldNow": true}\` with the new secret: it ends the old one at once, with all open streams of the key, and creates none. Send an \`Idempotency-Key\` of at least 32 random characters, such as a UUID. Without it, a lost response leaves you with the old secret alone. With it, send the request again with the old secret, within an hour: the response has the new one. A key gets at most ${maxChangesPerHour} new secrets in an hour (UTC). Only two secrets work at once: a second new one ends the oldest.`,
-    success: issued(ChangedKey, 'The key after the change.'),
+    description: `Gives the key a new secret: an API key that replaces the one in your programs. The id of the key, its windows, strikes and ban stay. The old secret works for another hour, but it cannot change the plan, the secret or the account. Replace it everywhere. Then send \`{"revokeOldNow": true}\` with the new secret: it ends the old one at once, with all open streams of the key, and creates none. Send an \`Idempotency-Key\` of at least 32 random characters, such as a UUID. Without it, a lost response leaves you with the old secret alone. With it, send the request again with the old secret, within an hour: the response has the new one. A key gets at most ${maxChangesPerHour} new secrets in an hour (UTC). Only two secrets work at once: a second new one ends the oldest. The key of the demo cannot change its secret.`,
+    success: untagged(201, ChangedKey, 'The key after the change.'),
     body: KeyChange,
-    errors: ['conflict'],
+    errors: ['account_kept', 'conflict'],
     changesKey: true,
-    sealsAnswer: true,
+    returnsKey: true,
     handle: (sql, input, _services: OwnAccountServices) => changeKey(sql, input),
     committed({ keyId }, { key }, { log }: OwnAccountServices) {
       log.info({ keyId }, key === undefined ? 'a key ended its old secret' : 'a key got a new secret');
@@ -180,16 +195,17 @@ export const ownAccountOperations = [
 
   operation({
     method: 'DELETE',
-    path: own,
+    path: '/me',
     id: 'deleteOwnAccount',
     tag: 'Accounts',
     summary: 'Delete your account',
     description:
       'Deletes the workspace of the key with all its data and keys. Only a key of an invite or of open sign-up can do this, and not during a ban. A deletion gives no use of an invite back. If the response is lost, send the request again: 401 `unauthorized` means that it is done.',
     success: empty('The workspace and its keys are deleted.'),
-    errors: ['account_kept', 'conflict'],
+    errors: ['account_kept', 'conflict', 'key_banned'],
     changesKey: true,
     changesWebhooks: true,
+    prepare,
     handle: (sql, input, services: OwnAccountServices) => deleteOwn(sql, input, services),
     committed: ({ keyId }, _result, { log }: OwnAccountServices) =>
       log.info({ keyId }, 'a key deleted its workspace'),

@@ -53,6 +53,10 @@ export const OwnAccount = Type.Object(
     oldKeyUntil: Type.Optional(
       DateTime('Until when an old secret of the key works, if there is one.', '2026-11-21T10:30:12.345Z'),
     ),
+    canChangeKey: Type.Boolean({
+      description: 'Whether the key can change its secret. The key of the demo cannot.',
+      examples: [true],
+    }),
     canDelete: Type.Boolean({
       description: 'Whether the key can delete its workspace.',
       examples: [true],
@@ -61,7 +65,9 @@ export const OwnAccount = Type.Object(
   {
     title: 'OwnAccount',
     description: 'The state of a key, and what it can change.',
-    examples: [{ ...accountExample, name: 'Ada', upgrades: ['free', 'pro'], canDelete: true }],
+    examples: [
+      { ...accountExample, name: 'Ada', upgrades: ['free', 'pro'], canChangeKey: true, canDelete: true },
+    ],
   },
 );
 export type OwnAccount = Static<typeof OwnAccount>;

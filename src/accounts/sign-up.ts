@@ -10,8 +10,8 @@ import { counted } from '../foundation/words.ts';
 import { widerGroupOf } from '../http/address.ts';
 import { countToday } from '../http/idempotency.ts';
 import { type AnyInput, operation } from '../http/operation.ts';
-import { issued } from '../http/responses.ts';
-import { accountsPrefix, labPageUrlWithKey, prefix } from '../http/target.ts';
+import { untagged } from '../http/responses.ts';
+import { labPageUrlWithKey, prefix } from '../http/target.ts';
 import type { Log } from '../observe/log/logger.ts';
 import { findByCode, type Invite, isOver, takeUse } from './invites.ts';
 import { createMember, makeRoom } from './members.ts';
@@ -44,7 +44,7 @@ async function countTry(limiter: SignUpServices['limiter'], what: string, addres
 const usedUp = (uses: number) =>
   new ApiError(
     'invite_used_up',
-    `All ${counted(uses, 'use')} of this invite are taken. Ask for more, or for another invite.`,
+    `All ${counted(uses, 'use')} of this invite are taken: ask for more, or for another invite.`,
   );
 
 const closed = (message: string, waitMs?: number) =>
@@ -74,15 +74,15 @@ function assertReadable(name: string): void {
 
 export const createAccount = operation({
   method: 'POST',
-  path: accountsPrefix,
+  path: '',
   id: 'createAccount',
   tag: 'Accounts',
   summary: 'Create a workspace and a key',
   description: `Creates a workspace with the demo data, and a key for it. It needs no key. With the code of an \`invite\` it works as long as the invite has uses left. Without one it works only if the service is open to everybody; then an address can create only a few a day, and a workspace without requests is deleted after some time. Send an \`Idempotency-Key\`: a repetition after a lost response returns the same key, and takes no second use of the invite. Wrong codes get 429 after ${triesPolicy.quota.perMinute} a minute from one address.`,
   isPublic: true,
-  sealsAnswer: true,
+  returnsKey: true,
   body: NewAccount,
-  success: issued(CreatedAccount, 'The new workspace and its key.'),
+  success: untagged(201, CreatedAccount, 'The new workspace and its key.'),
   errors: ['invite_invalid', 'invite_used_up', 'signup_closed'],
 
   async prepare({ body: { name, invite }, isRepetition, ...input }, services: SignUpServices) {
@@ -120,7 +120,7 @@ function refusalOf(invite: Invite | undefined, nowMs: number): ApiError | undefi
   if (!invite || isOver(invite, nowMs))
     return new ApiError(
       'invite_invalid',
-      'This invite is unknown, has ended or has expired. Check the code, or ask for a new one.',
+      'This invite is unknown, has ended or has expired: check the code, or ask for a new one.',
     );
   return invite.used < invite.uses ? undefined : usedUp(invite.uses);
 }

@@ -15,7 +15,7 @@ interface Api {
   admission: Admission;
   /** Runs on an admitted request. Resolves to whether it continues. Undefined: it continues. */
   intercept?(request: FastifyRequest, reply: FastifyReply): Promise<boolean> | undefined;
-  services: Omit<ApiServices, 'start' | 'operations' | 'baseUrl' | 'kept'>;
+  services: Omit<ApiServices, 'operations' | 'baseUrl' | 'kept'>;
   kept: ApiServices['kept'];
   paths: Paths;
   respondUnrouted(request: FastifyRequest, reply: FastifyReply): FastifyReply;
@@ -24,7 +24,7 @@ interface Api {
 /** Serves operations below `start`: a request is admitted, may be intercepted, and goes to its operation. */
 export function serveApi(app: FastifyInstance, api: Api): void {
   const { start, operations, baseUrl, admission, intercept, services, kept, paths, respondUnrouted } = api;
-  const publicPaths = operations.filter((operation) => operation.isPublic).map(({ path }) => path);
+  const publicPaths = operations.filter((operation) => operation.isPublic).map(({ path }) => start + path);
   const isPublic = (request: FastifyRequest) =>
     request.operation?.isPublic ?? (request.is404 && publicPaths.includes(requestPath(request)));
   app.register(
@@ -51,8 +51,7 @@ export function serveApi(app: FastifyInstance, api: Api): void {
           if (request.operation?.isPublic) await countMalformed(admission, request, error);
           throw error;
         });
-      for (const operation of operations)
-        mount(scope, operation, { ...services, start, operations, baseUrl, kept });
+      for (const operation of operations) mount(scope, operation, { ...services, operations, baseUrl, kept });
       scope.setNotFoundHandler(respondUnrouted);
     },
     { prefix: start },

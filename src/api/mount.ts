@@ -19,6 +19,7 @@ import {
   rejectConcurrent,
   sealedUnder,
   storeResponse,
+  unbounded,
 } from '../http/idempotency.ts';
 import { assertContentType, inputReader, lastEventIdOf, sentDigits } from '../http/input.ts';
 import { jsonText } from '../http/json.ts';
@@ -49,8 +50,6 @@ export interface ApiServices {
   streams: OpenStreams;
   /** Where callers find the API, without a slash at the end. */
   baseUrl: string;
-  /** The beginning of the paths of its API, which the router adds. The paths of some operations begin with it, too. */
-  start: string;
   /** All operations; one may be the successor of another. */
   operations: readonly Operation[];
   /** Milliseconds since 1970. */
@@ -66,9 +65,7 @@ export interface ApiServices {
 }
 
 /** Stands for the caller of an operation that needs no key. */
-const nobody: Omit<Caller, 'quota' | 'banClearedAtMs' | 'bindings'> = {
-  ...{ workspaceId: 0, keyId: '', secretHash: '', plan: 'free' },
-};
+const nobody = { workspaceId: 0, keyId: '', secretHash: '', plan: 'free' } as const;
 
 const callerOf = ({ caller }: FastifyRequest) => caller ?? nobody;
 
@@ -84,7 +81,7 @@ export function mount(app: FastifyInstance, operation: Handled, services: ApiSer
 
   app.route({
     method,
-    url: belowStart(path, services.start).replace(/{(\w+)}/g, ':$1'),
+    url: path.replace(/{(\w+)}/g, ':$1'),
     config: { operation, lifecycle },
     ...((operation.body || isEnding) && {
       // Before the body is read, so that no client sends one for nothing.
@@ -97,9 +94,6 @@ export function mount(app: FastifyInstance, operation: Handled, services: ApiSer
     handler: (success.kind === 'stream' ? streamHandler : responseHandler)(operation, services, lifecycle),
   });
 }
-
-const belowStart = (path: string, start: string) =>
-  path.startsWith(start) ? path.slice(start.length) : path;
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
@@ -207,19 +201,19 @@ function create(
 function keyedRequestOf(request: FastifyRequest, services: ApiServices) {
   const text = readIdempotencyKey(request);
   if (text === undefined) return undefined;
-  const caller = callerOf(request);
-  const { workspaceId, keyId } = caller;
+  const { caller } = request;
+  const { workspaceId, keyId } = callerOf(request);
   const { params, body = '' } = request as { params: Record<string, string>; body?: Buffer | '' };
   const path = request.routeOptions.url?.replace(/:(\w+)/g, (_, name) => params[name] as string);
   const fingerprint = `${path} ${hash('sha256', body)}`;
-  const { hasSecret, sealsAnswer } = request.operation as Operation;
+  const { hasSecret, returnsKey } = request.operation as Operation;
   const cipher = hasSecret ? services.installation.key : undefined;
   const { api, boundsOf } = services.kept;
   return {
-    ...{ workspaceId, keyId, text, api, bounds: boundsOf(caller as Caller), fingerprint, cipher },
+    ...{ workspaceId, keyId, text, api, bounds: caller ? boundsOf(caller) : unbounded, fingerprint, cipher },
     outlivesResets: api !== 'v1' || path?.startsWith('/v1/store/webhooks') === true,
     nowMs: services.clock(),
-    ...(sealsAnswer && sealedUnder(text)),
+    ...(returnsKey && sealedUnder(text)),
   };
 }
 
@@ -291,7 +285,7 @@ function toAnswer(
       const body = result as string;
       return { status, headers: { ETag: etagOf(body) }, body, type: success.mediaType as string };
     }
-    case 'accepted':
+    case 'untagged':
       return { status, headers: {}, body: jsonText(result) };
     default: {
       const body = jsonText(result);

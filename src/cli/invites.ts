@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { newAccount } from '../access/limits/decision.ts';
+import { unusedAccount } from '../access/limits/decision.ts';
 import {
   addUses,
   createInvite,
@@ -19,7 +19,7 @@ import { openPlans } from '../foundation/settings/setting.ts';
 import { dayMs, hourMs, minuteMs } from '../foundation/time.ts';
 import { counted } from '../foundation/words.ts';
 import { addressOfService } from './find-service.ts';
-import { currentAccounts, parseLabel, usageFields } from './keys.ts';
+import { currentLimits, parseLabel, usageFields } from './keys.ts';
 import { countUpTo } from './lab-rehearse.ts';
 import { withStorage } from './storage.ts';
 import { confirm, isoTime, printFields, printRows, toJson } from './terminal.ts';
@@ -143,14 +143,14 @@ function inviteFields(invite: Invite) {
 /** The members of an invite, with what they have used of their limits. */
 async function memberFields(sql: Sql, inviteId: string) {
   const members = await listMembers(sql, inviteId);
-  const accounts = await currentAccounts(sql, members);
+  const accounts = await currentLimits(sql, members);
   return members.map((member, i) => {
     const { name, workspace, keyId, plan, createdAtMs, lastRequestAtMs, lastError } = member;
     return {
       ...{ name, workspace, keyId, plan, createdAt: isoTime(createdAtMs) },
       ...(lastRequestAtMs !== undefined && { lastRequestAt: isoTime(lastRequestAtMs) }),
       ...(lastError && { lastError: lastError.code, lastErrorAt: isoTime(lastError.atMs) }),
-      ...usageFields(accounts[i] ?? newAccount, member, Date.now()),
+      ...usageFields(accounts[i] ?? unusedAccount, member, Date.now()),
     };
   });
 }

@@ -9,7 +9,7 @@ import {
   setPlan,
 } from '../access/keys/store.ts';
 import { findAccount } from '../access/limits/accounts.ts';
-import { advanceWindows, clockHoldMs, type LimitAccount, newAccount } from '../access/limits/decision.ts';
+import { advanceWindows, clockHoldMs, type LimitAccount, unusedAccount } from '../access/limits/decision.ts';
 import type { Valkey } from '../access/limits/valkey.ts';
 import type { Sql } from '../db/sql.ts';
 import { readConfig } from '../foundation/settings/config.ts';
@@ -73,8 +73,8 @@ export function keysCommand(): Command {
     .action(async (id, options) => {
       const fields = await withStorage(async ({ read }) => {
         const key = (await findKey(read, id)) ?? noSuchKey(id);
-        const [account] = await currentAccounts(read, [{ workspaceId: key.workspaceId, keyId: id }]);
-        return { ...keyFields(key), ...usageFields(account ?? newAccount, key, Date.now()) };
+        const [account] = await currentLimits(read, [{ workspaceId: key.workspaceId, keyId: id }]);
+        return { ...keyFields(key), ...usageFields(account ?? unusedAccount, key, Date.now()) };
       });
       printFields(fields, options.json);
     });
@@ -160,9 +160,12 @@ export function usageFields(
   };
 }
 
-function keyFields({ id, workspace, plan, quota, label, createdAtMs, revokedAtMs }: StoredKey) {
+function keyFields(key: StoredKey) {
+  const { id, workspace, plan, quota, label, origin, createdAtMs, revokedAtMs, oldSecretUntilMs = 0 } = key;
   return {
     ...{ id, workspace, plan, ...limitsOf(plan, quota), createdAt: isoTime(createdAtMs) },
+    ...(origin !== undefined && { origin }),
+    ...(oldSecretUntilMs > Date.now() && { oldSecretUntil: isoTime(oldSecretUntilMs) }),
     ...(label !== undefined && { label }),
     ...(revokedAtMs !== undefined && { revokedAt: isoTime(revokedAtMs) }),
   };
@@ -180,10 +183,7 @@ const connectWithinMs = 2_000;
  * The accounts of keys. If instances share their counts in Valkey, they come from there. Otherwise they are those that the running server
  * saved, at most a second ago. Throws if Valkey cannot be reached.
  */
-export async function currentAccounts(
-  sql: Sql,
-  keys: readonly Owner[],
-): Promise<(LimitAccount | undefined)[]> {
+export async function currentLimits(sql: Sql, keys: readonly Owner[]): Promise<(LimitAccount | undefined)[]> {
   const { valkeyUrls } = readConfig(process.env);
   if (valkeyUrls.length === 0)
     return Promise.all(keys.map(({ workspaceId, keyId }) => findAccount(sql, workspaceId, keyId)));

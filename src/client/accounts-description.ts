@@ -1,4 +1,4 @@
-// Made from the description of accounts by "npm run generate" (e82621fddc00). Do not edit.
+// Made from the description of accounts by "npm run generate" (99a4a1eadfef). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
@@ -125,6 +125,8 @@ export type OwnAccount = {
    * @description Until when an old secret of the key works, if there is one.
    */
   oldKeyUntil?: string;
+  /** @description Whether the key can change its secret. The key of the demo cannot. */
+  canChangeKey: boolean;
   /** @description Whether the key can delete its workspace. */
   canDelete: boolean;
 };

@@ -1,4 +1,4 @@
-// Made from the description of accounts by "npm run generate" (e82621fddc00). Do not edit.
+// Made from the description of accounts by "npm run generate" (99a4a1eadfef). Do not edit.
 
 import type * as types from './accounts-description.ts';
 import type { ChangeOptions, CreateOptions, ReadOptions } from './options.ts';
@@ -36,7 +36,7 @@ export interface Accounts {
   /**
    * Get a new secret: `POST /accounts/me/key`.
    *
-   * Gives the key a new secret: an API key that replaces the one in your programs. The id of the key, its windows, strikes and ban stay. The old secret works for another hour, but it cannot change the plan, the secret or the account. Replace it everywhere. Then send `{"revokeOldNow": true}` with the new secret: it ends the old one at once, with all open streams of the key, and creates none. Send an `Idempotency-Key` of at least 32 random characters, such as a UUID. Without it, a lost response leaves you with the old secret alone. With it, send the request again with the old secret, within an hour: the response has the new one. A key gets at most 10 new secrets in an hour (UTC). Only two secrets work at once: a second new one ends the oldest.
+   * Gives the key a new secret: an API key that replaces the one in your programs. The id of the key, its windows, strikes and ban stay. The old secret works for another hour, but it cannot change the plan, the secret or the account. Replace it everywhere. Then send `{"revokeOldNow": true}` with the new secret: it ends the old one at once, with all open streams of the key, and creates none. Send an `Idempotency-Key` of at least 32 random characters, such as a UUID. Without it, a lost response leaves you with the old secret alone. With it, send the request again with the old secret, within an hour: the response has the new one. A key gets at most 10 new secrets in an hour (UTC). Only two secrets work at once: a second new one ends the oldest. The key of the demo cannot change its secret.
    */
   changeKey(body: types.KeyChange, options?: CreateOptions): Promise<types.ChangedKey>;
 }

@@ -64,7 +64,8 @@ export function connectTo<Operations>(
   const chosen = Object.entries(given).filter(([, value]) => value !== undefined);
   const times = { ...platformClock, ...clock };
   const options = { ...usual, ...Object.fromEntries(chosen) } as Connection['options'];
-  const connection = { options, clock: times, rateLimiter: new RateLimiter(times), isKeyRefused: false };
+  const rateLimiter = new RateLimiter(times, options.apiKey);
+  const connection = { options, clock: times, rateLimiter, isKeyRefused: false };
   const operations = Object.entries<string>(targets).map(([name, target]) => [
     name,
     operationOf(connection, base, name, target),

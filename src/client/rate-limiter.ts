@@ -7,6 +7,16 @@ const unknownLeft = 10;
 
 const limited = { code: 'rate_limited', status: 429 };
 
+/** How often this program has changed the plan of a key, and the waits that such a change ends. */
+const planChanges = new Map<string, number>();
+const waits = new Set<() => void>();
+
+/** Lets all clients of a key send at once: the limits that they wait for are those of its former plan. */
+export function planChanged(apiKey: string): void {
+  planChanges.set(apiKey, (planChanges.get(apiKey) ?? 0) + 1);
+  for (const end of waits) end();
+}
+
 interface WaitLimits {
   maxWaitMs: number;
   /** When the call must have ended, by the clock. */
@@ -20,6 +30,8 @@ interface WaitLimits {
  */
 export class RateLimiter {
   readonly #clock: Clock;
+  readonly #apiKey: string;
+  #planChanges: number | undefined;
   /** How many may enter until `#resetsAtMs`. */
   #left = unknownLeft;
   #resetsAtMs = Number.POSITIVE_INFINITY;
@@ -32,8 +44,10 @@ export class RateLimiter {
   #pausedBy: PetstoreError | undefined;
   #change = Promise.withResolvers<void>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, apiKey: string) {
     this.#clock = clock;
+    this.#apiKey = apiKey;
+    this.#planChanges = planChanges.get(apiKey);
   }
 
   /**
@@ -44,6 +58,7 @@ export class RateLimiter {
   async enter({ maxWaitMs, endsAtMs, signal }: WaitLimits): Promise<number> {
     for (;;) {
       signal.throwIfAborted();
+      this.#forgetFormerPlan();
       const nowMs = this.#clock.now();
       const opensAtMs = this.#opensAtMs(nowMs);
       if (opensAtMs <= nowMs) break;
@@ -54,6 +69,25 @@ export class RateLimiter {
     this.#left--;
     this.#inFlight++;
     return ++this.#entered;
+  }
+
+  /** Waits before a request that was limited is sent again, until the plan of the key changes. */
+  async rest(ms: number, signal: AbortSignal): Promise<void> {
+    const untilMs = this.#clock.now() + ms;
+    const changes = planChanges.get(this.#apiKey);
+    for (let leftMs = ms; leftMs > 0; leftMs = untilMs - this.#clock.now()) {
+      await this.#changeOr(leftMs, signal);
+      if (planChanges.get(this.#apiKey) !== changes) return;
+    }
+  }
+
+  /** After a change of the plan the limits are unknown. A ban stays. */
+  #forgetFormerPlan(): void {
+    const changes = planChanges.get(this.#apiKey);
+    if (changes === this.#planChanges) return;
+    this.#planChanges = changes;
+    this.#resetsAtMs = 0;
+    if (this.#pausedBy?.status === limited.status) this.#pausedUntilMs = 0;
   }
 
   /** Ends a request. `headers` are those of its response, if one came. */
@@ -104,10 +138,13 @@ export class RateLimiter {
   /** Waits for a time, or for the next change. */
   async #changeOr(ms: number, signal: AbortSignal): Promise<void> {
     const either = new Deadline(signal);
+    const end = () => this.#wake();
+    waits.add(end);
     const passed = ms < Number.POSITIVE_INFINITY ? this.#clock.sleep(ms, either.signal) : either.aborted();
     try {
       await Promise.race([this.#change.promise, passed]);
     } finally {
+      waits.delete(end);
       passed.catch(() => {});
       either.end();
     }

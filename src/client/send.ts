@@ -115,7 +115,9 @@ export async function send(
         if (call.signal.aborted || isLast || !(error.isTemporary || isFirst401)) throw error;
         const request = { method: spec.method, url: spec.url.href, requestId };
         onRetry?.({ request, attempt: sent, waitMs, cause: error });
-        await clock.sleep(waitMs, call.signal);
+        await (error.status === 429
+          ? rateLimiter.rest(waitMs, call.signal)
+          : clock.sleep(waitMs, call.signal));
       }
     }
   } catch (error) {

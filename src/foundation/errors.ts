@@ -17,7 +17,7 @@ export const errorCodes = {
   invite_used_up: [403, 'All uses of the invite are taken.'],
   signup_closed: [403, 'Nobody can create a key without an invite, or not at the moment.'],
   plan_by_agreement: [403, 'The key cannot change to this plan by itself.'],
-  account_kept: [403, 'The workspace belongs to an operator, so its key cannot delete it.'],
+  account_kept: [403, 'Only the operator can delete this workspace, or change this secret.'],
   not_found: [404, 'The path or the id in it does not exist.'],
   method_not_allowed: [405, 'The path exists, but not with this method.'],
   request_timeout: [408, 'The request did not arrive in time.'],

@@ -30,6 +30,9 @@ export interface KeptBounds {
   bytes: number;
 }
 
+/** For callers without an API key: other limits bound their requests. */
+export const unbounded: KeptBounds = { keys: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER };
+
 /** A request with an Idempotency-Key, `text`, which belongs to an API key. */
 interface KeyedRequest {
   workspaceId: number;
@@ -253,9 +256,7 @@ export function sealedUnder(text: string) {
       'invalid_request',
       `For this operation Idempotency-Key must be a UUID, or have at least ${minSealedKeyLength} random characters, because the response contains an API key.`,
     );
-  const unlimited = { keys: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER };
-  const stored = { workspaceId: noWorkspace, text: hash('sha256', text), bounds: unlimited };
-  return { ...stored, cipher: new InstallationKey(text) };
+  return { workspaceId: noWorkspace, text: hash('sha256', text), cipher: new InstallationKey(text) };
 }
 
 /** The key of a request. Undefined where there is none. Throws `invalid_request` for what has another form. */

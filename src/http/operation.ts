@@ -10,6 +10,8 @@ import type { Rendered, Success } from './responses.ts';
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type Tag = 'Pets' | 'Store' | 'Rehearsals' | 'Recordings' | 'Account' | 'Accounts';
+/** Whose operations have limits of their own, which ban nobody. */
+const unbanned: readonly Tag[] = ['Rehearsals', 'Recordings', 'Account', 'Accounts'];
 
 /** An operation: everything that the router, the reader of requests and the description need. */
 export interface Operation extends Shape {
@@ -64,7 +66,7 @@ interface Shape {
   /** Whether it needs no key. Its responses have no rate limit headers. */
   isPublic?: boolean;
   /** Whether its response contains an API key, so that it is stored for an Idempotency-Key only sealed with that value. */
-  sealsAnswer?: boolean;
+  returnsKey?: boolean;
   /** Changes what is stored of the key. The response waits until no instance caches the key as it was. */
   changesKey?: boolean;
   /** Path parameters of its examples. Set where the examples of the schemas would fail, or would delete what other examples use. */
@@ -168,15 +170,12 @@ export const mediaTypesOf = ({ method }: Pick<Shape, 'method'>) =>
   method === 'PATCH' ? ['application/merge-patch+json', 'application/json'] : ['application/json'];
 
 /** Every error that an operation can return: those that follow from its shape, and its own. */
-function errorsOf(
-  operation: Pick<Operation, 'method' | 'params' | 'body' | 'deprecated' | 'isPublic' | 'sealsAnswer'> & {
-    errors?: readonly ErrorCode[];
-  },
-) {
-  const { method, params, body, deprecated, isPublic, sealsAnswer, errors = [] } = operation;
+function errorsOf(operation: Omit<Operation, 'errors'> & Partial<Pick<Operation, 'errors'>>) {
+  const { method, tag, params, body, deprecated, isPublic, returnsKey, errors = [] } = operation;
   const codes = new Set<ErrorCode>([
     'invalid_request',
-    ...(isPublic ? [] : (['unauthorized', 'key_banned'] as const)),
+    ...(isPublic ? [] : (['unauthorized'] as const)),
+    ...(unbanned.includes(tag) ? [] : (['key_banned'] as const)),
     'rate_limited',
     ...errors,
     'http_version_not_supported',
@@ -184,9 +183,11 @@ function errorsOf(
   if (Object.keys(params).length > 0) codes.add('not_found');
   if (body) codes.add('invalid_json');
   if (method !== 'GET') codes.add('payload_too_large').add('unsupported_media_type');
-  if (method === 'POST' && !sealsAnswer) codes.add('conflict');
+  if (method === 'POST' && !returnsKey) codes.add('conflict');
   if (method === 'POST') codes.add('idempotency_key_in_use').add('idempotency_key_reused');
-  if (method === 'PUT' || method === 'PATCH' || method === 'DELETE') codes.add('precondition_failed');
+  const changesOne = method === 'PUT' || method === 'PATCH' || method === 'DELETE';
+  // Accounts have no ETag.
+  if (changesOne && tag !== 'Accounts') codes.add('precondition_failed');
   if (deprecated) codes.add('gone');
   return [...codes, 'request_timeout', 'headers_too_large', 'internal_error', 'unavailable'];
 }

@@ -20,7 +20,7 @@ export class Paths {
     this.#starts = Object.keys(apis);
     this.#others = new Map([...documents, mcpPath].map((path) => [path, formOf(path)]));
     const all = Object.entries(apis).flatMap(([start, operations]) =>
-      operations.map(({ method, path }) => ({ method, path: path.startsWith(start) ? path : start + path })),
+      operations.map(({ method, path }) => ({ method, path: start + path })),
     );
     this.#methodsByPattern = [...Map.groupBy(all, ({ path }) => path)].map(([path, group]) => [
       new RegExp(`^${path.replace(/{\w+}/g, '[^/]+')}$`),

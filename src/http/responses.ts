@@ -6,7 +6,7 @@ import type { Page } from './pagination.ts';
 
 /** A successful response; `Result` is what the handler returns for it. */
 export interface Success<Result> {
-  kind: 'resource' | 'created' | 'accepted' | 'page' | 'empty' | 'text' | 'stream';
+  kind: 'resource' | 'created' | 'untagged' | 'page' | 'empty' | 'text' | 'stream';
   status: 200 | 201 | 202 | 204;
   description: string;
   schema?: TSchema;
@@ -62,14 +62,13 @@ export function created<S extends TSchema>(
   return { kind: 'created', status: 201, description, schema, ...own };
 }
 
-/** 202 with the work that remains. */
-export function accepted<S extends TSchema>(schema: S, description: string): Success<Static<S>> {
-  return { kind: 'accepted', status: 202, description, schema };
-}
-
-/** 201 with what was created, if its address is not another one: without ETag and Location. */
-export function issued<S extends TSchema>(schema: S, description: string): Success<Static<S>> {
-  return { kind: 'accepted', status: 201, description, schema };
+/** A JSON object without ETag and Location. */
+export function untagged<S extends TSchema>(
+  status: 200 | 201 | 202,
+  schema: S,
+  description: string,
+): Success<Static<S>> {
+  return { kind: 'untagged', status, description, schema };
 }
 
 /** 200 with an array in the order of ids, its ETag, and a Link if more follow. Adds `limit` and `cursor` to the query. */

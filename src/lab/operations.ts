@@ -9,15 +9,10 @@ import type { TargetApi } from './target-api.ts';
 export type LabServices = AccountServices & RecordingServices & ReportServices;
 
 /** All operations of the lab of an API, in the order of its description. */
-export const labOperationsFor = (api: TargetApi): readonly Handled<[LabServices]>[] =>
-  [
-    ...rehearsalOperations(api),
-    ...reportOperations,
-    // Its last operation removes the recording that earlier examples read.
-    ...recordingOperations,
-    ...accountOperations,
-  ].map((operation) => ({
-    ...operation,
-    // The lab's own limits ban nobody.
-    errors: operation.errors.filter((code) => code !== 'key_banned'),
-  }));
+export const labOperationsFor = (api: TargetApi): readonly Handled<[LabServices]>[] => [
+  ...rehearsalOperations(api),
+  ...reportOperations,
+  // Its last operation removes the recording that earlier examples read.
+  ...recordingOperations,
+  ...accountOperations,
+];

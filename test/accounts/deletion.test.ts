@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { createKey } from '../../src/access/keys/store.ts';
 import { findInvite } from '../../src/accounts/invites.ts';
 import { deleteClosed } from '../../src/accounts/members.ts';
+import { ownAccountOperations } from '../../src/accounts/own-operations.ts';
 import { findWorkspace, listWorkspaces } from '../../src/store/workspaces/store.ts';
 import { newInvite, newMember, signedUp, signUp } from '../support/accounts.ts';
 import { times } from '../support/limits.ts';
@@ -110,4 +111,15 @@ test('a deletion ends the streams of the key', async (t) => {
   const reader = await openStream(t, origin, { key });
   await deleteOwn(store, key);
   await until(() => reader.ended === 'whole');
+});
+
+test('an account has no ETag, and If-Match does not stop its deletion', async (t) => {
+  const store = await startPetstore(t);
+  const { key } = await newMember(store);
+  const { headers } = await store.send('GET', '/accounts/me', { key });
+  assert.equal(headers.etag, undefined);
+  const operation = ownAccountOperations.find(({ id }) => id === 'deleteOwnAccount');
+  assert.ok(!operation?.errors.includes('precondition_failed'));
+  const deleted = await store.send('DELETE', '/accounts/me', { key, headers: { 'if-match': '"other"' } });
+  assert.equal(deleted.status, 204);
 });

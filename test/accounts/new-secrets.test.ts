@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { clearBan, findKey, revokeKey } from '../../src/access/keys/store.ts';
+import { labKeptBounds } from '../../src/lab/lab-bounds.ts';
+import { prepareDemo } from '../../src/store/demo/seed.ts';
 import { newMember } from '../support/accounts.ts';
 import { contentOf } from '../support/content.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { remaining, times } from '../support/limits.ts';
 import { addKeyOf, changeKey, changePlan, deleteOwn, ownAccount } from '../support/own-account.ts';
 import { type Petstore, startPetstore } from '../support/petstore.ts';
@@ -42,14 +46,27 @@ test('a new secret keeps the id of the key, its windows, strikes and ban', async
   assert.equal((await ask(store, next.body.key)).body.code, 'key_banned');
 });
 
-test('any key may get a new secret: of an operator, and of the demo', async (t) => {
+test('a key of an operator may get a new secret', async (t) => {
   const store = await startPetstore(t);
-  for (const origin of [undefined, 'demo'] as const) {
-    const { key, id } = await addKeyOf(store, 'free', origin);
-    const { body } = await changeKey(store, key);
-    assert.equal(body.keyId, id);
-    assert.equal(await statusOf(store, body.key), 200);
+  const { key, id } = await addKeyOf(store, 'free');
+  assert.equal((await ownAccount(store, key)).canChangeKey, true);
+  const { body } = await changeKey(store, key);
+  assert.equal(body.keyId, id);
+  assert.equal(await statusOf(store, body.key), 200);
+});
+
+test('the key of the demo cannot change its secret, and a restart makes no other key', async (t) => {
+  const store = await startPetstore(t);
+  const folder = temporaryFolder(t);
+  const key = await prepareDemo(store.db, folder, store.nowMs);
+  assert.equal((await ownAccount(store, key)).canChangeKey, false);
+  for (const body of [{}, { revokeOldNow: true }]) {
+    const refused = await changeKey(store, key, body);
+    assert.deepEqual([refused.status, refused.body.code], [403, 'account_kept']);
+    assert.match(refused.body.message, /others use it too/);
   }
+  assert.equal(await statusOf(store, key), 200);
+  assert.equal(await prepareDemo(store.db, folder, store.nowMs), key);
 });
 
 test('the old secret works for an hour, for everything but a change of its key', async (t) => {
@@ -106,6 +123,22 @@ test('the end of an old secret ends the streams of the key', async (t) => {
   const reader = await openStream(t, origin, { key: old });
   await changeKey(store, key, { revokeOldNow: true });
   await until(() => reader.ended === 'whole');
+});
+
+test('streams from before the end of an old secret end with it after the hour, later ones stay', async (t) => {
+  const store = await startPetstore(t);
+  const origin = await store.listen();
+  const { old, key } = await rotated(store);
+  const reader = await openStream(t, origin, { key: old });
+  store.nowMs += hourMs;
+  const late = await openStream(t, origin, { key: old });
+  assert.ok(late.status === 200 || late.status === 401);
+  store.nowMs += 2_000;
+  await until(() => reader.ended === 'whole' && (late.status === 401 || late.ended === 'whole'));
+  const current = await openStream(t, origin, { key });
+  store.nowMs += hourMs;
+  await sleep(1_100);
+  assert.equal(current.ended, 'no');
 });
 
 test('at most two secrets live: a second new one ends the oldest', async (t) => {
@@ -176,6 +209,23 @@ test('a key gets ten new secrets in an hour; the end of an old one is not counte
   assert.equal((await changeKey(store, key, { revokeOldNow: true })).status, 201);
   store.nowMs += 30 * 60_000;
   assert.equal((await changeKey(store, key)).status, 201);
+});
+
+test('Idempotency-Keys for new secrets have the bounds of their key', async (t) => {
+  const store = await startPetstore(t);
+  const [{ key, keyId }, other] = [await newMember(store), await newMember(store)];
+  await store.db.write(
+    (sql) => sql`
+      insert into idempotency_hours (workspace_id, account, hour, kept, bytes)
+      values (0, ${`accounts ${keyId}`}, ${Math.floor(store.nowMs / hourMs)}, ${labKeptBounds.keys - 1}, 0)`,
+  );
+  const endOld = (key: string) =>
+    changeKey(store, key, { revokeOldNow: true }, { 'Idempotency-Key': randomUUID() });
+  assert.equal((await endOld(key)).status, 201);
+  const { status, body } = await endOld(key);
+  assert.deepEqual([status, body.code], [409, 'conflict']);
+  assert.match(body.message, /limit of Idempotency-Keys/);
+  assert.equal((await endOld(other.key)).status, 201);
 });
 
 test('a revoked key has no secret that works, and an unban reaches both', async (t) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setPlan } from '../../src/access/keys/store.ts';
+import type { Transaction, WriteContext } from '../../src/db/database.ts';
 import type { OpenPlan, Plan } from '../../src/foundation/settings/plans.ts';
 import { newMember, signedUp } from '../support/accounts.ts';
 import { remaining, times } from '../support/limits.ts';
@@ -223,4 +224,42 @@ test('after a downgrade open streams and webhooks stay, and the new plan counts 
   await openStream(t, origin, { key });
   await until(async () => (await ownAccount(store, key)).openStreams === 2);
   await until(() => readers.filter(({ ended }) => ended === 'whole').length === 3);
+});
+
+type Work = (sql: Transaction) => Promise<unknown>;
+
+test('no transaction waits for limits, which may be in Valkey', async (t) => {
+  const store = await startPetstore(t);
+  const { db, limiter } = store;
+  let writing = 0;
+  const write = db.write.bind(db) as (work: Work, context?: WriteContext) => Promise<unknown>;
+  const counted = (work: Work, context?: WriteContext) =>
+    write(async (sql) => {
+      writing++;
+      return work(sql).finally(() => writing--);
+    }, context);
+  db.write = counted as typeof db.write;
+  const find = limiter.find.bind(limiter);
+  let found = 0;
+  limiter.find = (subject) => {
+    assert.equal(writing, 0);
+    found++;
+    return find(subject);
+  };
+  const { key } = await newMember(store, { upgrades: ['free', 'pro'] });
+  assert.equal((await changePlan(store, key, 'pro')).status, 200);
+  assert.equal((await changeKey(store, key)).status, 201);
+  const { key: other } = await newMember(store);
+  assert.equal((await deleteOwn(store, other)).status, 204);
+  assert.equal(found, 2);
+});
+
+test('the log says which plan a key had, whatever an instance has cached', async (t) => {
+  const store = await startPetstore(t);
+  const { key, keyId } = await newMember(store, { upgrades: ['free', 'pro', 'business'] });
+  await ask(store, key)();
+  await store.db.write((sql) => setPlan(sql, keyId, 'pro', undefined));
+  assert.equal((await changePlan(store, key, 'business')).status, 200);
+  const [line = ''] = store.log.filter((line) => line.includes('changed its plan'));
+  assert.deepEqual([JSON.parse(line).before, JSON.parse(line).plan], ['pro', 'business']);
 });

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { accountsOperations } from '../../src/accounts/operations.ts';
 import { answerOf, createAccounts, createPetstore } from '../../src/client/index.ts';
+import { platformClock } from '../../src/client/platform.ts';
 import { newInvite } from '../support/accounts.ts';
 import { answer, cut, refusal, startScripted } from '../support/scripted-server.ts';
+import { until } from '../support/until.ts';
 import { numbers } from '../support/values.ts';
 import { startReal } from './real-store.ts';
 
@@ -48,6 +50,38 @@ test('a program that is limited as Free changes to Pro while it is refused, and 
   await createAccounts(options).changePlan({ plan: 'pro' });
   assert.deepEqual(await limitOf(createPetstore(options)), [300, 239]);
   assert.equal(clock.now(), startedAtMs);
+});
+
+test('a change of the plan ends the wait of all clients of the key, in flight or refused, and not that of others', async (t) => {
+  const { store, access } = await startReal(t);
+  const clock = { now: () => store.nowMs, sleep: platformClock.sleep };
+  const member = async () => {
+    const { code } = await newInvite(store, { upgrades: ['free', 'pro'] });
+    return (
+      await createAccounts({ ...access, apiKey: undefined }).createAccount({ invite: code, name: 'Ada' })
+    ).key;
+  };
+  const [apiKey, other] = [await member(), await member()];
+  const waits: string[] = [];
+  const clientOf = (apiKey: string, more = {}) => {
+    const onRetry = ({ waitMs }: { waitMs: number }) => void waits.push(`${apiKey} ${waitMs >= 50_000}`);
+    return createPetstore({ ...access, apiKey, clock, onRetry, ...more });
+  };
+  const [first, second, third] = [clientOf(apiKey), clientOf(apiKey), clientOf(other)];
+  const impatient = clientOf(apiKey, { maxWaitMs: 0 });
+  for (const client of [first, third]) for (const _ of numbers(60)) await client.getCategory(1);
+  await assert.rejects(impatient.getCategory(1), { code: 'rate_limited' });
+  const controller = new AbortController();
+  const stays = third.getCategory(1, { signal: controller.signal }).catch((error) => error.name);
+  // The first knows that nothing is left, and the second asks.
+  const waiting = [first.getCategory(1), first.getCategory(2), second.getCategory(1), second.getCategory(2)];
+  await until(() => waits.length >= 2);
+  await createAccounts({ ...access, clock, apiKey }).changePlan({ plan: 'pro' });
+  assert.equal((await Promise.all(waiting)).length, 4);
+  assert.equal((await impatient.getCategory(1)).id, 1);
+  controller.abort();
+  assert.equal(await stays, 'AbortError');
+  assert.deepEqual(new Set(waits), new Set([`${apiKey} true`]));
 });
 
 test('without a key none is sent, and all attempts have one unguessable Idempotency-Key', async (t) => {

@@ -53,7 +53,7 @@ export const apis: readonly [store: Api, lab: Api] = [
 
 /** The API about accounts. Its operations create, change and delete the key that calls them. */
 export const accountsApi: Api = {
-  start: '',
+  start: '/accounts',
   url: rootUrlOf(baseUrl),
   operations: accountsOperations,
   description: accountsDescription,

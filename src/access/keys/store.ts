@@ -146,18 +146,18 @@ export async function lockKey(sql: Sql, { workspaceId, keyId }: KeyOfCaller): Pr
 }
 
 /**
- * Locks the key of a caller for a change of the key itself, and returns its plan. Throws `unauthorized` if the key was revoked, and
+ * Locks the key of a caller for a change of the key itself, and returns it. Throws `unauthorized` if the key was revoked, and
  * `conflict` if the caller sent the old secret, so that who has only that one cannot take the key over.
  */
 export async function lockOwnKey(
   sql: Sql,
   { workspaceId, keyId, secretHash }: Pick<Caller, 'workspaceId' | 'keyId' | 'secretHash'>,
-): Promise<Plan> {
+): Promise<StoredKey> {
   const [row] = await sql`
     update api_keys set plan = plan where workspace_id = ${workspaceId} and id = ${keyId} and ${isLive}
-    returning plan, hash, previous_hash`;
-  const [plan, hash, oldHash] = row ?? [];
-  if (hash === secretHash) return plan as Plan;
+    returning hash, previous_hash`;
+  const [hash, oldHash] = row ?? [];
+  if (hash === secretHash) return (await findKey(sql, keyId)) as StoredKey;
   // Neither: the secret ended while the request was on its way.
   if (oldHash !== secretHash) throw unknownKey();
   throw new ApiError(

@@ -42,7 +42,7 @@ import { dayMs, minuteMs } from '../../foundation/time.ts';
 export const clockHoldMs = 2 * minuteMs;
 
 /** The account of a new caller, in the order of storage. Times are milliseconds since 1970. Windows count from there. */
-export const newAccount = {
+export const unusedAccount = {
   minute: 0,
   minuteCount: 0,
   day: 0,
@@ -57,7 +57,7 @@ export const newAccount = {
   earlierDay: 0,
   earlierDayCount: 0,
 };
-export type LimitAccount = Readonly<typeof newAccount>;
+export type LimitAccount = Readonly<typeof unusedAccount>;
 
 /** The limits of a caller. A caller without ban rules is never banned. */
 export interface LimitPolicy {

@@ -10,8 +10,8 @@ import {
   isBanned,
   type LimitAccount,
   type LimitPolicy,
-  newAccount,
   peekWindows,
+  unusedAccount,
 } from './decision.ts';
 import type { AccountOwner, Bannable, Limiter } from './limiter.ts';
 
@@ -114,7 +114,7 @@ export class LocalLimiter implements Limiter {
 
   /** Does not read the storage. */
   peek(subject: AccountOwner, policy: LimitPolicy): Decision {
-    return peekWindows(this.#atHand(subject)?.account ?? newAccount, policy, this.#clock());
+    return peekWindows(this.#atHand(subject)?.account ?? unusedAccount, policy, this.#clock());
   }
 
   async find(subject: AccountOwner): Promise<LimitAccount> {
@@ -124,7 +124,7 @@ export class LocalLimiter implements Limiter {
   /** Does not read the storage: only a request bans a key, and then the account is in memory. */
   async findBanned(keys: readonly Bannable[]): Promise<Set<string>> {
     const nowMs = this.#clock();
-    const banned = keys.filter((key) => isBanned(this.#atHand(key)?.account ?? newAccount, key, nowMs));
+    const banned = keys.filter((key) => isBanned(this.#atHand(key)?.account ?? unusedAccount, key, nowMs));
     return new Set(banned.map(({ id }) => id));
   }
 
@@ -150,7 +150,7 @@ export class LocalLimiter implements Limiter {
 
   async #read({ workspaceId, id }: AccountOwner): Promise<Entry> {
     const account = await findAccount(this.#db.read, workspaceId, id);
-    const entry = { workspaceId, id, account: account ?? newAccount };
+    const entry = { workspaceId, id, account: account ?? unusedAccount };
     this.#entries.set(id, entry);
     return entry;
   }

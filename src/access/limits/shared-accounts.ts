@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Quota } from '../../foundation/settings/plans.ts';
 import { toAccount } from './accounts.ts';
-import { type Decision, type LimitAccount, type LimitPolicy, newAccount, toDecision } from './decision.ts';
+import { type Decision, type LimitAccount, type LimitPolicy, toDecision, unusedAccount } from './decision.ts';
 import type { AccountOwner } from './limiter.ts';
 import type { Valkey } from './valkey.ts';
 
@@ -15,7 +15,7 @@ export const accountName = ({ workspaceId, id }: AccountOwner, prefix = 'petstor
 
 /** In the order of the script's arguments. */
 const banRuleNames = ['strikesFactor', 'firstMs', 'longestMs', 'growth', 'memoryMs'] as const;
-const accountLength = Object.keys(newAccount).length;
+const accountLength = Object.keys(unusedAccount).length;
 
 /** The name of an unused account in the same slot as another. */
 export const probeName = (name: string) => `petstore:probe:{${name}}`;

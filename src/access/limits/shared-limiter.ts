@@ -3,7 +3,7 @@ import { durationBounds, Histogram } from '../../foundation/histogram.ts';
 import { plans } from '../../foundation/settings/plans.ts';
 import { WrongValkeyUrl, withoutLogins } from '../../foundation/settings/valkey-url.ts';
 import { inSpan } from '../../foundation/tracing.ts';
-import { type Decision, isBanned, type LimitAccount, type LimitPolicy, newAccount } from './decision.ts';
+import { type Decision, isBanned, type LimitAccount, type LimitPolicy, unusedAccount } from './decision.ts';
 import type { AccountOwner, Bannable, Limiter, Sharing } from './limiter.ts';
 import type { LocalLimiter } from './local-limiter.ts';
 import {
@@ -145,7 +145,7 @@ export class SharedLimiter implements Limiter {
     const { timeoutMs, prefix } = this.#options;
     this.sharing.roundTrips++;
     try {
-      return (await inTime(timeoutMs, findSharedAccount(valkey, subject, prefix))) ?? newAccount;
+      return (await inTime(timeoutMs, findSharedAccount(valkey, subject, prefix))) ?? unusedAccount;
     } catch {
       return this.#local.find(subject);
     }
@@ -163,7 +163,7 @@ export class SharedLimiter implements Limiter {
         Promise.all(keys.map((key) => findSharedAccount(valkey, key, prefix))),
       );
       const nowMs = clock();
-      const banned = keys.filter((key, i) => isBanned(accounts[i] ?? newAccount, key, nowMs));
+      const banned = keys.filter((key, i) => isBanned(accounts[i] ?? unusedAccount, key, nowMs));
       return new Set(banned.map(({ id }) => id));
     } catch {
       return this.#local.findBanned(keys);

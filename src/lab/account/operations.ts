@@ -22,13 +22,13 @@ export interface AccountState {
   hasDraftLimits: boolean;
 }
 
-/** A key, its limits, and what they would decide on a request now. Throws `unauthorized` if the key is gone. */
+/** A key, its limits as `counted`, and what they would decide on a request now. Throws `unauthorized` if the key is gone. */
 export async function findLimits(
   sql: Sql,
-  { workspaceId, keyId, nowMs }: Owner & { nowMs: number },
-  { limiter }: Pick<AccountState, 'limiter'>,
+  { keyId, nowMs }: Owner & { nowMs: number },
+  counted: ReturnType<Limiter['find']>,
 ) {
-  const [key, account] = await Promise.all([findKey(sql, keyId), limiter.find({ workspaceId, id: keyId })]);
+  const [key, account] = await Promise.all([findKey(sql, keyId), counted]);
   if (!key) throw unknownKey();
   const quota = (plans[key.plan] ?? key.quota) as Quota;
   const policy = { quota, banRules, banClearedAtMs: key.banClearedAtMs };
@@ -40,7 +40,7 @@ export async function readAccount(
   sql: Sql,
   { nowMs: clockMs, ...owner }: Owner & { nowMs: number },
   { limiter, hasDraftLimits }: AccountState,
-  found = findLimits(sql, { ...owner, nowMs: clockMs }, { limiter }),
+  found = findLimits(sql, { ...owner, nowMs: clockMs }, limiter.find({ ...owner, id: owner.keyId })),
 ): Promise<Account> {
   const { keyId } = owner;
   const [{ key, account, policy, state }, openStreams, rehearsal, recording] = await Promise.all([

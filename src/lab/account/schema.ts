@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { newAccount, toDecision, type WindowState } from '../../access/limits/decision.ts';
+import { toDecision, unusedAccount, type WindowState } from '../../access/limits/decision.ts';
 import { allLimitHeaders, bindingWindow } from '../../access/limits/headers.ts';
 import { type ContentKind, contentKinds } from '../../db/tables.ts';
 import { DateTime, Shown, Units } from '../../foundation/schema.ts';
@@ -63,7 +63,7 @@ export const toWindow = ({ quota, remaining, endsAtMs }: WindowState): Static<ty
 const exampleState = toDecision(
   'admitted',
   {
-    ...newAccount,
+    ...unusedAccount,
     ...{ minute: Math.floor(exampleMs / minuteMs), minuteCount: 2 },
     ...{ day: Math.floor(exampleMs / dayMs), dayCount: 258 },
   },

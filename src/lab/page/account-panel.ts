@@ -3,7 +3,6 @@ import type { AccountTypes } from '../../client/index.ts';
 import { type OpenPlan, plans } from '../../foundation/settings/plans.ts';
 import { capitalized, grouped } from '../../foundation/words.ts';
 import type { KeyAccount } from './account.ts';
-import { type Copying, copied, drawCopy } from './copying.ts';
 import { forgetId, idOf } from './kept-id.ts';
 import { needsService, Panel } from './panel.ts';
 import { html, type TemplateResult, type View, when } from './template.ts';
@@ -26,17 +25,13 @@ export class AccountPanel extends Panel {
   #own: AccountTypes.OwnAccount | undefined;
   #readFor = '';
   #asked: Question | undefined;
-  #copying: Copying | undefined;
 
   protected view({ plan }: KeyAccount): View {
     if (this.#readFor !== plan) void this.#read(plan);
     return html`<div class="row">
         <span>Plan <strong>${capitalized(plan)}</strong></span>
-        <button type="button" @click=${() => this.#copy()}>Copy key</button>
         ${this.#questions(plan).map((question) => this.#opener(question))}
-        <span class="quiet" role="status">${this.#copying?.message ?? ''}</span>
       </div>
-      ${when(this.#copying?.text, () => html`<div class="question">${drawCopy(this.#copying)}</div>`)}
       ${when(this.#own?.oldKeyUntil, (until) => this.#oldSecret(until))}
       ${when(this.#asked, (asked) => this.#question(asked))}`;
   }
@@ -44,7 +39,7 @@ export class AccountPanel extends Panel {
   /** What the key may do. */
   #questions(plan: string): Question[] {
     if (!this.#own) return [];
-    const { upgrades, canDelete, workspace } = this.#own;
+    const { upgrades, canChangeKey, canDelete, workspace } = this.#own;
     const others = upgrades.filter((open) => open !== plan) as OpenPlan[];
     const all: Question[] = [
       {
@@ -55,7 +50,7 @@ export class AccountPanel extends Panel {
       {
         name: 'New secret',
         text: 'This page uses the new secret at once. The old one still sends requests for an hour: change your programs within this time.',
-        answers: [['Make a new secret', () => this.#rotate()]],
+        answers: canChangeKey ? [['Make a new secret', () => this.#rotate()]] : [],
       },
       {
         name: 'Delete …',
@@ -125,12 +120,6 @@ export class AccountPanel extends Panel {
   async #delete(): Promise<void> {
     await this.session.accounts.deleteOwnAccount();
     useKey('', 'The workspace and its keys are deleted.');
-  }
-
-  async #copy(): Promise<void> {
-    const text = this.session.key;
-    this.#copying = (await copied(text)) ? { message: 'Copied.' } : { message: 'Copy it here:', text };
-    this.draw();
   }
 }
 

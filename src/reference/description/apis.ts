@@ -2,7 +2,7 @@ import { accountsOperations } from '../../accounts/operations.ts';
 import { plans } from '../../foundation/settings/plans.ts';
 import { grouped } from '../../foundation/words.ts';
 import type { Operation, Tag } from '../../http/operation.ts';
-import { errorPagesUrl, labUrlOf, referenceUrl, rootUrlOf } from '../../http/target.ts';
+import { accountsPrefix, errorPagesUrl, labUrlOf, referenceUrl, rootUrlOf } from '../../http/target.ts';
 import { faults } from '../../lab/faults/list.ts';
 import { labKeptBounds, labQuota } from '../../lab/lab-bounds.ts';
 import { labOperations } from '../../lab/petstore/petstore-api.ts';
@@ -83,9 +83,11 @@ stream of events and the webhooks. [llms.txt](${rootUrl}/llms.txt) is an overvie
 export const describeLab = (baseUrl: string, shown: Shown = {}): JsonObject =>
   asShown(describeApi(labOperations, labUrlOf(baseUrl), labInfo(baseUrl), shown.version), shown);
 
-/** The description of the accounts of a service whose API is at `baseUrl`. */
-export const describeAccounts = (baseUrl: string, shown: Shown = {}): JsonObject =>
-  asShown(describeApi(accountsOperations, rootUrlOf(baseUrl), accountsInfo(baseUrl), shown.version), shown);
+/** The description of the accounts of a service whose API is at `baseUrl`. No path may be empty, so all begin with the prefix. */
+export function describeAccounts(baseUrl: string, shown: Shown = {}): JsonObject {
+  const whole = accountsOperations.map(({ path, ...rest }) => ({ ...rest, path: accountsPrefix + path }));
+  return asShown(describeApi(whole, rootUrlOf(baseUrl), accountsInfo(baseUrl), shown.version), shown);
+}
 
 const draftHeaders = ['RateLimit', 'RateLimit-Policy', 'RateLimitPolicy'];
 
@@ -115,7 +117,7 @@ ${labQuota.perMinute} a minute. [Rehearse failures](${referenceUrl(baseUrl)}/gui
 
 const accountsInfo = (baseUrl: string): ApiInfo => ({
   title: 'Petstore accounts',
-  introduction: `How you get an API key for the API at ${baseUrl}, and change it: its plan, its secret, its end. With an invite, or if the
+  introduction: `How you get an API key for the API at ${baseUrl}, change its plan or secret, and delete it. With an invite, or if the
 service is open to everybody, you need no key to begin with.
 
 Requests to this API do not count against the limits of a key. They have their own limit: ${labQuota.perMinute} a minute.`,

@@ -285,7 +285,7 @@ const ofDeprecated: Fields = { Deprecation: 'Deprecation', Sunset: 'Sunset', Lin
 const ofSuccess: Record<Operation['success']['kind'], Fields> = {
   resource: { ETag: 'ETag' },
   created: { ETag: 'ETag', Location: 'Location' },
-  accepted: {},
+  untagged: {},
   page: { ETag: 'ETag', Link: 'Link' },
   empty: {},
   text: { ETag: 'ETag' },

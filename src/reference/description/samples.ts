@@ -35,7 +35,7 @@ export function codeSamples(operation: Operation, baseUrl: string): CodeSample[]
 
 /** The example request of an operation. It succeeds on the demo data. */
 export function sampleRequest(operation: Operation, baseUrl: string): SampleRequest {
-  const { method, body, success, isPublic = false, sealsAnswer } = operation;
+  const { method, body, success, isPublic = false, returnsKey } = operation;
   return {
     method,
     url: baseUrl + examplePath(operation),
@@ -43,7 +43,7 @@ export function sampleRequest(operation: Operation, baseUrl: string): SampleRequ
     mediaType: mediaTypesOf(operation)[0] as string,
     isCreation: method === 'POST',
     needsKey: !isPublic,
-    randomBytes: sealsAnswer ? 24 : 16,
+    randomBytes: returnsKey ? 24 : 16,
     hasAnswer: success.schema !== undefined,
     isText: success.kind === 'text',
     isStream: success.kind === 'stream',

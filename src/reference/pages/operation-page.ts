@@ -6,16 +6,10 @@ export interface Described {
   document: Part;
   /** Below the root of the service. */
   path: string;
-  /** The start of the paths of its operations. */
-  start: string;
 }
 
 /** The content of the page of an operation at `path`: parameters, responses, errors and three samples. */
-export function operationPage(
-  { document, path: source, start }: Described,
-  id: string,
-  path: string,
-): string {
+export function operationPage({ document, path: source }: Described, id: string, path: string): string {
   const resolve = resolverOf(document);
   const root = rootFrom(path);
   const show = tables(resolve, `${root}reference`);
@@ -27,7 +21,7 @@ export function operationPage(
   const { answers = [], errors = [] } = Object.groupBy(statuses, ({ status }) =>
     Number(status) >= 400 ? 'errors' : 'answers',
   );
-  return `<article class="operation" data-operation="${id}" data-description="${source}" data-start="${start}">
+  return `<article class="operation" data-operation="${id}" data-description="${source}">
 <div class="lead">
 <h1>${inline(operation.summary)}</h1>
 <p class="call"><code><b>${method}</b> ${escapeHtml(new URL(document.servers[0].url).pathname.replace(/\/$/, '') + url)}</code>${marksOf(operation).join('')}</p>

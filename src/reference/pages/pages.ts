@@ -24,8 +24,6 @@ export interface Api {
   name: string;
   /** The start of its paths, below the root. */
   start: string;
-  /** Where its description is served. Default: at its start. */
-  source?: string;
   operations: readonly Operation[];
   description: () => Promise<JsonObject>;
 }
@@ -102,11 +100,10 @@ export function servePages(app: FastifyInstance, baseUrl: string, apis: readonly
     const api = apis.find(({ operations }) => operations.some((operation) => operation.id === id)) as Api;
     const operation = api.operations.find((operation) => operation.id === id) as Operation;
     const { method, summary, description } = operation;
-    const { start, source = start, description: describe } = api;
-    const described = { document: await describe(), start, path: `${source.slice(1)}/openapi.json` };
+    const described = { document: await api.description(), path: `${api.start.slice(1)}/openapi.json` };
     return {
       title: summary,
-      summary: `${method} ${start}${operation.path}: ${firstSentence(description)[0]}`,
+      summary: `${method} ${api.start}${operation.path}: ${firstSentence(description)[0]}`,
       main: operationPage(described, id, path),
     };
   });

@@ -58,8 +58,7 @@ export function serveDocs(app: FastifyInstance, documented: Documented): void {
   };
   const accounts: Api = {
     name: '',
-    start: '',
-    source: accountsPrefix,
+    start: accountsPrefix,
     operations: accountsOperations,
     description: memoize(() => describeAccounts(baseUrl, documented)),
   };

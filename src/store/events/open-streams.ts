@@ -136,13 +136,13 @@ export class OpenStreams {
     for (const stream of this.#open.values()) stream.keepAlive(nowMs);
   }
 
-  /** Ends the streams whose key was revoked or banned, or has opened too many others. */
+  /** Ends the streams whose key or secret has ended, whose key is banned, or has opened too many others. */
   async #endForbidden(): Promise<void> {
     // Streams that begin during the query are checked the next time.
     const checked = [...this.#open];
     if (checked.length === 0) return;
-    const { db, limiter } = this.#parts;
-    const keys = await findStreams(db.read, this.#instance);
+    const { db, limiter, clock } = this.#parts;
+    const keys = await findStreams(db.read, this.#instance, clock());
     const distinct = new Map([...keys.values()].map((key) => [key.id, key]));
     const banned = await limiter.findBanned([...distinct.values()]);
     for (const [id, stream] of checked) {

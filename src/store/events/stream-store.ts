@@ -55,12 +55,20 @@ export async function deleteStreamsOfKey(
   await sql`delete from streams where workspace_id = ${workspaceId} and key_id = ${keyId}`;
 }
 
-/** The keys of the streams of an instance, by the ids of the streams. Deleted streams and revoked keys are left out. */
-export async function findStreams(sql: Sql, instance: string): Promise<Map<string, Bannable>> {
+/** How long after its end an old secret may still open a stream: caches of keys and clocks of instances are late. */
+const lateMs = 1_000;
+
+/**
+ * The keys of the streams of an instance, by the ids of the streams. Deleted streams and revoked keys are left out, and so are streams that
+ * may have been opened with a secret that has ended.
+ */
+export async function findStreams(sql: Sql, instance: string, nowMs: number): Promise<Map<string, Bannable>> {
   const rows = await sql`
     select s.id, k.workspace_id, k.id, k.pardoned_at_ms from streams s
     join api_keys k on k.workspace_id = s.workspace_id and k.id = s.key_id
-    where s.instance = ${instance} and ${isLive}`;
+    where s.instance = ${instance} and ${isLive} and (
+      k.previous_until_ms is null or k.previous_until_ms > ${nowMs - lateMs}
+      or s.opened_at_ms > k.previous_until_ms + ${lateMs})`;
   return new Map(
     rows.map(([id, workspaceId, keyId, banClearedAtMs]) => [
       String(id),

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { bodyProperty, invalidRequest } from '../../foundation/errors.ts';
 import { maxWebhooks } from '../../foundation/settings/plans.ts';
 import { type Installation, operation } from '../../http/operation.ts';
-import { accepted, created, empty, page, resource } from '../../http/responses.ts';
+import { created, empty, page, resource, untagged } from '../../http/responses.ts';
 import * as deliveries from './delivery-store.ts';
 import { disableAfterMs, retryDelaysMs } from './retry-policy.ts';
 import {
@@ -69,7 +69,7 @@ export const webhookOperations = [
     stability: 'beta',
     changesWebhooks: true,
     params: { webhookId },
-    success: accepted(Delivery, 'The delivery of the ping.'),
+    success: untagged(202, Delivery, 'The delivery of the ping.'),
     errors: ['conflict'],
     handle: (sql, { workspaceId, params, installation }) =>
       deliveries.createPing(sql, workspaceId, params.webhookId, installation.key),
@@ -121,7 +121,7 @@ export const webhookOperations = [
     stability: 'beta',
     changesWebhooks: true,
     params: { webhookId, deliveryId },
-    success: accepted(Delivery, 'The delivery, which is pending again.'),
+    success: untagged(202, Delivery, 'The delivery, which is pending again.'),
     errors: ['conflict'],
     handle: (sql, { workspaceId, params }) =>
       deliveries.redeliver(sql, workspaceId, params.webhookId, params.deliveryId),

@@ -7,8 +7,8 @@ import {
   isBanned,
   type LimitAccount,
   type LimitPolicy,
-  newAccount,
   peekWindows,
+  unusedAccount,
 } from '../../../src/access/limits/decision.ts';
 import { limitHeaders, limitRefusal } from '../../../src/access/limits/headers.ts';
 import { type BanRules, banRules as ourBanRules } from '../../../src/foundation/settings/plans.ts';
@@ -58,7 +58,7 @@ function timesAfter(stepsMs: readonly number[], fromMs = startMs): number[] {
 const run = (policy: LimitPolicy, stepsMs: readonly number[]) => runAt(policy, timesAfter(stepsMs));
 
 /** Decides on one request at each time. */
-function runAt(policy: LimitPolicy, times: readonly number[], account = newAccount): Made[] {
+function runAt(policy: LimitPolicy, times: readonly number[], account = unusedAccount): Made[] {
   return times.map((nowMs) => {
     const before = account;
     const made = decide(before, policy, nowMs);
@@ -262,7 +262,7 @@ function goAhead({ quota, banRules, leapMs, before, beganMs, ahead }: Excursion,
   const policy = { quota: { ...quota, perDay }, banRules };
   const times = timesAfter(before, startMs + beganMs);
   const rightMs = times.at(-1) ?? startMs + beganMs;
-  const then = runAt(policy, times).at(-1)?.after ?? newAccount;
+  const then = runAt(policy, times).at(-1)?.after ?? unusedAccount;
   const made = runAt(policy, Array(ahead).fill(rightMs + leapMs), then);
   return { policy, rightMs, then, made, after: (made.at(-1) as Made).after };
 }
@@ -352,9 +352,9 @@ test('clearing a ban voids counts made ahead of the clock, and a clearing from t
 
 test('an account a minute ahead stays in that minute, and waiting for Retry-After is enough', () => {
   const policy = { quota: { perMinute: 1, perDay: 1 } };
-  const ahead = decide(newAccount, policy, startMs + 2 * dayMs).account;
+  const ahead = decide(unusedAccount, policy, startMs + 2 * dayMs).account;
   assert.equal(decide(ahead, policy, startMs).decision.outcome, 'admitted');
-  const slightlyAhead = decide(newAccount, policy, startMs + minuteMs).account;
+  const slightlyAhead = decide(unusedAccount, policy, startMs + minuteMs).account;
   const { decision } = decide(slightlyAhead, policy, startMs);
   assert.equal(decision.outcome, 'limited');
   assert.equal(limitRefusal(decision).headers['Retry-After'], String(dayMs / 1000));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
-import { decide, type LimitPolicy, newAccount } from '../../../src/access/limits/decision.ts';
+import { decide, type LimitPolicy, unusedAccount } from '../../../src/access/limits/decision.ts';
 import { limitHeaders } from '../../../src/access/limits/headers.ts';
 import { accountName, decideShared } from '../../../src/access/limits/shared-accounts.ts';
 import { connectValkey, type Valkey } from '../../../src/access/limits/valkey.ts';
@@ -100,7 +100,7 @@ async function assertSame(
   plans: LimitPolicy[],
   trace: { stepMs: number; count: number; plan: number; pardonAfterMs: number | undefined }[],
 ): Promise<void> {
-  let account = newAccount;
+  let account = unusedAccount;
   let nowMs = startMs;
   let banClearedAtMs = 0;
   const expected = [];

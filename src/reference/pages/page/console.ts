@@ -27,11 +27,13 @@ async function fetchDescription(path: string): Promise<Part> {
   }
 }
 
-/** The form of an operation of the description at a path, whose paths begin with `start`. Its requests go to the service that this page is from. */
-export async function consoleFor(id: string, path: string, start: string): Promise<HTMLFormElement> {
+/** The form of an operation of the description at a path. Its requests go to the service that this page is from. */
+export async function consoleFor(id: string, path: string): Promise<HTMLFormElement> {
   const description = await loadDescription(path);
   const found = operationIn(description, id);
-  const { method, operation } = found;
+  const { method, url, operation } = found;
+  // Paths are beside the description, unless they begin with its folder.
+  const start = url.split('/')[1] === path.split('/')[0] ? root : new URL(path, root);
   const resolve = resolverOf(description);
   const fields = operation.parameters
     .map(resolve)
@@ -112,17 +114,12 @@ function bodyField({ content }: Part): Body {
   return { mediaType, input, label: element('label', {}, `Body (${mediaType})`, input) };
 }
 
-/** `start`: the start of all paths of the description. */
-function requestOf(
-  { method, url }: Operation,
-  start: string,
-  fields: Field[],
-  body: Body | undefined,
-): Request {
+/** `start`: the URL that the path is relative to. */
+function requestOf({ method, url }: Operation, start: URL, fields: Field[], body: Body | undefined): Request {
   const used = fields.filter(({ input }) => input.value !== '');
   const inPath = (name: string) =>
     encodeURIComponent(fields.find((field) => field.name === name)?.input.value ?? '');
-  const address = new URL(`.${start}${url.replaceAll(/\{(\w+)\}/g, (_, name) => inPath(name))}`, root);
+  const address = new URL(`.${url.replaceAll(/\{(\w+)\}/g, (_, name) => inPath(name))}`, start);
   for (const { name, isList, input } of used.filter(({ place }) => place === 'query'))
     for (const value of isList ? input.value.split(',') : [input.value])
       address.searchParams.append(name, value);

@@ -153,9 +153,9 @@ function offerCopy(program: HTMLElement): void {
 }
 
 async function openConsole(offer: Element): Promise<void> {
-  const { operation = '', description = '', start = '' } = offer.closest('article')?.dataset ?? {};
+  const { operation = '', description = '' } = offer.closest('article')?.dataset ?? {};
   try {
-    const form = await consoleFor(operation, description, start);
+    const form = await consoleFor(operation, description);
     offer.replaceWith(form);
     form.querySelector<HTMLElement>('input, select, textarea, button')?.focus();
   } catch (error) {
