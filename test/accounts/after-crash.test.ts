@@ -14,9 +14,9 @@ test('a new plan and a new secret survive kill -9, and the key of the demo stays
   const env = { ...clock.env, PETSTORE_SIGNUP: 'open' };
   const before = await startService(t, folder, env);
   const demoKey = readFileSync(join(folder, 'demo.key'), 'utf8').trim();
-  const post = async (path: string, key: string | undefined, body: object) =>
-    (await fetchChecked(before.origin, 'POST', path, { start: '', ...(key && { key }), body })).body;
-  const { key: old, keyId } = await post('/accounts', undefined, { name: 'Ada' });
+  const post = async (path: string, key: string, body: object) =>
+    (await fetchChecked(before.origin, 'POST', path, { start: '', key, body })).body;
+  const { key: old, keyId } = await post('/accounts', demoKey, { name: 'Ada' });
   assert.equal((await post('/accounts/me/plan', old, { plan: 'pro' })).plan, 'pro');
   const { key } = await post('/accounts/me/key', old, {});
   await before.stop('SIGKILL');

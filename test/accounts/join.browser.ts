@@ -46,9 +46,9 @@ test('a wrong, ended or used-up code gets one sentence, and the person can enter
   await inLab(await joined(await open(`/join#code=${usedUp.code}`)));
   const page = await open('/join');
   for (const [code, message] of [
-    ['inv_0000000000000000', /^This invite is unknown, has ended or has expired\./],
-    [ended.code, /^This invite is unknown, has ended or has expired\./],
-    [usedUp.code, /^All 1 use of this invite are taken\./],
+    ['inv_0000000000000000', /^This invite is unknown, has ended or has expired:/],
+    [ended.code, /^This invite is unknown, has ended or has expired:/],
+    [usedUp.code, /^All 1 use of this invite are taken:/],
     ['inv_short', /^This invite is unknown/],
   ] as const) {
     // The same tab, so only the part after # changes.
