@@ -39,10 +39,7 @@ export class MemberActivity {
     this.#parts = parts;
   }
 
-  /**
-   * On a look-up of a key: stores the first use of a member of open sign-up, and the first after an hour, before it is handled. So no
-   * account in use is closed as idle. Returns false if it was closed before.
-   */
+  /** On a look-up of a key: stores the first use of a sign-up in an hour before it is handled, so that it is not idle. False: it was closed. */
   async storeUse({ workspaceId, keyId, bindings }: Caller): Promise<boolean> {
     const atMs = this.#parts.clock();
     if (bindings.origin !== 'signup' || atMs - (this.#savedAtMs.get(keyId) ?? 0) < hourMs) return true;
