@@ -1,4 +1,4 @@
-// Made from the description of accounts by "npm run generate" (e82621fddc00). Do not edit.
+// Made from the description of accounts by "npm run generate" (b14d439b90aa). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
