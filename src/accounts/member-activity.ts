@@ -1,5 +1,8 @@
+import type { Caller } from '../access/keys/store.ts';
 import type { Database } from '../db/database.ts';
+import type { Sql } from '../db/sql.ts';
 import type { Config } from '../foundation/settings/config.ts';
+import { hourMs } from '../foundation/time.ts';
 import type { Owner } from '../lab/key-binding.ts';
 import type { Log } from '../observe/log/logger.ts';
 import type { RequestOutcome } from '../observe/request-outcome.ts';
@@ -28,10 +31,25 @@ export class MemberActivity {
   expired = 0;
   /** By key. They are stored once a minute, so that no request pays for a write. */
   #unsaved = new Map<string, LastRequest>();
+  /** By key: the last use that was stored, if that is less than an hour ago. */
+  readonly #savedAtMs = new Map<string, number>();
   readonly #parts: { db: Database; log: Log; clock: () => number };
 
   constructor(parts: { db: Database; log: Log; clock: () => number }) {
     this.#parts = parts;
+  }
+
+  /** On a look-up of a key: stores the first use of a sign-up in an hour before it is handled, so that it is not idle. False: it was closed. */
+  async storeUse({ workspaceId, keyId, bindings }: Caller): Promise<boolean> {
+    const atMs = this.#parts.clock();
+    if (bindings.origin !== 'signup' || atMs - (this.#savedAtMs.get(keyId) ?? 0) < hourMs) return true;
+    const store = (sql: Sql) => sql`
+      update members set last_request_at_ms = ${atMs}
+      where workspace_id = ${workspaceId} and id = ${keyId} and closed_at_ms is null returning id`;
+    // What cannot be stored now is stored with the others.
+    const stored = await this.#parts.db.write(store).catch(() => undefined);
+    this.#savedAtMs.set(keyId, atMs);
+    return stored?.length !== 0;
   }
 
   /** Notes a response: the last request of a member, or a refused sign-up. */
@@ -44,6 +62,10 @@ export class MemberActivity {
     const atMs = this.#parts.clock();
     const error = code === undefined ? this.#unsaved.get(keyId)?.error : { code, atMs };
     this.#unsaved.set(keyId, { workspaceId, keyId, atMs, ...(error && { error }) });
+    if (operation?.success.kind !== 'stream' || code !== undefined) return;
+    // The stream may have been open for days, and protects the account no longer.
+    this.#savedAtMs.delete(keyId);
+    void this.storeUse(sender);
   }
 
   /** Stores the last requests of members. */
@@ -66,6 +88,7 @@ export class MemberActivity {
           ),
         ),
       );
+      for (const { keyId, atMs } of rows) this.#savedAtMs.set(keyId, atMs);
     } catch (error) {
       this.#unsaved = new Map([...saved, ...this.#unsaved]);
       throw error;
@@ -74,8 +97,10 @@ export class MemberActivity {
 
   /** Stores the last requests of members, and closes members that have expired. Call it once a minute. */
   async sweep(): Promise<void> {
+    const { db, clock } = this.#parts;
     await this.save();
-    for (const keyId of await expireMembers(this.#parts.db, this.#parts.clock())) this.noteExpired(keyId);
+    for (const [keyId, atMs] of this.#savedAtMs) if (clock() - atMs >= hourMs) this.#savedAtMs.delete(keyId);
+    for (const keyId of await expireMembers(db, clock())) this.noteExpired(keyId);
   }
 
   /** Counts and logs that a member of open sign-up was closed. */

@@ -21,15 +21,16 @@ const storedLateMs = 2 * minuteMs;
 /** The members of an invite that are not deleted, in the order of creation. Times are milliseconds since 1970. */
 export async function listMembers(sql: Sql, inviteId: string) {
   const rows = await sql`
-    select m.workspace_id, m.id, w.name, m.name, k.plan, k.pardoned_at_ms,
+    select m.workspace_id, m.id, w.name, m.name, k.plan, k.pardoned_at_ms, k.revoked_at_ms,
       m.created_at_ms, m.last_request_at_ms, m.last_error, m.last_error_at_ms
     from members m
     join workspaces w on w.id = m.workspace_id
     join api_keys k on k.workspace_id = m.workspace_id and k.id = m.id
     where m.invite_id = ${inviteId} and m.closed_at_ms is null order by m.created_at_ms, m.id`;
-  return rows.map(([workspaceId, keyId, workspace, name, plan, clearedAtMs, ...last]) => ({
+  return rows.map(([workspaceId, keyId, workspace, name, plan, clearedAtMs, revokedAtMs, ...last]) => ({
     ...{ workspaceId: Number(workspaceId), keyId: String(keyId), workspace: String(workspace) },
     ...{ name: String(name), plan: plan as Plan, banClearedAtMs: Number(clearedAtMs) },
+    ...(revokedAtMs != null && { revokedAtMs: Number(revokedAtMs) }),
     createdAtMs: Number(last[0]),
     ...(last[1] != null && { lastRequestAtMs: Number(last[1]) }),
     ...(last[2] != null && { lastError: { code: String(last[2]), atMs: Number(last[3]) } }),
@@ -89,6 +90,9 @@ export async function closeMember(
 }
 
 const ofSignUp = fragment`invite_id is null and closed_at_ms is null`;
+/** An operator may have revoked the key. Then its data stays until it expires, and takes no room. */
+const isLiving = fragment`${ofSignUp} and exists (
+  select 1 from api_keys k where k.workspace_id = members.workspace_id and k.id = members.id and ${isLive})`;
 
 /** Without an open stream. And a workspace to which an operator has given further keys is the operator's. */
 const isEvictable = fragment`not exists (select 1 from streams s where s.workspace_id = members.workspace_id)
@@ -113,27 +117,30 @@ export async function expireMembers(db: Database, nowMs: number): Promise<string
 }
 
 /**
- * Makes sure that a new member of open sign-up fits, and locks their number until the transaction ends. If all are taken, closes the first
- * that is idle long enough, and returns its key. `waitMs` is 0, or in how many milliseconds one may make room.
+ * Makes sure that a new member of open sign-up fits, and locks their number until the transaction ends. If all are taken, closes those that
+ * were idle longest, if that is long enough, and returns their keys. Else returns in how many milliseconds they may make room.
  */
 export async function makeRoom(
   sql: Sql,
   max: number,
   newKeyId: string,
   nowMs: number,
-): Promise<{ waitMs: number; closedKey?: string }> {
+): Promise<number | string[]> {
   await countToday(sql, { workspaceId: 0, id: 'signups' }, 1, nowMs);
-  const [counted] = await sql`select count(*) from members where ${ofSignUp}`;
-  if (Number(counted?.[0]) <= max) return { waitMs: 0 };
-  const [first] = await sql`
+  const [counted] = await sql`select count(*) from members where ${isLiving}`;
+  // More than one, if the maximum was lowered.
+  const excess = Math.max(0, Number(counted?.[0]) - max);
+  const rows = await sql`
     select workspace_id, id, ${idleAt(roomAfterMs)} from members
-    where ${ofSignUp} and ${isEvictable} and id <> ${newKeyId} order by 3, 1 limit 1`;
-  if (!first) return { waitMs: unusedMs };
-  const [workspaceId, keyId, roomAtMs] = [Number(first[0]), String(first[1]), Number(first[2])];
-  if (roomAtMs > nowMs) return { waitMs: roomAtMs - nowMs };
-  const isStillIdle = fragment`and ${idleAt(roomAfterMs)} = ${roomAtMs}`;
-  const isClosed = await closeMember(sql, { workspaceId, keyId }, nowMs, isStillIdle);
-  return isClosed ? { waitMs: 0, closedKey: keyId } : { waitMs: minuteMs };
+    where ${isLiving} and ${isEvictable} and id <> ${newKeyId} order by 3, 1 limit ${excess}`;
+  const waitMs = rows.length < excess ? unusedMs : Number(rows.at(-1)?.[2] ?? 0) - nowMs;
+  if (waitMs > 0) return waitMs;
+  for (const [workspaceId, id] of rows) {
+    const owner = { workspaceId: Number(workspaceId), keyId: String(id) };
+    if (!(await closeMember(sql, owner, nowMs, fragment`and ${idleAt(roomAfterMs)} <= ${nowMs}`)))
+      return minuteMs;
+  }
+  return rows.map(([, id]) => String(id));
 }
 
 /** Deletes the workspaces of closed members, in short transactions. Continues after an interruption. Throws the last failure. */

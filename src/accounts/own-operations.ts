@@ -15,6 +15,7 @@ import type { Owner } from '../lab/key-binding.ts';
 import { deleteStreamsOfKey } from '../store/events/stream-store.ts';
 import { closeMember, findMembership } from './members.ts';
 import { ChangedKey, KeyChange, OwnAccount, PlanChange } from './schema.ts';
+import { signUpPlan } from './sign-up.ts';
 
 /** Changes of the plan, and new secrets, of a key in an hour (UTC). */
 export const maxChangesPerHour = 10;
@@ -50,7 +51,9 @@ async function findRights(sql: Sql, key: StoredKey, setting: OwnAccountServices[
   const { id: keyId, workspaceId, origin, plan } = key;
   const member = isOfMember(key) ? await findMembership(sql, { workspaceId, keyId }) : undefined;
   const usual = { demo: openPlanNames, invite: [], signup: usualUpgrades } as const;
-  const open: readonly OpenPlan[] = origin ? (member?.upgrades ?? setting ?? usual[origin]) : [];
+  // Sign-ups can return to the plan that they began with.
+  const given = origin === 'signup' && setting?.length ? [...new Set([signUpPlan, ...setting])] : setting;
+  const open: readonly OpenPlan[] = origin ? (member?.upgrades ?? given ?? usual[origin]) : [];
   // Without a way back a key cannot leave its plan.
   return { name: member?.name, upgrades: open.some((one) => one === plan) ? [...open] : [] };
 }

@@ -20,11 +20,14 @@ import { CreatedAccount, NewAccount } from './schema.ts';
 /** Wrong codes of an address, codes that are over, and its requests for open sign-up. The limit of the day is never reached. */
 export const triesPolicy: LimitPolicy = { quota: { perMinute: 60, perDay: 60 * 24 * 60 } };
 
+/** All requests of an address to create an account. */
+const floodPolicy: LimitPolicy = { quota: { perMinute: 600, perDay: 600 * 24 * 60 } };
+
 /** How many times as many accounts a /48 network of IPv6 may create in a day as one address. */
 const networkFactor = 4;
 
 /** The plan of open sign-up. */
-const signUpPlan: OpenPlan = 'free';
+export const signUpPlan: OpenPlan = 'free';
 
 /** What a sign-up needs from the instance that runs it, with the settings about it. */
 export interface SignUpServices extends Pick<Config, 'signUp' | 'signUpsPerDay' | 'maxSignUps' | 'lab'> {
@@ -36,8 +39,8 @@ export interface SignUpServices extends Pick<Config, 'signUp' | 'signUpsPerDay' 
 }
 
 /** Counts a try of an address. Returns the refusal after too many in this minute. */
-async function countTry(limiter: SignUpServices['limiter'], what: string, address: string) {
-  const decision = await limiter.decide({ workspaceId: 0, id: `${what} ${address}` }, triesPolicy);
+async function countTry({ limiter }: SignUpServices, what: string, address: string, policy = triesPolicy) {
+  const decision = await limiter.decide({ workspaceId: 0, id: `${what} ${address}` }, policy);
   return decision.outcome === 'admitted' ? undefined : limitRefusal(decision);
 }
 
@@ -78,7 +81,7 @@ export const createAccount = operation({
   id: 'createAccount',
   tag: 'Accounts',
   summary: 'Create a workspace and a key',
-  description: `Creates a workspace with the demo data, and a key for it. It needs no key. With the code of an \`invite\` it works as long as the invite has uses left. Without one it works only if the service is open to everybody; then an address can create only a few a day, and a workspace without requests is deleted after some time. Send an \`Idempotency-Key\`: a repetition after a lost response returns the same key, and takes no second use of the invite. Wrong codes get 429 after ${triesPolicy.quota.perMinute} a minute from one address.`,
+  description: `Creates a workspace with the demo data, and a key for it. It needs no key. With the code of an \`invite\` it works as long as the invite has uses left. Without one it works only if the service is open to everybody; then an address can create only a few a day, and a workspace without requests is deleted after some time. Send an \`Idempotency-Key\`: a repetition after a lost response returns the same key, and takes no second use of the invite. Wrong codes get 429 after ${triesPolicy.quota.perMinute} a minute from one address, other requests after ${floodPolicy.quota.perMinute}.`,
   isPublic: true,
   returnsKey: true,
   body: NewAccount,
@@ -86,6 +89,8 @@ export const createAccount = operation({
   errors: ['invite_invalid', 'invite_used_up', 'signup_closed'],
 
   async prepare({ body: { name, invite }, isRepetition, ...input }, services: SignUpServices) {
+    const flood = await countTry(services, 'accounts', input.address(), floodPolicy);
+    if (flood) throw flood;
     assertReadable(name);
     const refusal = await (invite === undefined
       ? refusalOfSignUp(input, services)
@@ -107,13 +112,12 @@ export const createAccount = operation({
     const origin = input.body.invite === undefined ? 'signup' : 'invite';
     activity.created[origin]++;
     log.info({ keyId, plan, origin }, 'an account was created');
-    const evictedKey = evicted.get(input);
-    if (evictedKey !== undefined) activity.noteExpired(evictedKey);
+    for (const evictedKey of evicted.get(input) ?? []) activity.noteExpired(evictedKey);
   },
 });
 
-/** Whose member made room for the account of a request, by the input of that request. */
-const evicted = new WeakMap<object, string | undefined>();
+/** Whose members made room for the account of a request, by the input of that request. */
+const evicted = new WeakMap<object, readonly string[]>();
 
 /** Why an invite admits nobody any more. */
 function refusalOf(invite: Invite | undefined, nowMs: number): ApiError | undefined {
@@ -131,20 +135,20 @@ type Sender = Pick<AnyInput, 'nowMs' | 'address' | 'isCrossOrigin'>;
  * Makes guessing slow, without a refusal of any valid code, because all people of a school have one address. Codes that were valid count
  * for themselves, so that two classes do not disturb each other.
  */
-async function refusalOfCode(code: string, { nowMs, address }: Sender, { db, limiter }: SignUpServices) {
-  const invite = await findByCode(db.read, code);
+async function refusalOfCode(code: string, { nowMs, address }: Sender, services: SignUpServices) {
+  const invite = await findByCode(services.db.read, code);
   const refusal = refusalOf(invite, nowMs);
-  return refusal && ((await countTry(limiter, invite?.id ?? 'invites', address())) ?? refusal);
+  return refusal && ((await countTry(services, invite?.id ?? 'invites', address())) ?? refusal);
 }
 
-async function refusalOfSignUp({ address, isCrossOrigin }: Sender, { signUp, limiter }: SignUpServices) {
-  if (!signUp)
+async function refusalOfSignUp({ address, isCrossOrigin }: Sender, services: SignUpServices) {
+  if (!services.signUp)
     return closed('This service is not open to everybody. Ask its operator for an invite or for a key.');
   if (isCrossOrigin())
     return closed(
       'Without an invite, only the page /join of this service creates accounts, at an address that the service knows: its PETSTORE_BASE_URL, localhost, an IP address, or a name that ends in .local.',
     );
-  return countTry(limiter, 'signups', address());
+  return countTry(services, 'signups', address());
 }
 
 /** Creates a member of an invite. The use is taken last, so that others wait only for the end of this transaction. */
@@ -154,7 +158,8 @@ async function join(sql: Transaction, name: string, code: string, nowMs: number)
   if (!invite || refusal) throw refusal;
   const { id: inviteId, plan } = invite;
   const member = await createMember(sql, { name, plan, inviteId }, nowMs);
-  if (!(await takeUse(sql, inviteId, nowMs))) throw usedUp(invite.uses);
+  if (!(await takeUse(sql, inviteId, nowMs)))
+    throw refusalOf(await findByCode(sql, code), nowMs) ?? usedUp(invite.uses);
   return { ...member, plan };
 }
 
@@ -171,10 +176,10 @@ async function signUp(
   const network = widerGroupOf(address);
   if (network) await countSignUp(sql, network, networkFactor * signUpsPerDay, nowMs);
   const member = await createMember(sql, { name, plan: signUpPlan }, nowMs);
-  const { waitMs, closedKey } = await makeRoom(sql, maxSignUps, member.keyId, nowMs);
-  if (waitMs > 0)
-    throw closed(`All ${counted(maxSignUps, 'account')} of open sign-up are taken. Try again later.`, waitMs);
-  evicted.set(input, closedKey);
+  const room = await makeRoom(sql, maxSignUps, member.keyId, nowMs);
+  if (typeof room === 'number')
+    throw closed(`All ${counted(maxSignUps, 'account')} of open sign-up are taken. Try again later.`, room);
+  evicted.set(input, room);
   return { ...member, plan: signUpPlan };
 }
 

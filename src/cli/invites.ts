@@ -145,9 +145,10 @@ async function memberFields(sql: Sql, inviteId: string) {
   const members = await listMembers(sql, inviteId);
   const accounts = await currentLimits(sql, members);
   return members.map((member, i) => {
-    const { name, workspace, keyId, plan, createdAtMs, lastRequestAtMs, lastError } = member;
+    const { name, workspace, keyId, plan, createdAtMs, revokedAtMs, lastRequestAtMs, lastError } = member;
     return {
       ...{ name, workspace, keyId, plan, createdAt: isoTime(createdAtMs) },
+      ...(revokedAtMs !== undefined && { revokedAt: isoTime(revokedAtMs) }),
       ...(lastRequestAtMs !== undefined && { lastRequestAt: isoTime(lastRequestAtMs) }),
       ...(lastError && { lastError: lastError.code, lastErrorAt: isoTime(lastError.atMs) }),
       ...usageFields(accounts[i] ?? unusedAccount, member, Date.now()),

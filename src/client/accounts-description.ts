@@ -1,4 +1,4 @@
-// Made from the description of accounts by "npm run generate" (99a4a1eadfef). Do not edit.
+// Made from the description of accounts by "npm run generate" (d4cbcc276f74). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 

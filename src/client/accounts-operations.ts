@@ -1,4 +1,4 @@
-// Made from the description of accounts by "npm run generate" (99a4a1eadfef). Do not edit.
+// Made from the description of accounts by "npm run generate" (d4cbcc276f74). Do not edit.
 
 import type * as types from './accounts-description.ts';
 import type { ChangeOptions, CreateOptions, ReadOptions } from './options.ts';
@@ -8,7 +8,7 @@ export interface Accounts {
   /**
    * Create a workspace and a key: `POST /accounts`.
    *
-   * Creates a workspace with the demo data, and a key for it. It needs no key. With the code of an `invite` it works as long as the invite has uses left. Without one it works only if the service is open to everybody; then an address can create only a few a day, and a workspace without requests is deleted after some time. Send an `Idempotency-Key`: a repetition after a lost response returns the same key, and takes no second use of the invite. Wrong codes get 429 after 60 a minute from one address.
+   * Creates a workspace with the demo data, and a key for it. It needs no key. With the code of an `invite` it works as long as the invite has uses left. Without one it works only if the service is open to everybody; then an address can create only a few a day, and a workspace without requests is deleted after some time. Send an `Idempotency-Key`: a repetition after a lost response returns the same key, and takes no second use of the invite. Wrong codes get 429 after 60 a minute from one address, other requests after 600.
    */
   createAccount(body: types.NewAccount, options?: CreateOptions): Promise<types.CreatedAccount>;
 

@@ -122,7 +122,7 @@ async function replay(sql: Sql, request: KeyedRequest): Promise<OperationRespons
   if (fingerprint !== request.fingerprint)
     throw new ApiError(
       'idempotency_key_reused',
-      `This Idempotency-Key was used with another request within the last ${rememberHours} hours. Use a new key for a new request.`,
+      `This Idempotency-Key was used with another request within the last ${workspaceId === noWorkspace ? 'hour' : `${rememberHours} hours`}. Use a new key for a new request.`,
     );
   const body = request.cipher ? request.cipher.open(String(kept), placeOf(request)) : String(kept);
   if (body === undefined)

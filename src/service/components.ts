@@ -1,5 +1,5 @@
 import { createIdentify } from '../access/keys/identify.ts';
-import { callerFinder } from '../access/keys/store.ts';
+import { callerFinder, type FindCaller } from '../access/keys/store.ts';
 import { howToGetMore } from '../access/limits/headers.ts';
 import type { Limiter } from '../access/limits/limiter.ts';
 import { type AccountsConfig, MemberActivity } from '../accounts/member-activity.ts';
@@ -114,7 +114,11 @@ export function createComponents(options: CompleteOptions) {
     ...{ db, changes, limiter, log, clock, stopwatch },
     left: (...args) => outcomes.clientDisconnected(...args),
   });
-  const identify = createIdentify(db, limiter, findCaller, clock);
+  const findUsing: FindCaller = async (...args) => {
+    const caller = await findCaller(...args);
+    return caller && (await accounts.storeUse(caller)) ? caller : undefined;
+  };
+  const identify = createIdentify(db, limiter, findUsing, clock);
   const admission: Admission = {
     ...{ limiter, accountOf: planAccount, metrics },
     ...{ hasDraftLimits: config.hasDraftLimits, howToGetMore: howToGetMore(config.contact) },

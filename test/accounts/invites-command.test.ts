@@ -92,6 +92,7 @@ test('people join while the service runs; show names them, add lets more in, end
     [shown.members[0].name, shown.members[0].keyId, shown.members[0].plan],
     ['Ada', ada.body.keyId, 'free'],
   );
+  assert.equal('revokedAt' in shown.members[0], false);
   assert.equal(shown.members[0].minuteRemaining, 60);
 
   assert.equal((await run('end', id)).stdout, `Invite ${id} has ended.\n`);

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { type TestContext, test } from 'node:test';
-import { createKey } from '../../src/access/keys/store.ts';
-import { deleteClosed } from '../../src/accounts/members.ts';
+import { suite, type TestContext, test } from 'node:test';
+import { createKey, revokeKey } from '../../src/access/keys/store.ts';
+import { deleteClosed, expireMembers, makeRoom } from '../../src/accounts/members.ts';
 import { Fragment } from '../../src/db/sql.ts';
 import { addStream, deleteStream } from '../../src/store/events/stream-store.ts';
 import { dayMs, hourMs, minuteMs, newMember, signUp } from '../support/accounts.ts';
 import { filledTables } from '../support/content.ts';
 import { type JsonAnswer, type Petstore, type StoreSetup, startPetstore } from '../support/petstore.ts';
+import { openStream } from '../support/streams.ts';
+import { until } from '../support/until.ts';
 
 const start = (t: TestContext, accounts: StoreSetup['accounts'] = {}, options: StoreSetup = {}) =>
   startPetstore(t, { seed: false, trustProxy: true, ...options, accounts: { signUp: true, ...accounts } });
@@ -98,7 +100,10 @@ test('a web page of another site cannot sign its visitors up, but can use an inv
   ];
   for (const [origin, host, status] of cases)
     assert.equal((await join(store, '192.0.2.1', { origin, host })).status, status, `${origin} ${host}`);
-  const preflight = { 'access-control-request-method': 'POST', origin: 'https://evil.example' };
+  const evil = { origin: 'https://evil.example' };
+  for (let i = 0; i < 62; i++) await join(store, '192.0.2.9', evil);
+  assert.equal((await join(store, '192.0.2.9')).status, 201, 'it used up no try of its visitor');
+  const preflight = { 'access-control-request-method': 'POST', ...evil };
   assert.equal((await store.send('OPTIONS', '/accounts', { key: null, headers: preflight })).status, 204);
   const { key } = await newMember(store);
   assert.equal((await store.call('GET', '/pets', { key })).status, 200);
@@ -163,11 +168,81 @@ test('an account with an open stream is used', async (t) => {
   assert.equal(await livingOf(store), 0);
 });
 
-test('a request costs no write: the last one of each key is stored once a minute, with its last error', async (t) => {
+suite('an account with a request is never closed, whatever another instance knows', () => {
+  for (const [what, isUsed, idleMs] of [
+    ['that was idle for two days, when all are taken', true, 2 * dayMs],
+    ['that was idle for 31 days', true, 31 * dayMs],
+    ['that was created two hours before', false, 2 * hourMs],
+  ] as const)
+    test(`an account ${what}`, async (t) => {
+      const store = await start(t, { maxSignUps: 1 });
+      const answer = await join(store);
+      if (isUsed) await use(store, answer);
+      await store.app.sweepAccounts();
+      store.nowMs += idleMs;
+      store.app.startOver();
+      assert.equal((await use(store, answer)).status, 200);
+      // Stored before its response, so it survives kill -9.
+      assert.deepEqual(await store.db.read`select last_request_at_ms from members`, [[store.nowMs]]);
+      assert.deepEqual(codeOf(await join(store)), [403, 'signup_closed']);
+      assert.deepEqual(await expireMembers(store.db, store.nowMs), []);
+      assert.equal(await isAlive(store, answer), true);
+    });
+});
+
+test('of requests and sign-ups at once, each account serves its request and stays, or refuses it and made room', async (t) => {
+  const store = await start(t, { maxSignUps: 10 });
+  const members = await Promise.all(Array.from({ length: 10 }, () => join(store)));
+  store.nowMs += 2 * dayMs;
+  const answers = await Promise.all(
+    members.map(async (member) => (await Promise.all([use(store, member), join(store)]))[0]),
+  );
+  for (const [i, { status }] of answers.entries())
+    assert.equal(await isAlive(store, members[i] as JsonAnswer), status === 200);
+  assert.equal(await livingOf(store), 10);
+});
+
+test('the end of a stream is a use, however long it was open', async (t) => {
+  const store = await start(t, { maxSignUps: 1 });
+  const answer = await join(store);
+  const reader = await openStream(t, await store.listen(), { key: answer.body.key });
+  store.nowMs += 2 * dayMs;
+  reader.cut();
+  await until(async () => (await store.db.read`select count(*) from streams`)[0]?.[0] === 0);
+  assert.deepEqual(codeOf(await join(store)), [403, 'signup_closed']);
+  assert.equal(await isAlive(store, answer), true);
+});
+
+test('below a lowered maximum several idle accounts make room, and an account whose key was revoked takes none', async (t) => {
+  const store = await start(t, { maxSignUps: 3 });
+  const members = [await join(store), await join(store), await join(store)];
+  const { body } = members[0] as JsonAnswer;
+  await store.db.write((sql) => revokeKey(sql, body.keyId, store.nowMs));
+  members.push(await join(store));
+  assert.deepEqual(
+    members.map(({ status }) => status),
+    [201, 201, 201, 201],
+  );
+  assert.deepEqual(codeOf(await join(store)), [403, 'signup_closed']);
+  store.nowMs += 2 * hourMs;
+  await store.db.write((sql) => makeRoom(sql, 1, '', store.nowMs));
+  assert.equal(await livingOf(store), 2, 'one, and the revoked one');
+});
+
+test('an address gets 429 after 600 repetitions in a minute', async (t) => {
+  const store = await start(t);
+  const headers = { 'idempotency-key': randomUUID() };
+  for (let i = 0; i < 600; i++) assert.equal((await join(store, '192.0.2.1', headers)).status, 201);
+  assert.deepEqual(codeOf(await join(store, '192.0.2.1', headers)), [429, 'rate_limited']);
+  assert.equal((await join(store)).status, 201);
+});
+
+test('a request costs no write after the first in an hour: the last one of each key is stored once a minute, with its last error', async (t) => {
   const store = await start(t);
   const answer = await join(store);
   const { key, keyId } = answer.body;
   await store.holdLimits();
+  await use(store, answer);
   const before = store.db.counts.writes;
   for (let i = 0; i < 20; i++) await use(store, answer);
   await store.call('GET', '/pets/4711', { key });
@@ -187,9 +262,6 @@ test('when all accounts are taken, the one idle longest makes room if that is a 
   store.nowMs += hourMs / 2;
   for (const one of active) await use(store, one);
   await use(store, idle);
-  const unsaved = await join(store);
-  assert.equal(retryAfterMs(unsaved), hourMs / 2 + 2 * minuteMs, 'nobody is known to have sent a request');
-  await store.app.sweepAccounts();
   const full = await join(store);
   assert.deepEqual(codeOf(full), [403, 'signup_closed']);
   assert.ok(retryAfterMs(full) > 23 * hourMs && retryAfterMs(full) <= dayMs + 2 * minuteMs);

@@ -105,6 +105,7 @@ suite('which plans are open', () => {
     ["an operator's key", 'free', [], { upgrades: ['free', 'pro'] }],
     ['a sign-up', 'free', ['free', 'pro'], {}],
     ['a sign-up, with a setting', 'free', ['free', 'business'], { upgrades: ['free', 'business'] }],
+    ['a sign-up, with a setting without its plan', 'free', ['free', 'business'], { upgrades: ['business'] }],
     ['a sign-up, with none', 'free', [], { upgrades: [] }],
     ['a member', 'free', ['free', 'pro'], { upgrades: ['business'] }],
     ['a member without upgrades', 'free', [], {}],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { suite, test } from 'node:test';
+import { endInvite } from '../../src/accounts/invites.ts';
 import { deleteClosed } from '../../src/accounts/members.ts';
 import { dayMs, hourMs, minuteMs, newInvite, signUp } from '../support/accounts.ts';
 import { emptyDatabase, startInstances } from '../support/instances.ts';
@@ -8,6 +9,7 @@ import { assertAdmitted } from '../support/limits.ts';
 import type { JsonAnswer, Petstore } from '../support/petstore.ts';
 import { PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts';
 import { clock } from '../support/sharing.ts';
+import { until } from '../support/until.ts';
 import { needsValkey, startValkey } from '../support/valkey.ts';
 
 const withStatus = (answers: readonly JsonAnswer[], status: number) =>
@@ -141,5 +143,39 @@ suite('sign-ups at three instances at once', { skip: whyNoPostgres() }, () => {
     assert.deepEqual((await living()).sort(), ids([active, newest, last.body]));
     await Promise.all(instances.map(({ db, nowMs }) => deleteClosed(db, nowMs)));
     assert.deepEqual(await first.db.read`select count(*) from workspaces`, [[4]]);
+  });
+
+  test('an account with a request at one instance is closed by no other: to make room, after an hour or after 30 days', async (t) => {
+    const options = { seed: false, trustProxy: true, accounts: { signUp: true, maxSignUps: 6 } };
+    const instances = await startInstances(t, await emptyDatabase(cluster), undefined, options);
+    const [first, second, third] = instances;
+    let addresses = 0;
+    const join = (store: Petstore) =>
+      signUp(store, { name: 'Ada' }, { 'x-forwarded-for': `192.0.2.${++addresses}` });
+    const members = await Promise.all(Array.from({ length: 6 }, () => join(first)));
+    for (const idleMs of [2 * hourMs, 2 * dayMs, 31 * dayMs]) {
+      for (const instance of instances) {
+        instance.nowMs += idleMs;
+        instance.app.startOver();
+      }
+      const use = ({ body: { key } }: JsonAnswer) => second.call('GET', '/pets', { key });
+      for (const { status } of await Promise.all(members.map(use))) assert.equal(status, 200);
+      const [joined] = await Promise.all([join(first), third.app.sweepAccounts()]);
+      assert.deepEqual([joined.status, joined.body.code], [403, 'signup_closed']);
+      for (const { body } of members)
+        assert.equal((await third.call('GET', '/pets', { key: body.key })).status, 200);
+    }
+  });
+
+  test('who joins while the invite ends gets invite_invalid', async (t) => {
+    const [first, second] = await startInstances(t, await emptyDatabase(cluster), undefined, { seed: false });
+    const { id, code } = await newInvite(first);
+    let joining: Promise<JsonAnswer> | undefined;
+    await first.db.write(async (sql) => {
+      await endInvite(sql, id, first.nowMs);
+      joining = signUp(second, { invite: code, name: 'Ada' });
+      await until(async () => (await first.db.read`select 1 from pg_locks where not granted`).length > 0);
+    });
+    assert.equal((await joining)?.body.code, 'invite_invalid');
   });
 });

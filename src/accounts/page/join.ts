@@ -58,8 +58,12 @@ async function join(): Promise<void> {
       : isMalformed
         ? 'Enter a name of 1 to 40 characters that others can read, without line breaks or invisible characters.'
         : (error as Error).message;
-    // A code that was refused can be corrected.
-    if (invite && error instanceof PetstoreError && error.status === 403) codeField.hidden = false;
+    if (invite && error instanceof PetstoreError && error.status === 403) {
+      // A code that was refused can be corrected, and stays nowhere else.
+      codeField.hidden = false;
+      history.replaceState(null, '', location.pathname);
+      forgetId(action);
+    }
     status.textContent = '';
     button.ariaDisabled = null;
   }

@@ -113,7 +113,7 @@ export const settings = {
     variable: 'PETSTORE_UPGRADES',
     default: '',
     shown: 'free,pro',
-    meaning: `plans to which the demo key and keys of open sign-up may change themselves: a list of ${quoted(openPlanNames)}, or \`none\`. By default the demo key may change to each of these`,
+    meaning: `plans to which the demo key and keys of open sign-up may change themselves: a list of ${quoted(openPlanNames)}, or \`none\`. Keys of open sign-up can always return to \`free\`. By default the demo key may change to each of these`,
     read: openPlans,
   },
   contact: {
