@@ -11,7 +11,7 @@ const searches: [string, RegExp][] = [
   ['429', /^When a limit is used up Rate limits Guide/],
   ['Retry-After', /(Retry a POST safely Getting started|Errors|Rate limits) Guide/],
   ['ban', /^Bans Rate limits Guide/],
-  ['key', /^Send the key Authentication Guide/],
+  ['key', /^(Three ways to a key )?Get a key Guide/],
   ['webhook', /^Receive webhooks Events Guide/],
   ['etag', /^Ask only for what is new Getting started Guide/],
   ['cursor', /^Read lists page by page Getting started Guide/],
