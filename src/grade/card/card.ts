@@ -9,6 +9,7 @@ import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import { type CardRun, type Changes, ranks } from '../card-schema.ts';
 import { changeForStream } from '../compare/explain.ts';
+import { cutNote } from '../compare/printed-lines.ts';
 import {
   type Baseline,
   type Deviation,
@@ -378,7 +379,7 @@ function runsInWords({ runCount, faults, baseline, goal }: Grade, rows: readonly
 }
 
 function sentenceOf(grade: Grade, rows: CardRow[], problems: CardProblem[]): string {
-  const { baseline, faults, verdict, goal } = grade;
+  const { baseline, faults, verdict, goal, notCompared } = grade;
   if (baseline.problem !== undefined) return baseline.problem;
   if (verdict === 'incomplete')
     return 'No fault was performed on the requests of the program, so nothing was tested.';
@@ -386,8 +387,9 @@ function sentenceOf(grade: Grade, rows: CardRow[], problems: CardProblem[]): str
     return 'It reached the goal without faults and under every required fault, or gave up where giving up is right. It changed nothing else, and failed no required check.';
   if (verdict === 'passed' && rows.some(({ verdict }) => verdict === kindVerdicts.reported))
     return 'It printed another result under a fault and named the failure, but ended with 0. It made no other changes, and failed no required check.';
+  const output = notCompared.includes(cutNote) ? '' : ' and standard output';
   if (verdict === 'passed')
-    return 'It survived every required fault that it reached, made the same changes and standard output, and failed no required check.';
+    return `It survived every required fault that it reached, made the same changes${output}, and failed no required check.`;
   const failing = rows.filter(({ rank }) => rank === 'must-fix');
   const trials = failing.filter(({ fault }) => fault === withoutFaults).length;
   const failed = faults.filter(({ fault }) => failing.some((row) => row.fault === fault));
