@@ -76,12 +76,9 @@ export class BaselineRuns implements Judge {
 
   /** Why nothing can be compared with these runs, in a sentence. */
   problem(timeoutMs: number): string | undefined {
-    const problems = this.runs.map((run) => problemOf(run, timeoutMs));
-    const problem = problems.find((found) => found !== undefined);
-    return (
-      problem &&
-      `${problems[0] === undefined ? 'The first run succeeded, but a later one did not. ' : ''}${problem}`
-    );
+    const [first, ...others] = this.runs.map((run) => problemOf(run, timeoutMs));
+    const later = others.find((problem) => problem !== undefined);
+    return first ?? (later && `The first run succeeded, but a later one did not. ${later}`);
   }
 
   toBaseline(problem?: string): Baseline {

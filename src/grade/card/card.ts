@@ -181,18 +181,16 @@ export function happened(run: FaultRun): string {
   const undone = run.deviations.find(isUndoneByHung);
   const last = run.exitStatus === 0 ? run.lastWords : errorLine(run.lastLines);
   const deviation = first && found.length > 1 ? `${first.what} (+${found.length - 1})` : first?.what;
+  // A program may give up under some faults.
+  const gaveUp = run.exitStatus !== 0 || run.goalReached === false;
   const what = {
-    survived: isGivenUp(run) ? `gave up after ${counted(run.performed, 'failure')}` : undefined,
+    survived: gaveUp ? `gave up after ${counted(run.performed, 'failure')}` : undefined,
     'not-reached': 'the fault was never performed',
     failed: `${last || 'it printed nothing'}${run.goalReached ? '; the goal is reached, though' : ''}`,
     hung: `${howEnded(run)}${undone ? `, with work not done: ${undone.what}` : ''}`,
   }[run.verdict as string];
   return [what ?? deviation, gaveUpInWords(run)].filter((text) => text !== undefined).join('; ');
 }
-
-/** Whether a program that may give up under its fault did so. */
-const isGivenUp = ({ verdict, exitStatus, goalReached }: FaultRun) =>
-  verdict === 'survived' && (exitStatus !== 0 || goalReached === false);
 
 /** What a run did wrong. `known`: the checks that also fail without faults. */
 function findingsOf(
@@ -248,19 +246,16 @@ function findingsOf(
     ...{ rank, kind: run.verdict, title: verdictInWords(run), what: happened(run) },
     ...{ evidence: evidenceOf(run.requests, behind, fault), ...at(affected) },
     ...{ service: doesOf(about), goodClient: about?.goodClient },
-    change: isRemovedBefore(refused)
-      ? 'Treat 404 after a repeated DELETE as success: the first DELETE removed the resource.'
-      : ((run.verdict === 'hung' && level !== 'required' ? undefined : advice) ?? remedyFor(about, run)),
+    change:
+      refused?.method === 'DELETE' && refused.status === 404 && refused.retryOf !== undefined
+        ? 'Treat 404 after a repeated DELETE as success: the first DELETE removed the resource.'
+        : ((run.verdict === 'hung' && level !== 'required' ? undefined : advice) ?? remedyFor(about, run)),
   };
   return [ending, ...ofDeviations, ...ofChecks];
 }
 
 /** Verdicts that rest on what the program printed. */
 const ofOutput: readonly Verdict[] = [kindVerdicts.printed, kindVerdicts.reported];
-
-/** Whether a repeated DELETE got 404, because the first one removed the resource. */
-const isRemovedBefore = (request: RecordedRequest | undefined) =>
-  request?.method === 'DELETE' && request.status === 404 && request.retryOf !== undefined;
 
 /** The maximum number of requests shown as evidence for a program that failed or hung. */
 const maxAffected = 12;

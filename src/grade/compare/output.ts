@@ -103,7 +103,7 @@ function contextOf(
     ...facts,
     keys: new Set(printed.map(({ key }) => key)),
     alreadyWords: wordsOfAlready(left),
-    /** The other lines by their shape: those of this run, and those of both. */
+    /** By shape: the other lines, and these with all expected ones. */
     shapes: Map.groupBy(extra, shapeOf),
     allShapes: Map.groupBy([...expected, ...extra], shapeOf),
     /** By token: its places in the other lines. */
@@ -142,8 +142,8 @@ function reasonFor(line: Line, instead: Line | undefined, context: Context): str
   const words = instead ? wordsOfAlready([instead]) : context.alreadyWords;
   if (context.repeatsChange && line.tokens.some((token) => words.has(token)))
     return 'the store has this change once';
-  const isWithNote = !instead || `${instead.key} `.startsWith(`${line.key} `);
-  if (isWithNote && isStepOf(line, context.keys)) return 'its last step was printed';
+  if (isStepOf(line, context.keys) && `${(instead ?? line).key} `.startsWith(`${line.key} `))
+    return 'its last step was printed';
   const shown = shownReason(line, instead, context);
   if (shown || !instead) return shown;
   const differing = differingIn(line, instead);
@@ -243,15 +243,10 @@ function reasonForToken(
     : undefined;
 }
 
-/** Whether a line counts steps, such as `3/5`, and its last step, `5/5`, was printed. */
-function isStepOf({ tokens }: Line, printed: ReadonlySet<string>): boolean {
-  const slash = tokens.findIndex(
-    (token, i) => token === '/' && isNumber(tokens[i - 1]) && isNumber(tokens[i + 1]),
-  );
-  if (slash === -1) return false;
-  const last = tokens.with(slash - 1, tokens[slash + 1] as string).join(' ');
-  return printed.has(last);
-}
+/** A step such as `3 / 5`, and whether its last one, `5 / 5`, was printed. */
+const step = /(?<!\S)\d\S* \/ (\d\S*)/;
+const isStepOf = ({ key }: Line, printed: ReadonlySet<string>) =>
+  step.test(key) && printed.has(key.replace(step, '$1 / $1'));
 
 /** Whether all tokens occur in the order of their places, which are ascending. */
 function isWithin(tokens: readonly string[], places: ReadonlyMap<string, readonly number[]>): boolean {
