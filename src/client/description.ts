@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (ac851fab266f). Do not edit.
+// Made from openapi.json by "npm run generate" (12eb5c26d3d4). Do not edit.
 
 import type { Int64 } from './exact-json.ts';
 
