@@ -22,7 +22,9 @@ the state of the receiver changes, so leave out times and counts of requests.
 The events are about pets, or about other things if --types has no event of new
 pets. The receiver cannot read them from a store. Types that --types leaves out
 must get 2xx, but may have no effect.
---reset runs first. With it, five equal messages are also sent at the same time.
+--reset runs first, and again for five equal messages that are sent at the same
+time, three times. It must also forget the ids of messages, and may restart the
+receiver in the background. Processes that --state leaves behind are ended.
 
 The exit status is ${failedStatus} if a required check failed, and otherwise 0.
 
@@ -85,15 +87,14 @@ async function gradeAndPrint(url: URL, options: Options): Promise<void> {
   const { outputOf } = await import('../grade/run/command.ts');
   const { signal, received } = watchSignals();
   const { state, reset, commandSeconds } = options;
-  const limitMs = commandSeconds && 1_000 * commandSeconds;
-  const run = (command: string) => outputOf(command, { signal, limitMs });
+  const limits = { signal, limitMs: commandSeconds && 1_000 * commandSeconds };
   const store = await openGradingService({}, signal);
   try {
     const grade = await gradeReceiver({
       ...{ url, signal, types: options.types, secret: options.secret },
       events: await trialEvents(store, signal),
-      readState: () => run(state),
-      reset: reset === undefined ? undefined : () => run(reset),
+      readState: () => outputOf(state, limits),
+      reset: reset === undefined ? undefined : () => outputOf(reset, { ...limits, keepsProcesses: true }),
       onDelivery: (delivery) => console.error(escapeTerminal(cellsOf(delivery).join('  '))),
     });
     console.log(options.json ? toJson(grade) : toText(grade));

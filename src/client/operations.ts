@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (1c9b5ef5ee5a). Do not edit.
+// Made from openapi.json by "npm run generate" (986a4161e685). Do not edit.
 
 import type * as types from './description.ts';
 import type { Int64 } from './exact-json.ts';

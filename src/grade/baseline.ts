@@ -1,4 +1,5 @@
 import { type Expected, expectedOf } from '../lab/checks/expected.ts';
+import { placeOf } from '../lab/checks/page-links.ts';
 import { pagesToTheEnd } from '../lab/checks/pages.ts';
 import { type Levels, reportOn } from '../lab/checks/report.ts';
 import type { CheckResult } from '../lab/checks/report-schema.ts';
@@ -14,13 +15,13 @@ import {
   variationInWords,
   variationOf,
 } from './compare/compare.ts';
-import { explainer } from './compare/explain.ts';
+import { committedIn, explainer, neverAnswered } from './compare/explain.ts';
 import type { Line } from './compare/lines.ts';
 import { compareOutput, expectedLines, type OutputFacts } from './compare/output.ts';
 import { cutNote } from './compare/printed-lines.ts';
 import type { StoreState } from './compare/state.ts';
 import { type StoreResult, storeResultOf } from './compare/store-result.ts';
-import type { Baseline } from './grade.ts';
+import { type Baseline, isAffectedBy } from './grade.ts';
 import type { Usage } from './run/plan.ts';
 import type { Run } from './run/run.ts';
 import { type Judge, type Judgement, shownRequests } from './verdict.ts';
@@ -41,7 +42,6 @@ export class BaselineRuns implements Judge {
   readonly #initial: StoreResult;
   readonly #variation: Variation;
   readonly #changesStore: boolean;
-  readonly #leavesLists: boolean;
   readonly #lines: readonly Line[];
   /** The lines of the command of `result`. */
   readonly #results: readonly Line[];
@@ -58,7 +58,6 @@ export class BaselineRuns implements Judge {
     );
     const { timesOf: _, ...varying } = expected;
     this.#expected = options.varies ? varying : expected;
-    this.#leavesLists = expected.leftLists.size > 0;
     this.#initial = storeResultOf(initial, initial);
     const results = others.map(({ storeResult }) => storeResult);
     this.#variation = variationOf(first.storeResult, results, this.#initial);
@@ -77,12 +76,9 @@ export class BaselineRuns implements Judge {
 
   /** Why nothing can be compared with these runs, in a sentence. */
   problem(timeoutMs: number): string | undefined {
-    const problems = this.runs.map((run) => problemOf(run, timeoutMs));
-    const problem = problems.find((found) => found !== undefined);
-    return (
-      problem &&
-      `${problems[0] === undefined ? 'The first run succeeded, but a later one did not. ' : ''}${problem}`
-    );
+    const [first, ...others] = this.runs.map((run) => problemOf(run, timeoutMs));
+    const later = others.find((problem) => problem !== undefined);
+    return first ?? (later && `The first run succeeded, but a later one did not. ${later}`);
   }
 
   toBaseline(problem?: string): Baseline {
@@ -150,14 +146,21 @@ export class BaselineRuns implements Judge {
     const failed = (name: string) => checks.find((one) => one.name === name && one.result === 'failed');
     const unread = failed(pagesToTheEnd.name);
     const { others, otherEvents } = run.storeResult;
+    const touched = run.requests.filter((request) => isAffectedBy(fault.name, request));
+    const changing = new Set(committedIn(run).map(({ operation }) => operation));
+    const mayChange = ({ operation }: RecordedRequest) => changing.has(operation);
+    const hasResponses = neverAnswered(base.requests, run.requests).every(mayChange);
     const readsEvents = run.requests.some(({ target }) => /\/store\/events\b/.test(target));
     const facts: OutputFacts = {
       ...{ fault, others, isLimit: limitsOf(base, run) },
       otherCounts: readsEvents ? otherEvents : others.filter(({ property }) => property === 'stock').length,
       isSameThing: sameThings(base.storeResult, run.storeResult, known),
-      isStoreEqual: differences.length === 0,
+      isCount: (was, is) => was === `${base.requestCount}` && is === `${run.requestCount}`,
+      repeatsChange: differences.length === 0 && hasResponses && touched.some(mayChange),
       readsListsToEnd: !unread,
-      leavesLists: this.#leavesLists,
+      leavesLists:
+        touched.length > 0 &&
+        touched.every(({ target }) => this.#expected.leftLists.has(placeOf(target).read)),
       restartsStream: failed(streamsResumed.name) !== undefined || rewindsStream(toRecorded(run.requests)),
     };
     return {
@@ -200,8 +203,8 @@ function limitsOf(base: Run, run: Run): OutputFacts['isLimit'] {
       .flatMap(({ answerHeaders }) => Object.entries(answerHeaders))
       .filter(([name]) => /^(?:x-)?ratelimit|^retry-after$/.test(name));
   const [ofBase, ofRun] = [limitsIn(base), limitsIn(run)];
-  const isThen = (name: string, is: string) => ofRun.some((other) => other[0] === name && other[1] === is);
-  return (was, is) => ofBase.some(([name, value]) => value === was && isThen(name, is));
+  return (was, is) =>
+    ofBase.some(([name, value]) => value === was && ofRun.some(([same, now]) => same === name && now === is));
 }
 
 const refusalOf = ({ id, operation, status = 0, code }: RecordedRequest): Baseline['refused'] =>

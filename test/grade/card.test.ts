@@ -6,6 +6,7 @@ import { comparedWith, readCard, toData } from '../../src/grade/card/data.ts';
 import { toJunit } from '../../src/grade/card/junit.ts';
 import { toHtml } from '../../src/grade/card/page.ts';
 import { maxSummaryLines } from '../../src/grade/card/text.ts';
+import { cutNote } from '../../src/grade/compare/printed-lines.ts';
 import type { Grade } from '../../src/grade/grade.ts';
 import { type ReadCase, readJunit } from '../support/junit.ts';
 import { whyNo } from '../support/programs.ts';
@@ -32,6 +33,12 @@ const rowOf = (fault: string, given: Parameters<typeof runOf>[1]) => {
 };
 
 const textOf = (grade: Grade, isVerbose = false) => shown(cardOf(grade), isVerbose);
+
+test('a card says that the output was the same only if all of it was compared', () => {
+  const sentenceOf = (notCompared: string[]) => cardOf({ ...carefulGrade, notCompared }).sentence;
+  assert.match(sentenceOf(['name of pet Smaug']), /made the same changes and standard output, and/);
+  assert.match(sentenceOf([cutNote]), /made the same changes, and/);
+});
 
 test('the summary starts with the worst problem, and shows its use, its requests and what to change', () => {
   const text = textOf(carelessGrade);

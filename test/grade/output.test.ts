@@ -87,6 +87,14 @@ const limited = (remaining: number): Sketch => ({
   ...list,
   answerHeaders: { 'x-ratelimit-remaining': String(remaining) },
 });
+const next = { link: '</v1/pets?cursor=a>; rel="next"' };
+const firstPage: Sketch = { ...list, answerHeaders: next };
+const firstItem: Sketch = { ...firstPage, target: '/v1/pets?limit=1' };
+const lastPage: Sketch = { ...list, target: '/v1/pets?cursor=a' };
+const inPages: OutputJudging = {
+  fault: 'small-pages',
+  under: [firstItem, { ...firstPage, fault: 'small-pages' }, { ...lastPage, fault: 'small-pages' }],
+};
 const [made, madeLater] = [create(21, 'Smaug'), create(22, 'Smaug')];
 const others: OutputJudging = {
   fault: 'conflict',
@@ -140,7 +148,30 @@ const printedInstead: [
     false,
     { sketches: [limited(8)], under: [limited(3)] },
   ],
-  ['a change that an attempt had made', 'created Smaug', 'Smaug already exists', true, { sketches: [made] }],
+  [
+    'a change that an attempt had made',
+    'created Smaug',
+    'Smaug already exists',
+    true,
+    { sketches: [made], under: [create(21, 'Smaug', lost), list] },
+  ],
+  [
+    'the result of a read that failed beside a change that was made',
+    '20 orders of Smaug',
+    'no changes in orders of Smaug',
+    false,
+    {
+      sketches: [made, list],
+      under: [create(21, 'Smaug', lost), { ...list, status: 503, fault: 'lost-answer' }],
+    },
+  ],
+  [
+    'no change in a program that changes nothing',
+    '20 pets',
+    'no change in pets',
+    false,
+    { under: [{ ...list, ...lost }] },
+  ],
   [
     'a change that was not made',
     'created Smaug',
@@ -154,6 +185,20 @@ const printedInstead: [
   ['a new status', 'Rex: pending', 'Rex: reserved', true, { fault: 'new-status' }],
   ['a count under a new status', 'total 20', 'total 19', false, { fault: 'new-status' }],
   ['a page in the place of the whole list', '20 pets', '3 pets', false, { fault: 'small-pages' }],
+  [
+    'a page of a list that is left without faults, too',
+    '20 pets',
+    '2 pets',
+    true,
+    { ...inPages, sketches: [firstPage] },
+  ],
+  [
+    'a page of a list that is read to its end beside its first item',
+    '20 pets',
+    '2 pets',
+    false,
+    { ...inPages, sketches: [firstItem, list] },
+  ],
   ['the other writer changed the name', 'Pet Rex is sold', 'Pet Rex the Great is sold', true, others],
   ['a count beside a name that the other writer changed', '3 of 3 packed', '2 of 3 packed', false, others],
   ['the number of events, with those of the other writer', '7 events', '9 events', true, withHistory],
@@ -175,6 +220,14 @@ const printedInstead: [
   ],
   ['another date', 'due 2026-12-24', 'due 2026-12-26', false, { ...others, others: [shipped] }],
   ['requests after a colon', 'Requests: 12', 'Requests: 13', true],
+  ['a number of things beside a word for requests', 'Adoption requests 20', 'Adoption requests 0', false],
+  [
+    'fewer requests of the program itself',
+    'done after 2 requests',
+    'done after 1 request',
+    true,
+    { sketches: [list, list], under: [list] },
+  ],
   ['retries in JSON', '{"retries":0}', '{"retries":2}', true],
   ['a date that is lost', 'ships 2026-12-24', 'ships 1970-01-01', false],
   ['an amount of dollars', '550 US$', '0 US$', false],
@@ -197,7 +250,10 @@ for (const [guarantee, line, instead, isRight, given] of printedInstead)
 test('a step that was skipped is right if the last one was printed', () => {
   const steps = ['1/3 done', '2/3 done', '3/3 done'];
   assert.equal(judgeOutput([steps], ['1/3 done', '3/3 done']).verdict, 'survived');
+  assert.equal(judgeOutput([steps], ['1/3 done', '2/3 done (retried)', '3/3 done']).verdict, 'survived');
   assert.equal(judgeOutput([steps], ['1/3 done', '2/3 done']).verdict, 'printed-something-else');
+  const shelves = [['shelf 20/25', 'shelf 25/25']];
+  assert.equal(judgeOutput(shelves, ['shelf 0/25', 'shelf 25/25']).verdict, 'printed-something-else');
 });
 
 test('a program that names the failure but exits with 0 should be fixed, and must be if it also prints another value', () => {
@@ -254,6 +310,13 @@ test('a program that changes nothing and prints nothing has nothing to compare',
   assert.equal(isNothing(runOf([list], ['20 pets']), true), true);
   assert.equal(isNothing(runOf([create(2, 'Smaug')])), false);
   assert.equal(isNothing(runOf([create(2, 'Smaug'), remove(2, 'Smaug')])), false);
+});
+
+test('60,000 other lines are compared within seconds', () => {
+  const linesFrom = (first: number) => Array.from({ length: 60_000 }, (_, i) => `${first + i}`);
+  const startedMs = performance.now();
+  assert.equal(judgeOutput([linesFrom(1e6)], linesFrom(5e6)).verdict, 'printed-something-else');
+  assert.ok(performance.now() - startedMs < 20_000);
 });
 
 test('a bounded part of the output is kept and compared, and the card says so', () => {

@@ -83,8 +83,6 @@ test('the service connects only to its storage, Valkey, webhooks and a collector
     'src/mcp/server.ts': ['@modelcontextprotocol/server', 'fetch'],
     // Runs esbuild, which builds programs for browsers from files.
     'src/foundation/distribution/tree.ts': ['node:child_process'],
-    // Runs the commands of --state, --reset and --result.
-    'src/grade/run/command.ts': ['node:child_process'],
     // In the name of a policy for browsers.
     'src/accounts/join-page.ts': ['require'],
     'src/lab/serve-lab-page.ts': ['require'],

@@ -9,6 +9,7 @@ import { outcomeOf } from '../../lab/recordings/outcome-kinds.ts';
 import type { RecordedRequest } from '../../lab/recordings/schema.ts';
 import { type CardRun, type Changes, ranks } from '../card-schema.ts';
 import { changeForStream } from '../compare/explain.ts';
+import { cutNote } from '../compare/printed-lines.ts';
 import {
   type Baseline,
   type Deviation,
@@ -180,18 +181,16 @@ export function happened(run: FaultRun): string {
   const undone = run.deviations.find(isUndoneByHung);
   const last = run.exitStatus === 0 ? run.lastWords : errorLine(run.lastLines);
   const deviation = first && found.length > 1 ? `${first.what} (+${found.length - 1})` : first?.what;
+  // A program may give up under some faults.
+  const gaveUp = run.exitStatus !== 0 || run.goalReached === false;
   const what = {
-    survived: isGivenUp(run) ? `gave up after ${counted(run.performed, 'failure')}` : undefined,
+    survived: gaveUp ? `gave up after ${counted(run.performed, 'failure')}` : undefined,
     'not-reached': 'the fault was never performed',
     failed: `${last || 'it printed nothing'}${run.goalReached ? '; the goal is reached, though' : ''}`,
     hung: `${howEnded(run)}${undone ? `, with work not done: ${undone.what}` : ''}`,
   }[run.verdict as string];
   return [what ?? deviation, gaveUpInWords(run)].filter((text) => text !== undefined).join('; ');
 }
-
-/** Whether a program that may give up under its fault did so. */
-const isGivenUp = ({ verdict, exitStatus, goalReached }: FaultRun) =>
-  verdict === 'survived' && (exitStatus !== 0 || goalReached === false);
 
 /** What a run did wrong. `known`: the checks that also fail without faults. */
 function findingsOf(
@@ -247,19 +246,16 @@ function findingsOf(
     ...{ rank, kind: run.verdict, title: verdictInWords(run), what: happened(run) },
     ...{ evidence: evidenceOf(run.requests, behind, fault), ...at(affected) },
     ...{ service: doesOf(about), goodClient: about?.goodClient },
-    change: isRemovedBefore(refused)
-      ? 'Treat 404 after a repeated DELETE as success: the first DELETE removed the resource.'
-      : ((run.verdict === 'hung' && level !== 'required' ? undefined : advice) ?? remedyFor(about, run)),
+    change:
+      refused?.method === 'DELETE' && refused.status === 404 && refused.retryOf !== undefined
+        ? 'Treat 404 after a repeated DELETE as success: the first DELETE removed the resource.'
+        : ((run.verdict === 'hung' && level !== 'required' ? undefined : advice) ?? remedyFor(about, run)),
   };
   return [ending, ...ofDeviations, ...ofChecks];
 }
 
 /** Verdicts that rest on what the program printed. */
 const ofOutput: readonly Verdict[] = [kindVerdicts.printed, kindVerdicts.reported];
-
-/** Whether a repeated DELETE got 404, because the first one removed the resource. */
-const isRemovedBefore = (request: RecordedRequest | undefined) =>
-  request?.method === 'DELETE' && request.status === 404 && request.retryOf !== undefined;
 
 /** The maximum number of requests shown as evidence for a program that failed or hung. */
 const maxAffected = 12;
@@ -378,7 +374,7 @@ function runsInWords({ runCount, faults, baseline, goal }: Grade, rows: readonly
 }
 
 function sentenceOf(grade: Grade, rows: CardRow[], problems: CardProblem[]): string {
-  const { baseline, faults, verdict, goal } = grade;
+  const { baseline, faults, verdict, goal, notCompared } = grade;
   if (baseline.problem !== undefined) return baseline.problem;
   if (verdict === 'incomplete')
     return 'No fault was performed on the requests of the program, so nothing was tested.';
@@ -386,8 +382,9 @@ function sentenceOf(grade: Grade, rows: CardRow[], problems: CardProblem[]): str
     return 'It reached the goal without faults and under every required fault, or gave up where giving up is right. It changed nothing else, and failed no required check.';
   if (verdict === 'passed' && rows.some(({ verdict }) => verdict === kindVerdicts.reported))
     return 'It printed another result under a fault and named the failure, but ended with 0. It made no other changes, and failed no required check.';
+  const output = notCompared.includes(cutNote) ? '' : ' and standard output';
   if (verdict === 'passed')
-    return 'It survived every required fault that it reached, made the same changes and standard output, and failed no required check.';
+    return `It survived every required fault that it reached, made the same changes${output}, and failed no required check.`;
   const failing = rows.filter(({ rank }) => rank === 'must-fix');
   const trials = failing.filter(({ fault }) => fault === withoutFaults).length;
   const failed = faults.filter(({ fault }) => failing.some((row) => row.fault === fault));

@@ -143,12 +143,8 @@ function itemsOf(
   runs: readonly CardRun[],
   hasTrials: boolean,
 ): Map<string, Item> {
-  const ofBaseline =
-    baseline.problem === undefined
-      ? goal
-        ? shareOf(goal.runs)
-        : { word: 'runs', grade: 1 }
-      : { word: 'has a problem', grade: 0 };
+  const ofRuns = goal ? shareOf(goal.runs) : { word: 'runs', grade: 1 };
+  const ofBaseline = baseline.problem === undefined ? ofRuns : { word: 'has a problem', grade: 0 };
   const items = new Map<string, Item>([[withoutFaults, ofBaseline]]);
   for (const [name, some] of Map.groupBy(runs, planNameOf)) {
     const [run] = some as [CardRun, ...CardRun[]];

@@ -29,9 +29,8 @@ function passed(name: string, runs: readonly FaultRun[], trials: number): Passed
     c: runs.filter(hasPassed).length,
   }));
   const passHat = Array.from({ length: trials }, (_, i) => {
-    const known = places.filter(({ n }) => n > i);
-    const sum = known.reduce((sum, { n, c }) => sum + chance(n, c, i + 1), 0);
-    return known.length > 0 ? [sum / known.length] : [];
+    const chances = places.flatMap(({ n, c }) => (n > i ? chance(n, c, i + 1) : []));
+    return chances.length > 0 ? [chances.reduce((sum, one) => sum + one, 0) / chances.length] : [];
   });
   return {
     ...{ name, reached: reached.length, passed: reached.filter(hasPassed).length },

@@ -27,7 +27,7 @@ export function explainer(fault: Fault | undefined, base: Facts, run: Facts, unr
   // A refusal that also happens without the fault is never the cause.
   const usual = new Set(base.requests.filter(isRefusal).map(refusalOf));
   const isUsual = (request: RecordedRequest) => request.fault === undefined && usual.has(refusalOf(request));
-  const committed = new Set(requestsOf(changesIn(run.storeResult), run.requests));
+  const committed = new Set(committedIn(run));
   const pages = run.requests.filter(({ id }) => unread.includes(id));
   const unreadNote = pages.length > 0 ? `: the page after request ${pages.at(-1)?.id} was not read` : '';
   const serviceDid = (requests: readonly RecordedRequest[]) => {
@@ -84,7 +84,7 @@ const isStream = ({ answerHeaders }: RecordedRequest) =>
   answerHeaders['content-type']?.startsWith('text/event-stream') ?? false;
 
 /** The requests that failed, are not sent again with success, and succeed without the fault. */
-function neverAnswered(base: readonly RecordedRequest[], run: readonly RecordedRequest[]): RecordedRequest[] {
+export function neverAnswered(base: readonly RecordedRequest[], run: readonly RecordedRequest[]) {
   const nameOf = ({ method, target }: RecordedRequest) => `${method} ${target}`;
   const succeeded = new Set(run.filter(isSuccess).map(nameOf));
   const works = new Set(base.filter(isSuccess).map(({ operation }) => operation));
@@ -127,6 +127,9 @@ const changesIn = ({ histories }: StoreResult): StoreChange[] =>
     ...[created, deleted].filter((change) => change !== undefined),
     ...writes.map(({ change }) => change),
   ]);
+
+/** The requests that made the changes of a run. */
+export const committedIn = ({ storeResult, requests }: Facts) => requestsOf(changesIn(storeResult), requests);
 
 /** The requests that made changes, oldest first. Of attempts with one id, the last that began before the change. */
 function requestsOf(changes: readonly StoreChange[], requests: readonly RecordedRequest[]) {

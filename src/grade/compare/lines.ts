@@ -85,8 +85,3 @@ function likenessOf(one: readonly string[], other: readonly string[]): number {
   while (after < shorter - before && one.at(-1 - after) === other.at(-1 - after)) after++;
   return (before + after) / longer;
 }
-
-/** Lines of one shape differ only in numbers and words: they are items of one list. */
-export const haveSameShape = (one: Line, other: Line): boolean =>
-  one.tokens.length === other.tokens.length &&
-  one.tokens.every((token, i) => token === other.tokens[i] || /[\p{L}\d]/u.test(token));

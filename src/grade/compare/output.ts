@@ -4,7 +4,7 @@ import { firstOf } from '../../foundation/words.ts';
 import { laterFieldNames } from '../../lab/faults/new-fields.ts';
 import { toUnknownStatus } from '../../lab/faults/new-status.ts';
 import type { Fault } from '../../lab/faults/shared/fault.ts';
-import { differingIn, haveSameShape, isNumber, type Line, linesOf, match, nearest, varies } from './lines.ts';
+import { differingIn, isNumber, type Line, linesOf, match, nearest, varies } from './lines.ts';
 import type { Printed } from './printed-lines.ts';
 import type { OtherChange } from './state.ts';
 
@@ -15,11 +15,13 @@ export interface OutputFacts {
   isLimit(was: string, is: string): boolean;
   /** Whether two ids are those of the same new thing: in the base, and in this run. `text`: and it has the name of the thing. */
   isSameThing(was: string, is: string, text?: string): boolean;
-  /** Whether the run left the store as the base did, with the same changes. */
-  isStoreEqual: boolean;
+  /** Whether these are the numbers of all requests: in the base, and in this run. */
+  isCount(was: string, is: string): boolean;
+  /** Whether the run left the store as the base did, the fault met an operation that changed it, and every read got its response. */
+  repeatsChange: boolean;
   /** Whether the run read every list to its end that the base read to its end. */
   readsListsToEnd: boolean;
-  /** Whether the base does not read every list to its end. */
+  /** Whether the base does not read any list to its end whose pages the fault changed. */
   leavesLists: boolean;
   /** Whether the run opened a stream again without its position, so that events may come twice. */
   restartsStream: boolean;
@@ -48,11 +50,12 @@ export function expectedLines(outputs: readonly Printed[], ignored?: RegExp): Li
   );
   return others.reduce((expected, other) => {
     const { missing, extra } = match(expected, other);
-    const partners = new Map(missing.slice(0, maxPaired).map((line) => [line, nearest(line, extra, true)]));
-    const absent = new Set(missing);
+    const partners = new Map(
+      missing.map((line, i) => [line, i < maxPaired ? nearest(line, extra, true) : undefined]),
+    );
     return expected.flatMap((line) => {
       const partner = partners.get(line);
-      return partner ? varies(line, partner) : absent.has(line) ? [] : line;
+      return partner ? varies(line, partner) : partners.has(line) ? [] : line;
     });
   }, first);
 }
@@ -71,7 +74,7 @@ export function compareOutput(
     if (instead) left.delete(instead);
     return { line, instead };
   });
-  const context = { ...facts, expected, printed, extra, left };
+  const context = contextOf(facts, expected, printed, extra, [...left]);
   const judged = all.map((one) => ({ ...one, reason: reasonFor(one.line, one.instead, context) }));
   const unexcused = judged.filter(({ reason }) => reason === undefined);
   const keys = new Set(facts.restartsStream ? expected.map(({ key }) => key) : []);
@@ -90,12 +93,26 @@ export function compareOutput(
   };
 }
 
-/** What decides about a line. `left`: the lines that stand in the place of no other. */
-interface Context extends OutputFacts {
-  expected: readonly Line[];
-  printed: readonly Line[];
-  extra: readonly Line[];
-  left: ReadonlySet<Line>;
+/** What decides about any line. `left`: the lines that stand in the place of no other. */
+function contextOf(
+  facts: OutputFacts,
+  ...[expected, printed, extra, left]: [readonly Line[], Line[], Line[], Line[]]
+) {
+  const contents = extra.flatMap(({ tokens }) => tokens);
+  return {
+    ...facts,
+    keys: new Set(printed.map(({ key }) => key)),
+    alreadyWords: wordsOfAlready(left),
+    /** By shape: the other lines, and these with all expected ones. */
+    shapes: Map.groupBy(extra, shapeOf),
+    allShapes: Map.groupBy([...expected, ...extra], shapeOf),
+    /** By token: its places in the other lines. */
+    places: Map.groupBy(contents.keys(), (at) => contents[at] as string),
+    /** What the other lines were without the changes of the other writer. */
+    withoutOthers: new Set(
+      linesOf(facts.others.flatMap((other) => extra.map(withoutChange(other)))).map(({ key }) => key),
+    ),
+  };
 }
 
 /** `instead`: the line in its place. */
@@ -118,13 +135,15 @@ function namesFailure({ text }: Line, line?: Line): boolean {
   return !retry.test(text) && words.some((word) => !line?.text.includes(word));
 }
 
+type Context = ReturnType<typeof contextOf>;
+
 /** Why another line, or none, is right. Undefined if it is not. */
 function reasonFor(line: Line, instead: Line | undefined, context: Context): string | undefined {
-  const { isStoreEqual, left, printed } = context;
-  const saysAlready = (other: Line) => already.test(other.text) && sharesWord(line, other);
-  if (isStoreEqual && (instead ? saysAlready(instead) : [...left].some(saysAlready)))
+  const words = instead ? wordsOfAlready([instead]) : context.alreadyWords;
+  if (context.repeatsChange && line.tokens.some((token) => words.has(token)))
     return 'the store has this change once';
-  if (isStepOf(line, printed)) return 'its last step was printed';
+  if (isStepOf(line, context.keys) && `${(instead ?? line).key} `.startsWith(`${line.key} `))
+    return 'its last step was printed';
   const shown = shownReason(line, instead, context);
   if (shown || !instead) return shown;
   const differing = differingIn(line, instead);
@@ -135,75 +154,79 @@ function reasonFor(line: Line, instead: Line | undefined, context: Context): str
 
 /** The reason if the fault's own responses explain the line. */
 function shownReason(line: Line, instead: Line | undefined, context: Context): string | undefined {
-  const { fault, extra, expected, others } = context;
-  const hasPeer = [...expected, ...extra].some((other) => other !== line && haveSameShape(line, other));
-  const contents = () => extra.flatMap(({ tokens }) => tokens);
+  const { fault, places } = context;
+  const countIn = (shapes: Context['shapes']) => shapes.get(shapeOf(line))?.length ?? 0;
   switch (fault.shows) {
     case 'pages': {
       if (!context.readsListsToEnd) return undefined;
-      const isOfPages = extra.filter((other) => haveSameShape(line, other)).length > 1;
-      const isRight = context.leavesLists || isOfPages || isWithin(line.tokens.filter(isWord), contents());
+      const isOfPages = countIn(context.shapes) > 1;
+      const isRight = context.leavesLists || isOfPages || isWithin(line.tokens.filter(isWord), places);
       return isRight ? 'it shows pages, and all of them were read' : undefined;
     }
     case 'older state':
     case 'fewer events':
-      return !context.restartsStream && (instead || hasPeer)
+      return !context.restartsStream && (instead || countIn(context.allShapes) > 1)
         ? `the responses show ${fault.shows}`
         : undefined;
     case 'more fields':
-      return extra.some(({ text }) => laterFieldNames.some((name) => text.includes(name))) &&
-        isWithin(line.tokens, contents())
+      return laterFieldNames.some((name) => places.has(name)) && isWithin(line.tokens, places)
         ? 'the responses show more fields'
         : undefined;
     case 'another status': {
       const tokens = line.tokens.map(toUnknownStatus);
       if (tokens.every((token, i) => token === line.tokens[i])) return undefined;
-      const isCounted = line.tokens.filter(isNumber).every((count) => contents().includes(count));
-      return extra.some(({ key }) => key === tokens.join(' ')) || (instead && isCounted)
+      const isCounted = line.tokens.filter(isNumber).every((count) => places.has(count));
+      return context.keys.has(tokens.join(' ')) || (instead && isCounted)
         ? 'the responses show another status'
         : undefined;
     }
-    case 'changes of another writer': {
-      const isTheirs = ({ text }: Line) =>
-        others.some(({ before = 'none', after }) => keyOf(withValue(text, after, before)) === line.key);
-      return extra.some(isTheirs) ? 'another writer changed it' : undefined;
-    }
+    case 'changes of another writer':
+      return context.withoutOthers.has(line.key) ? 'another writer changed it' : undefined;
     default:
       return undefined;
   }
 }
 
 const isWord = (token: string) => /[\p{L}\d]/u.test(token);
+/** Lines of one shape differ only in numbers and words: they are items of one list. */
+const shapeOf = ({ tokens }: Line) => tokens.map((token) => (isWord(token) ? 'word' : token)).join(' ');
 /** The values of a status that follows from the stock. */
 const statuses: readonly string[] = PetStatus.enum;
-/** A text with another value. A date may stand in the place of a time. */
-const withValue = (text: string, value: string, other: string) =>
-  text
-    .replaceAll(value, other)
-    .replaceAll(isoDate.exec(value)?.[0] ?? value, isoDate.exec(other)?.[0] ?? other);
+/** A line with the value from before a change. A date may stand in the place of a time. */
+const withoutChange = ({ before = 'none', after }: OtherChange) => {
+  const [date, then] = [after, before].map((value) => isoDate.exec(value)?.[0] ?? value) as [string, string];
+  return ({ text }: Line) => text.replaceAll(after, before).replaceAll(date, then);
+};
 const isoDate = /^\d{4}-\d\d-\d\d(?=T)/;
-const keyOf = (text: string) => linesOf([text])[0]?.key;
-const sharesWord = ({ tokens }: Line, other: Line) =>
-  tokens.some((token: string) => (isNumber(token) || token.length > 2) && other.tokens.includes(token));
+/** Numbers and longer words of lines that say that a change was made before. */
+const wordsOfAlready = (lines: readonly Line[]) =>
+  new Set(
+    lines
+      .flatMap(({ text, tokens }) => (already.test(text) ? tokens : []))
+      .filter((token) => isNumber(token) || token.length > 2),
+  );
 
 const unit =
   /^(?:requests?|attempts?|tr(?:y|ies)|retr(?:y|ies)|calls?|connections?|pages?|bytes?|[kmg]i?b)$/i;
 const isUnit = (token: string | undefined) => token !== undefined && unit.test(token);
 const namesOfLimits = /limit|remain|left|reset|quota/i;
 const plural = /^\p{L}+s$/u;
+const amountOf = (number: string) => Number(number.replaceAll(',', ''));
 
 /** Why a token may differ at this place. */
 function reasonForToken(
   was: readonly string[],
   { text, tokens: is }: Line,
   at: number,
-  { fault, isLimit, isSameThing, others, otherCounts }: Context,
+  { fault, isLimit, isSameThing, isCount, others, otherCounts }: Context,
 ): string | undefined {
   const [before, now, next = ''] = [was[at] as string, is[at] as string, is[at + 1]];
   if (isUnit(before) && isUnit(now)) return 'it counts requests or time';
   if (isNumber(before) && isNumber(now)) {
     const named = is.slice(0, at).findLast(isWord);
-    if (isUnit(next) || (isUnit(named) && !plural.test(next))) return 'it counts requests or time';
+    const isCounted = isUnit(next) || (isUnit(named) && !plural.test(next));
+    if (isCounted && (amountOf(now) >= amountOf(before) || isCount(before, now)))
+      return 'it counts requests or time';
     if (isSameThing(before, now, text) || (isSameThing(before, now) && !isWord(next)))
       return 'the same thing has another id';
     if (isLimit(before, now) && was.some((token) => namesOfLimits.test(token)))
@@ -220,21 +243,18 @@ function reasonForToken(
     : undefined;
 }
 
-/** Whether a line counts steps, such as `3/5`, and its last step, `5/5`, was printed. */
-function isStepOf({ tokens }: Line, printed: readonly Line[]): boolean {
-  const slash = tokens.findIndex(
-    (token, i) => token === '/' && isNumber(tokens[i - 1]) && isNumber(tokens[i + 1]),
-  );
-  if (slash === -1) return false;
-  const last = tokens.with(slash - 1, tokens[slash + 1] as string).join(' ');
-  return printed.some((line) => line.key === last);
-}
+/** A step such as `3 / 5`, and whether its last one, `5 / 5`, was printed. */
+const step = /(?<!\S)\d\S* \/ (\d\S*)/;
+const isStepOf = ({ key }: Line, printed: ReadonlySet<string>) =>
+  step.test(key) && printed.has(key.replace(step, '$1 / $1'));
 
-/** Whether all tokens occur among others, in their order. */
-function isWithin(tokens: readonly string[], others: readonly string[]): boolean {
-  let at = 0;
-  for (const token of others) if (token === tokens[at]) at++;
-  return at === tokens.length;
+/** Whether all tokens occur in the order of their places, which are ascending. */
+function isWithin(tokens: readonly string[], places: ReadonlyMap<string, readonly number[]>): boolean {
+  let last: number | undefined = -1;
+  return tokens.every((token) => {
+    last = places.get(token)?.find((place) => place > (last as number));
+    return last !== undefined;
+  });
 }
 
 /** A program may say more than once that it opens a stream. */

@@ -178,13 +178,11 @@ const reference = (content: string | undefined, name: string | undefined): Field
 
 /** Marks the fields of a row that another writer has changed. */
 function withOthers(row: StoreRow, changes: readonly OtherChange[]): StoreRow {
-  const fields: Record<string, Field> = { ...row.fields };
-  const mark = (name: string, others: Field['others']) => {
-    const field = fields[name];
-    if (field && others) fields[name] = { ...field, others };
-  };
-  for (const { property } of changes) mark(property, 'wrote');
   // A new stock may change the status.
-  if (changes.some(({ property }) => property === 'stock')) mark('status', 'caused');
-  return { ...row, fields };
+  const isCaused = changes.some(({ property }) => property === 'stock');
+  const fields = Object.entries(row.fields).map(([name, field]): [string, Field] => {
+    if (name === 'status' && isCaused) return [name, { ...field, others: 'caused' }];
+    return [name, changes.some(({ property }) => property === name) ? { ...field, others: 'wrote' } : field];
+  });
+  return { ...row, fields: Object.fromEntries(fields) };
 }

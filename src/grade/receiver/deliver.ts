@@ -15,7 +15,7 @@ export interface Manner {
   /** Sends the body in this many pieces, with a pause between them. */
   pieces?: number;
   /** Awaited before the last byte is sent, so that copies arrive at the same time. */
-  meet?: () => Promise<void>;
+  meet?: () => Promise<unknown>;
 }
 
 /** A sent message and its outcome. */
@@ -34,7 +34,8 @@ export interface TrialDelivery {
 
 /** How long the service waits for a response. */
 const answerWithinMs = 15_000;
-const pauseMs = 40;
+export const silence = `no response within ${answerWithinMs / 1_000} s`;
+const [pauseMs, meetWithinMs] = [40, 2_000];
 
 /** Posts a message once. Never rejects because of the receiver; throws when the signal is aborted. */
 export async function post(
@@ -63,10 +64,7 @@ export async function post(
         response.on('error', () => {}).resume();
         resolve(response.statusCode as number);
       });
-      request.on('error', (error) => {
-        void meet?.();
-        reject(error);
-      });
+      request.on('error', reject);
       void writeInPieces(request, Buffer.from(body), pieces, meet);
     });
     return { status, ...passed() };
@@ -74,7 +72,7 @@ export async function post(
     signal.throwIfAborted();
     const { code, message: text } = error as NodeJS.ErrnoException;
     return {
-      error: limit.aborted ? `no response within ${answerWithinMs / 1_000} s` : (code ?? text),
+      error: limit.aborted ? silence : (code ?? text),
       ...passed(),
     };
   }
@@ -102,12 +100,13 @@ async function writeInPieces(
   return request.socket?.write(body.subarray(lastByte));
 }
 
-/** Lets this many wait for each other. */
-export function meeting(count: number): () => Promise<void> {
-  const complete = Promise.withResolvers<void>();
+/** Lets this many wait for each other, but not long: a receiver may take one connection at a time. Tells how many came in time. */
+export function meeting(count: number): () => Promise<number> {
+  const complete = Promise.withResolvers<number>();
   let present = 0;
   return () => {
-    if (++present >= count) complete.resolve();
+    if (++present === 1) setTimeout(() => complete.resolve(present), meetWithinMs).unref();
+    if (present >= count) complete.resolve(count);
     return complete.promise;
   };
 }

@@ -1,6 +1,6 @@
 import type { Event } from '../../client/index.ts';
 import type { CheckResult } from '../../lab/checks/report-schema.ts';
-import { post, type TrialDelivery } from './deliver.ts';
+import { post, silence, type TrialDelivery } from './deliver.ts';
 import { trialMessages } from './messages.ts';
 import { receiverChecks, type Trial } from './receiver-checks.ts';
 import { ReceiverState, type WatchTimes } from './state.ts';
@@ -23,6 +23,8 @@ interface Options {
   onDelivery?: (delivery: TrialDelivery) => void;
 }
 
+/** After this many messages in a row without a response the grading ends: each costs its time limit. */
+const maxSilent = 3;
 const unreachable = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];
 
 /** The result of grading a receiver. */
@@ -41,6 +43,7 @@ export interface ReceiverGrade {
 export async function gradeReceiver(options: Options): Promise<ReceiverGrade> {
   const { url, secret, types, signal, onDelivery = () => {} } = options;
   const deliveries: TrialDelivery[] = [];
+  let silent = 0;
   const messages = trialMessages(options.events, (type) => types?.includes(type) ?? type !== '');
   const trial: Trial = {
     ...{ secret, messages, reset: options.reset },
@@ -51,6 +54,10 @@ export async function gradeReceiver(options: Options): Promise<ReceiverGrade> {
       const delivery = { number: deliveries.length + 1, what, type: message.type, ...outcome };
       deliveries.push(delivery);
       onDelivery(delivery);
+      // The check of simultaneous copies judges these.
+      if (!manner.meet) silent = delivery.error === silence ? silent + 1 : 0;
+      if (silent >= maxSilent)
+        throw new Error(`${url.href} gave ${silence} to ${maxSilent} messages in a row. Does it still run?`);
       return delivery;
     },
   };

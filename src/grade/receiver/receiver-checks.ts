@@ -266,38 +266,45 @@ export const receiverChecks: readonly ReceiverCheck[] = [
       if (!reset) return { unseen: 'This check needs --reset, to compare with the state after one copy.' };
       // The state is not read: a receiver may store an id of the previous check that it cannot show.
       await state.pause();
-      const afterReset = async (what: string, copyCount = 1) => {
+      let isAlone = true;
+      const afterReset = async (what: string, copyCount = 1, repetitions = 0) => {
         await reset();
         const before = await state.read();
         const meet = meeting(copyCount);
         const copies = await Promise.all(
           Array.from({ length: copyCount }, () => send(what, of('Comet'), { meet })),
         );
-        const applied = await state.whenChanged(before);
+        let applied = await state.whenChanged(before);
         // Slower copies may be refused: they are sent again.
         const sent = copies.filter(isAccepted);
-        for (const copy of copies)
-          if (!isAccepted(copy)) sent.push(await send(`${copy.what}, again`, of('Comet')));
+        if (sent.length > 1 && (await meet()) > 1) isAlone = false;
+        for (let left = copyCount - sent.length + repetitions; left > 0 && sent.every(isAccepted); left--)
+          sent.push(await send(`${what}, again`, of('Comet')));
+        if (repetitions > 0) applied = await state.settled();
         // When this event shows, those before it have taken effect.
         sent.push(await send('a new event after that', of('Tide')));
         await state.whenChanged(applied);
         const refused = sent.find((one) => !isAccepted(one));
-        return { refused, isApplied: applied !== before, state: await state.settled() };
+        return { refused, isApplied: applied !== before, applied, state: await state.settled() };
       };
       const once = await afterReset('an event after a reset');
       if (!once.refused && !once.isApplied)
         return { unseen: 'After --reset a known event changed nothing. Let it forget the known ids, too.' };
-      const again = await afterReset('an event after another reset');
-      if (once.state !== again.state)
+      const again = await afterReset('an event after another reset', 1, 1);
+      // A database may take a number of a row for an attempt that changes nothing.
+      const isNumbered = once.state !== again.state && once.applied === again.applied;
+      const shown = (text: string) => (isNumbered ? text.replaceAll(/\b\d{1,2}\b/g, '#') : text);
+      if (shown(once.state) !== shown(again.state))
         return { unseen: 'After --reset the same event leaves another state, such as another id of a row.' };
       if (once.refused) return { failed: answered(once.refused) };
       // A race is a matter of chance.
       for (let round = 0; round < 3; round++) {
         const together = await afterReset('one of five equal messages', 5);
         if (together.refused) return { failed: answered(together.refused) };
-        if (once.state !== together.state)
+        if (shown(once.state) !== shown(together.state))
           return { failed: 'Five copies at the same time left a different state than one.' };
       }
+      if (isAlone) return { unseen: 'The receiver accepted only one copy at a time.' };
       return rightly;
     },
   },

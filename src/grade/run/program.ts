@@ -15,16 +15,18 @@ import type { PrintedLines } from '../compare/printed-lines.ts';
 import type { Ending } from '../grade.ts';
 
 interface ProgramOptions {
-  /** The program and its arguments. */
-  command: readonly string[];
+  /** The program and its arguments, or a command for a shell. */
+  command: readonly string[] | string;
   env: NodeJS.ProcessEnv;
   timeLimitMs: number;
   /** Ends the program at once, with all processes that it started. */
   signal: AbortSignal;
   /** Gets each piece of its output. */
   onOutput?: ((text: string) => void) | undefined;
-  /** Gets the lines of its standard output. */
-  printed?: PrintedLines;
+  /** Gets its standard output. */
+  printed?: Pick<PrintedLines, 'add' | 'end'>;
+  /** Lets processes that it leaves behind go on if it exits with 0. */
+  keepsProcesses?: boolean | undefined;
 }
 
 /** How a program ended. `problem`: why it did not start. */
@@ -43,7 +45,7 @@ const notFoundStatus = 127;
 
 /** Runs a program in its own process group, then ends the rest of the group. Throws only when the signal is aborted. */
 export async function runProgram(options: ProgramOptions): Promise<Ended> {
-  const { command, env, timeLimitMs, signal, onOutput = () => {}, printed } = options;
+  const { command, env, timeLimitMs, signal, onOutput = () => {}, printed, keepsProcesses } = options;
   signal.throwIfAborted();
   const beganMs = performance.now();
   const tail = new Tail();
@@ -58,14 +60,17 @@ export async function runProgram(options: ProgramOptions): Promise<Ended> {
     child.stdout.on('data', (chunk: Buffer) => printed?.add(chunk));
     child.stderr.on('data', tail.stream(onOutput));
     const closed = new Promise((resolve) => child.once('close', resolve));
+    let end: number | undefined;
     try {
-      const end = await ended(child, timeLimitMs, signal);
+      end = await ended(child, timeLimitMs, signal);
       await Promise.race([closed, sleep(lastOutputMs, undefined, { ref: false })]);
       printed?.end();
       return ending(end);
     } finally {
-      await endGroup(child);
-      await endMarked(mark);
+      if (end !== 0 || !keepsProcesses) {
+        await endGroup(child);
+        await endMarked(mark);
+      }
       running.delete(child);
       child.stdout.destroy();
       child.stderr.destroy();
@@ -73,7 +78,7 @@ export async function runProgram(options: ProgramOptions): Promise<Ended> {
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     const { code, message } = error as NodeJS.ErrnoException;
-    const program = command[0] || "''";
+    const program = [command].flat()[0] || "''";
     return { ...ending(notFoundStatus), problem: `${program} does not start (${code ?? message}).` };
   }
 }
@@ -85,9 +90,10 @@ process.on('exit', () => {
 });
 
 /** Starts a program. If it does not start, this or `ended` throws: Node.js may throw or emit the error. */
-function start(command: readonly string[], env: NodeJS.ProcessEnv) {
-  const child = spawnUserProgram(command, {
-    ...{ env, detached: hasGroups },
+function start(command: readonly string[] | string, env: NodeJS.ProcessEnv) {
+  const isText = typeof command === 'string';
+  const child = spawnUserProgram(isText ? [command] : command, {
+    ...{ env, detached: hasGroups, shell: isText },
     stdio: ['ignore', 'pipe', 'pipe'],
   }) as ChildProcessByStdio<null, Readable, Readable>;
   child.on('error', () => {});

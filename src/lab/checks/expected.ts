@@ -13,7 +13,7 @@ export interface Expected {
   timesOf?(request: Recorded): number;
   /** Whether two requests were in flight at once, so there are several workers. */
   hasOverlaps: boolean;
-  /** The lists that it does not read to the end, by `placeOf`. */
+  /** The lists that it does not read to the end, by `read` of `placeOf`. */
   leftLists: Pick<ReadonlySet<string>, 'has'>;
   /** The refusals that it gets, by `refusalOf`. */
   refusals: ReadonlySet<string>;
@@ -39,7 +39,7 @@ export function expectedOf(runs: readonly (readonly Recorded[])[], target: Targe
   }
   return {
     hasOverlaps: runs.some((run) => api.hasOverlaps(run)),
-    leftLists: new Set(runs.flatMap((run) => unfollowed(run, api)).map(({ target }) => placeOf(target).list)),
+    leftLists: new Set(runs.flatMap((run) => unfollowed(run, api)).map(({ target }) => placeOf(target).read)),
     refusals: new Set(runs.flat().map(refusalOf)),
     timesOf: (request: Recorded) =>
       times.get(nameOf(request, request.isGuessed)) ?? most.get(kindOf(request, request.isGuessed)) ?? 1,

@@ -14,10 +14,13 @@ export function placeOf(target: string) {
   const [path = '', query = ''] = target.replace(/^https?:\/\/[^/]*/, '').split('?');
   const parameters = new URLSearchParams(query.split('&', maxParameters).join('&'));
   const filters = [...parameters].filter(([name]) => name !== '' && !placing.includes(name)).sort();
+  const list = `${path}?${new URLSearchParams(filters)}`;
   return {
     path,
     /** The list or stream: the path with all filters. */
-    list: `${path}?${new URLSearchParams(filters)}`,
+    list,
+    /** The same with its limit. A client may read one list to its end, and also its first item. */
+    read: `${list} ${parameters.get('limit') ?? ''}`,
     /** The names of the filters, sorted. */
     filters: [...new Set(filters.map(([name]) => name))],
     /** Where a page begins. Empty for the first page. */

@@ -64,7 +64,7 @@ export function trafficOf(requests: readonly Recorded[], target: TargetApi, expe
     isLast: (request) => last.get(connectionOf(request)) === request,
     ...knownRetriesOf(requests, expected),
     isUsualRefusal: (request) => expected?.refusals.has(refusalOf(request)) ?? false,
-    leavesPages: ({ target }) => expected?.leftLists.has(placeOf(target).list) ?? false,
+    leavesPages: ({ target }) => expected?.leftLists.has(placeOf(target).read) ?? false,
     isOfSameWorker(later, earlier) {
       if (isOfOneWorker) return true;
       const row = rows.get(earlier) as Row;
