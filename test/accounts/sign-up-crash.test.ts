@@ -42,7 +42,7 @@ test('a kill -9 among sign-ups loses no confirmed one and counts none twice: of 
     }
     const [one, again] = answers as [{ status: number; text: string }, { status: number; text: string }];
     if (one.status === 201) assert.deepEqual(again, one);
-    // Of so many from one address, the last ones are told to wait.
+    // 100 people of one address exceed its bound, so the last ones get 429.
     else for (const { status } of [one, again]) assert.ok(status === 403 || status === 429, String(status));
     return one;
   };

@@ -8,7 +8,7 @@ import { startPetstore } from '../support/petstore.ts';
 
 /** Enough that each operation succeeds at least once, even those whose random requests rarely do. */
 const requests = 70 * described.length;
-const labRequests = 500;
+const labRequests = 800;
 /** The same each time. `npm run proof -- fuzz` uses other seeds, and more requests. */
 const seed = 20_261_121;
 
