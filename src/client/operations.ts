@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run generate" (986a4161e685). Do not edit.
+// Made from openapi.json by "npm run generate" (f0b554a9c3a5). Do not edit.
 
 import type * as types from './description.ts';
 import type { Int64 } from './exact-json.ts';
